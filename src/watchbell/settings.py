@@ -1,0 +1,287 @@
+"""The settings: defaults, one TOML file, WATCHBELL_* variables, options; the later win."""
+
+import difflib
+import json
+import os
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from watchbell.errors import BadSettings
+
+PREFIX = "WATCHBELL_"
+
+Port = Annotated[int, Meta(ge=0, le=65535)]
+
+
+class Secret:
+    """A value that is never shown: given as it is, or by reference as `file:PATH` or `env:NAME`."""
+
+    __slots__ = ("reference",)
+
+    def __init__(self, reference: str = "") -> None:
+        self.reference = reference
+
+    def __bool__(self) -> bool:
+        return bool(self.reference)
+
+    def __repr__(self) -> str:
+        return f"Secret({self.shown()!r})"
+
+    def shown(self) -> str:
+        by_reference = self.reference.startswith(("file:", "env:"))
+        return self.reference if by_reference else "***" if self else ""
+
+    def reveal(self) -> str:
+        kind, _, name = self.reference.partition(":")
+        if kind == "file":
+            try:
+                return Path(name).expanduser().read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeDecodeError) as error:
+                raise BadSettings(f"the secret {self.reference} can't be read: {error}") from error
+        if kind == "env":
+            if name not in os.environ:
+                raise BadSettings(f"the secret {self.reference} names a variable that is not set")
+            return os.environ[name]
+        return self.reference
+
+
+class Store(Struct, frozen=True, kw_only=True):
+    url: str = ""
+    """Where the store is; empty for the embedded one."""
+    port: Port = 6380
+    """The loopback port of the embedded store; 0 for none, so that only its Unix socket serves."""
+    password: Secret = field(default_factory=Secret)
+    """Asked for by the embedded store, or given to the one at `url` where the URL has none."""
+    appendfsync: Literal["everysec", "always"] = "everysec"
+    """How soon the embedded store's writes are on disk: within a second, or before each answer."""
+    max_memory: Annotated[int, Meta(ge=0)] = 0
+    """MiB that the embedded store may use before it refuses writes; 0 for no limit."""
+
+
+class Log(Struct, frozen=True, kw_only=True):
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["auto", "text", "json"] = "auto"
+    """`auto` is text on a terminal and JSON elsewhere."""
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    data: Path
+    """The folder of the embedded store and of everything else that is kept on this machine."""
+    store: Store = field(default_factory=Store)
+    log: Log = field(default_factory=Log)
+    fault: str = ""
+    """For tests of survival: a probe point, `NAME` or `NAME:N`, at which a process kills itself."""
+
+
+class Loaded(Struct, frozen=True):
+    settings: Settings
+    origins: dict[str, str]
+    """Setting to where its value comes from, in words."""
+
+    def shown(self) -> dict[str, str | int]:
+        """Each setting with its value as it may be shown to anybody."""
+        return {name: _shown(name, _value(self.settings, name)) for name in self.origins}
+
+
+def environment() -> dict[str, str]:
+    return dict(os.environ)
+
+
+def load(
+    file: Path | None, environ: Mapping[str, str], options: Mapping[str, str | None]
+) -> Loaded:
+    """The effective settings. `options` are dotted names; those with None were not given."""
+    leaves = dict(_leaves(Settings))
+    values: dict[str, Any] = {"data": str(_data_folder(environ))}
+    origins = dict.fromkeys(leaves, "default")
+    path = file or (Path(environ[PREFIX + "CONFIG"]) if PREFIX + "CONFIG" in environ else None)
+    found = path or next((p for p in _usual_files(environ) if p.is_file()), None)
+    if found is not None:
+        for name, value, where in _from_file(found, leaves):
+            values[name], origins[name] = value, where
+    for name, value, where in _from_environment(environ, leaves):
+        values[name], origins[name] = value, where
+    for name, option in options.items():
+        if option is not None:
+            where = f"option --{name.rpartition('.')[2] if name != 'store.url' else 'store'}"
+            values[name], origins[name] = _parsed(leaves[name], option, name, where), where
+    return Loaded(_built(values, origins), origins)
+
+
+def redacted(url: str) -> str:
+    """The URL without its password."""
+    scheme, separator, rest = url.partition("://")
+    credentials, at, place = rest.rpartition("@")
+    user, colon, _ = credentials.partition(":")
+    return f"{scheme}{separator}{user}{':***' if colon else ''}{at}{place}"
+
+
+def _built(values: dict[str, Any], origins: dict[str, str]) -> Settings:
+    tree: dict[str, Any] = {}
+    for name, value in values.items():
+        *sections, leaf = name.split(".")
+        node = tree
+        for section in sections:
+            node = node.setdefault(section, {})
+        node[leaf] = value
+    try:
+        settings = msgspec.convert(tree, Settings, dec_hook=_decode)
+    except msgspec.ValidationError as error:
+        raise BadSettings(f"the settings don't fit together: {error}") from error
+    for name in origins:
+        value = _value(settings, name)
+        if isinstance(value, Secret):
+            value.reveal()
+    return msgspec.structs.replace(settings, data=settings.data.expanduser().absolute())
+
+
+def _leaves(struct: type[Struct], above: str = "") -> Iterator[tuple[str, Any]]:
+    for one in msgspec.structs.fields(struct):
+        name = above + one.name
+        if isinstance(one.type, type) and issubclass(one.type, Struct):
+            yield from _leaves(one.type, name + ".")
+        else:
+            yield name, one.type
+
+
+def _from_file(path: Path, leaves: dict[str, Any]) -> Iterator[tuple[str, Any, str]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        table = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSettings(f"the settings file {path} can't be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise BadSettings(f"{path}: this is not TOML: {error}") from error
+    for name, value in _flattened(table, leaves):
+        where = f"{path}, line {_line(text, name)}"
+        if name not in leaves:
+            raise BadSettings(f"{where}: there is no setting {name}{_nearest(name, leaves)}")
+        yield name, _checked(leaves[name], value, name, where), where
+
+
+def _flattened(
+    table: dict[str, Any], leaves: dict[str, Any], above: str = ""
+) -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        name = above + key
+        is_section = any(leaf.startswith(name + ".") for leaf in leaves)
+        if isinstance(value, dict) and name not in leaves and (is_section or value):
+            yield from _flattened(value, leaves, name + ".")
+        elif not (is_section and isinstance(value, dict)):
+            yield name, value
+
+
+def _from_environment(
+    environ: Mapping[str, str], leaves: dict[str, Any]
+) -> Iterator[tuple[str, Any, str]]:
+    variables = {PREFIX + name.replace(".", "_").upper(): name for name in leaves}
+    for variable, value in environ.items():
+        if not variable.startswith(PREFIX) or variable == PREFIX + "CONFIG":
+            continue
+        where = f"environment, {variable}"
+        if variable not in variables:
+            nearest = _nearest(variable, [*variables, PREFIX + "CONFIG"])
+            raise BadSettings(f"{where}: there is no such setting{nearest}")
+        name = variables[variable]
+        yield name, _parsed(leaves[name], value, name, where), where
+
+
+def _checked(type_: Any, value: Any, name: str, where: str) -> Any:
+    """The value itself, once it is known to fit: it is converted with all the others."""
+    try:
+        msgspec.convert(value, type_, dec_hook=_decode)
+    except msgspec.ValidationError:
+        given = _shown(name, value) if type_ is not Secret else "***"
+        raise BadSettings(
+            f"{where}: {name} is {json.dumps(given, default=str)}; expected {_expected(type_)}"
+        ) from None
+    return value
+
+
+def _parsed(type_: Any, text: str, name: str, where: str) -> Any:
+    try:
+        value = msgspec.convert(text, type_, strict=False, dec_hook=_decode)
+    except msgspec.ValidationError:
+        value = text
+    return _checked(type_, text if isinstance(value, Secret | Path) else value, name, where)
+
+
+def _decode(type_: type, value: Any) -> Any:
+    if type_ in (Secret, Path) and isinstance(value, str):
+        return type_(value)
+    raise msgspec.ValidationError(f"expected text, got {type(value).__name__}")
+
+
+def _expected(type_: Any) -> str:
+    if get_origin(type_) is Literal:
+        return "one of " + ", ".join(get_args(type_))
+    if get_origin(type_) is Annotated:
+        base, *rest = get_args(type_)
+        limits = [m for m in rest if isinstance(m, Meta)]
+        low, high = limits[0].ge, limits[0].le
+        span = f" from {low} to {high}" if high is not None else f" of at least {low}"
+        return _expected(base) + span
+    words: dict[Any, str] = {
+        int: "a whole number",
+        str: "text",
+        bool: "true or false",
+        Path: "a path",
+        Secret: "text, file:PATH or env:NAME",
+    }
+    return words.get(type_, str(type_))
+
+
+def _nearest(name: str, names: Mapping[str, Any] | list[str]) -> str:
+    close = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _line(text: str, name: str) -> int:
+    """The line that sets `name`, or the last line that names its section; 1 where TOML hides it."""
+    section, best = "", 1
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if stripped.startswith("["):
+            section = stripped.strip("[] ").replace(" ", "")
+            if name.startswith(section):
+                best = number
+            continue
+        key = stripped.partition("=")[0].strip().replace('"', "").replace(" ", "")
+        full = f"{section}.{key}" if section else key
+        if key and (full == name or name.startswith(full + ".")):
+            return number
+    return best
+
+
+def _value(settings: Settings, name: str) -> Any:
+    value: Any = settings
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def _shown(name: str, value: Any) -> str | int:
+    if isinstance(value, Secret):
+        return value.shown()
+    if name == "store.url" and isinstance(value, str):
+        return redacted(value)
+    return value if isinstance(value, int) else str(value)
+
+
+def _data_folder(environ: Mapping[str, str]) -> Path:
+    home = Path(environ.get("HOME", "~")).expanduser()
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "watchbell"
+    return Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "watchbell"
+
+
+def _usual_files(environ: Mapping[str, str]) -> Iterator[Path]:
+    home = Path(environ.get("HOME", "~")).expanduser()
+    yield Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "watchbell" / "watchbell.toml"
+    yield Path("/etc/watchbell/watchbell.toml")
