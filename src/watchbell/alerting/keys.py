@@ -1,0 +1,82 @@
+"""The key families of alerting: events, checks, maintenance, notifications, alerts, contacts."""
+
+from watchbell.store.families import Hash, Keyspace, List, Set, SortedSet, String
+
+
+class Alerting(Keyspace, document="flapjack"):
+    events = List("events")
+    archive = List("events_archive:YYYYMMDDHH", expires=True)
+    jabber_queue = List("jabber_notifications")
+    pagerduty_queue = List("pagerduty_notifications")
+
+    # Checks, as they are and as they were
+    current = Hash("check:ENTITY:CHECK")
+    states = List("ENTITY:CHECK:states")
+    state = String("ENTITY:CHECK:TIMESTAMP:state")
+    summary = String("ENTITY:CHECK:TIMESTAMP:summary")
+    count = String("ENTITY:CHECK:TIMESTAMP:count")
+    latency = String("ENTITY:CHECK:TIMESTAMP:check_latency")
+    state_times = SortedSet("ENTITY:CHECK:sorted_state_timestamps")
+    actions = Hash("ENTITY:CHECK:actions")
+    failed_checks = SortedSet("failed_checks")
+    current_checks = SortedSet("current_checks:ENTITY")
+    current_entities = SortedSet("current_entities")
+
+    # Maintenance
+    unscheduled = String("ENTITY:CHECK:unscheduled_maintenance", expires=True)
+    unscheduled_windows = SortedSet("ENTITY:CHECK:unscheduled_maintenances")
+    unscheduled_summary = String("ENTITY:CHECK:TIMESTAMP:unscheduled_maintenance:summary")
+    unscheduled_times = SortedSet("ENTITY:CHECK:sorted_unscheduled_maintenance_timestamps")
+    scheduled = String("ENTITY:CHECK:scheduled_maintenance", expires=True)
+    scheduled_windows = SortedSet("ENTITY:CHECK:scheduled_maintenances")
+    scheduled_summary = String("ENTITY:CHECK:TIMESTAMP:scheduled_maintenance:summary")
+    scheduled_times = SortedSet("ENTITY:CHECK:sorted_scheduled_maintenance_timestamps")
+
+    # Notifications
+    last_problem = String("ENTITY:CHECK:last_problem_notification")
+    last_unknown = String("ENTITY:CHECK:last_unknown_notification")
+    last_warning = String("ENTITY:CHECK:last_warning_notification")
+    last_critical = String("ENTITY:CHECK:last_critical_notification")
+    last_recovery = String("ENTITY:CHECK:last_recovery_notification")
+    last_acknowledgement = String("ENTITY:CHECK:last_acknowledgement_notification")
+    problems = List("ENTITY:CHECK:problem_notifications")
+    unknowns = List("ENTITY:CHECK:unknown_notifications")
+    warnings = List("ENTITY:CHECK:warning_notifications")
+    criticals = List("ENTITY:CHECK:critical_notifications")
+    recoveries = List("ENTITY:CHECK:recovery_notifications")
+    acknowledgements = List("ENTITY:CHECK:acknowledgement_notifications")
+
+    # Alerts
+    contact_drop = String("drop_alerts_for_contact:CONTACT_ID", expires=True)
+    medium_drop = String("drop_alerts_for_contact:CONTACT_ID:MEDIA", expires=True)
+    check_drop = String("drop_alerts_for_contact:CONTACT_ID:MEDIA:ENTITY:CHECK", expires=True)
+    state_drop = String("drop_alerts_for_contact:CONTACT_ID:MEDIA:ENTITY:CHECK:STATE", expires=True)
+    rollup_drop = String("drop_rollup_alerts_for_contact:CONTACT_ID:MEDIA", expires=True)
+    alert = Hash("alert:ALERT_ID")
+    alerts = SortedSet("alerts")
+    alerts_by_contact = SortedSet("alerts_by_contact:CONTACT_ID")
+    alerts_by_medium = SortedSet("alerts_by_contact:CONTACT_ID:MEDIA")
+    alerts_by_check = SortedSet("alerts_by_check:ENTITY:CHECK")
+    alerts_by_date = SortedSet("alerts_by_time:DATE")
+    alerting_checks = SortedSet("contact_alerting_checks:CONTACT_ID:media:MEDIA")
+
+    # Contacts, entities and rules
+    contact = Hash("contact:CONTACT_ID")
+    media = Hash("contact_media:CONTACT_ID")
+    timezone = String("contact_tz:CONTACT_ID")
+    intervals = Hash("contact_media_intervals:CONTACT_ID")
+    rollup_thresholds = Hash("contact_media_rollup_thresholds:CONTACT_ID")
+    pagerduty = Hash("contact_pagerduty:CONTACT_ID")
+    contact_tag = Set("contact_tag:TAG")
+    entity_contacts = Set("contacts_for:ENTITY_ID")
+    check_contacts = Set("contacts_for:ENTITY_ID:CHECK")
+    entity = Hash("entity:ENTITY_ID")
+    entity_id = String("entity_id:ENTITY")
+    entity_tag = Set("entity_tag:TAG")
+    rules = Set("contact_notification_rules:CONTACT_ID")
+    rule = Hash("notification_rule:RULE_ID")
+
+    # Processors
+    counters = Hash("event_counters")
+    instance = Hash("executive_instance:HOSTIDENT:PID", expires=True)
+    instance_counters = Hash("event_counters:HOSTIDENT:PID", expires=True)

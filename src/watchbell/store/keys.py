@@ -1,0 +1,21 @@
+"""The key families of the store's own instruments: work queues and locks."""
+
+from watchbell.store.families import Hash, Keyspace, List, SortedSet, String
+
+
+class StoreKeys(Keyspace, document="watchbell"):
+    """QUEUE and LOCK are whole keys, in braces where they bring no hash tag of their own, so that
+    what belongs together lives in one slot of a cluster."""
+
+    takers = SortedSet("QUEUE:takers")
+    taken = List("QUEUE:taken:TAKER")
+    batches = Hash("QUEUE:batches")
+    attempts = Hash("QUEUE:attempts", expires=True)
+    fence = String("LOCK:fence", expires=True)
+
+
+def tagged(key: str) -> str:
+    """The key with a hash tag: as it is where it has one, else in braces."""
+    opening = key.find("{")
+    closing = key.find("}", opening + 1)
+    return key if 0 <= opening < closing - 1 else f"{{{key}}}"
