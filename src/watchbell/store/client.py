@@ -1,0 +1,205 @@
+"""How we reach the store: a URL becomes a `Store`, on which commands are called."""
+
+import asyncio
+import os
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Self, TypeVar
+
+from msgspec import Struct
+from redis import asyncio as redis
+from redis import exceptions
+from redis.asyncio.cluster import ClusterNode, RedisCluster
+from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import Sentinel
+from redis.backoff import NoBackoff
+
+from watchbell.errors import StoreUnavailable
+from watchbell.store.url import StoreURL
+
+T = TypeVar("T")
+Argument = str | bytes | int | float
+Call = Callable[..., Awaitable[Any]]
+
+BLOCK = 5
+"""Seconds that a blocking command waits at most, well below the time after which we hang up."""
+
+_TIMEOUT = 20
+_CONNECT_TIMEOUT = 5
+_POOL = 100
+
+_AWAY = (
+    exceptions.ConnectionError,
+    exceptions.TimeoutError,
+    exceptions.BusyLoadingError,
+    exceptions.ReadOnlyError,
+    exceptions.ClusterError,
+    exceptions.ClusterDownError,
+    exceptions.MasterDownError,
+    exceptions.RedisClusterException,
+    OSError,
+)
+# Answers that mean "not now": writes refused while the disk is full, replicas missing, a failover.
+_NOT_NOW = (
+    "MISCONF",
+    "NOREPLICAS",
+    "MASTERDOWN",
+    "CLUSTERDOWN",
+    "TRYAGAIN",
+    "LOADING",
+    "UNBLOCKED",
+)
+
+
+class Store:
+    """A store and the prefix of our keys in it.
+
+    A command is sent once: whether it may be repeated is for its caller to say (`patiently`).
+    """
+
+    def __init__(self, url: StoreURL) -> None:
+        self.url = url
+        self.prefix = url.prefix
+        self._sentinel: Sentinel | None = None
+        self._nodes: dict[tuple[str, int], redis.Redis] = {}
+        self._client = self._connected(url)
+
+    async def call(self, *command: Argument) -> Any:
+        """The answer to one command. An answer is bytes where it is text."""
+        return await self._sent(self._client, command)
+
+    async def _sent(self, client: "redis.Redis | RedisCluster", command: Sequence[Argument]) -> Any:
+        try:
+            return await client.execute_command(*command)
+        except _AWAY as error:
+            raise StoreUnavailable(self._told(error)) from error
+        except exceptions.ResponseError as error:
+            if str(error).startswith(_NOT_NOW):
+                raise StoreUnavailable(self._told(error)) from error
+            raise
+
+    async def primaries(self) -> "list[Primary]":
+        """The servers that hold keys, each to be called by itself."""
+        if not isinstance(self._client, RedisCluster):
+            return [Primary(self.url.shown(), self.call)]
+        try:
+            await self._client.initialize()
+        except _AWAY as error:
+            raise StoreUnavailable(self._told(error)) from error
+        return [
+            Primary(node.name, self._calling(node.host, int(node.port)))
+            for node in self._client.get_primaries()
+        ]
+
+    def _calling(self, host: str, port: int) -> Call:
+        client = self._node(host, port)
+
+        async def call(*command: Argument) -> Any:
+            return await self._sent(client, command)
+
+        return call
+
+    def _node(self, host: str, port: int) -> redis.Redis:
+        """A client of one node of a cluster."""
+        if (host, port) not in self._nodes:
+            options = {**_options(self.url), **_tls(self.url)}
+            self._nodes[host, port] = redis.Redis(host=host, port=port, **options)
+        return self._nodes[host, port]
+
+    def pubsub(self) -> Any:
+        """A subscription of its own connection; on a cluster any node hears every message."""
+        if isinstance(self._client, RedisCluster):
+            return self._node(*random.choice(self.url.hosts)).pubsub()
+        return self._client.pubsub()
+
+    async def close(self) -> None:
+        sentinels = self._sentinel.sentinels if self._sentinel is not None else []
+        for client in [self._client, *self._nodes.values(), *sentinels]:
+            await client.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def _told(self, error: BaseException) -> str:
+        reason = _system_error(error) or str(error) or type(error).__name__
+        if isinstance(error, exceptions.AuthenticationError):
+            who = f"user {self.url.user!r}" if self.url.user else "us"
+            reason = f"it refuses {who} with this password" if self.url.password else reason
+        return f"the store at {self.url.shown()} can't be used: {reason}"
+
+    def _connected(self, url: StoreURL) -> "redis.Redis | RedisCluster":
+        options = _options(url)
+        if url.topology == "cluster":
+            nodes = [ClusterNode(host, port) for host, port in url.hosts]
+            options.pop("db")
+            return RedisCluster(startup_nodes=nodes, **options, **_tls(url))
+        if url.topology == "sentinel":
+            own = {"username": url.sentinel_user or None, "password": url.sentinel_password or None}
+            self._sentinel = Sentinel(  # type: ignore[no-untyped-call]
+                list(url.hosts), sentinel_kwargs={**options, **own, "db": 0, **_tls(url)}
+            )
+            client: redis.Redis = self._sentinel.master_for(url.service, **options, **_tls(url))
+            return client
+        if url.socket:
+            return redis.Redis(unix_socket_path=url.socket, **options)
+        host, port = url.hosts[0]
+        return redis.Redis(host=host, port=port, **options, **_tls(url))
+
+
+class Primary(Struct, frozen=True):
+    """One server that holds keys: the store itself, or a part of a cluster."""
+
+    name: str
+    call: Call
+
+
+def _options(url: StoreURL) -> dict[str, Any]:
+    return {
+        "db": url.db,
+        "username": url.user or None,
+        "password": url.password or None,
+        "socket_timeout": _TIMEOUT,
+        "socket_connect_timeout": _CONNECT_TIMEOUT,
+        "max_connections": _POOL,
+        "retry": Retry(NoBackoff(), 0),
+        "client_name": "watchbell",
+        "protocol": 2,
+    }
+
+
+def _tls(url: StoreURL) -> dict[str, Any]:
+    if not url.tls:
+        return {}
+    return {
+        "ssl": True,
+        "ssl_ca_certs": url.ca or None,
+        "ssl_certfile": url.cert or None,
+        "ssl_keyfile": url.key or None,
+    }
+
+
+def _system_error(error: BaseException | None) -> str:
+    """The operating system's word for what went wrong, where it is behind the error."""
+    while error is not None:
+        if isinstance(error, OSError) and (error.errno or 0) > 0:
+            return os.strerror(error.errno or 0)
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+async def patiently(
+    attempt: Callable[[], Awaitable[T]], on_wait: Callable[[StoreUnavailable], None] | None = None
+) -> T:
+    """What `attempt` gives once the store is there. Only for what may be done twice."""
+    pause = 0.02
+    while True:
+        try:
+            return await attempt()
+        except StoreUnavailable as error:
+            if on_wait is not None:
+                on_wait(error)
+        await asyncio.sleep(pause * random.uniform(0.5, 1))
+        pause = min(pause * 2, 1)

@@ -1,0 +1,32 @@
+"""Lua scripts: sent whole once, then called by their digest, and sent again where forgotten."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from redis.exceptions import NoScriptError
+
+from watchbell.store.client import Argument, Primary, Store
+
+
+class Script:
+    """One Lua text. Calls may reach the store twice, so a script must bear being run again."""
+
+    def __init__(self, lua: str) -> None:
+        self.lua = lua
+        self.digest = hashlib.sha1(lua.encode(), usedforsecurity=False).hexdigest()
+
+    async def __call__(
+        self, store: Store, keys: Sequence[str], args: Sequence[Argument] = ()
+    ) -> Any:
+        return await self._sent(store, [len(keys), *keys, *args])
+
+    async def on(self, primary: Primary, args: Sequence[Argument]) -> Any:
+        """The script on one server, for what concerns that server's own keys."""
+        return await self._sent(primary, [0, *args])
+
+    async def _sent(self, where: Store | Primary, args: Sequence[Argument]) -> Any:
+        try:
+            return await where.call("EVALSHA", self.digest, *args)
+        except NoScriptError:
+            return await where.call("EVAL", self.lua, *args)

@@ -1,0 +1,151 @@
+"""Stores of every kind, and the watch over what tests leave in them."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+from tests import families, servers
+from tests.waiting import wait_until
+from watchbell import logs
+from watchbell.store import url as store_url
+from watchbell.store.client import Store
+
+Topology = servers.Single | servers.SentinelSet | servers.Cluster
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quiet_logs() -> None:
+    logs.configure("error", "json")
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder with a short path, as a Unix socket needs it."""
+    path = Path(tempfile.mkdtemp(prefix="wb-", dir="/tmp"))
+    yield path
+    shutil.rmtree(path)
+
+
+def watchbell(*arguments: str) -> list[str]:
+    """The command line that runs Watchbell from the source, with nothing else in its way."""
+    return [sys.executable, "-P", "-m", "watchbell", *arguments]
+
+
+def bare_environment(**more: str) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("WATCHBELL_", "XDG_"))}
+    return {**kept, "HOME": "/nonexistent", **more}
+
+
+class Up:
+    """`watchbell up` as a user runs it, on a data folder."""
+
+    def __init__(self, data: Path, *options: str, **environment: str) -> None:
+        self.data = data
+        self.url = f"unix://{data}/store.sock"
+        self.log = data.with_name(data.name + ".log")
+        self._options = options
+        self._environment = environment
+        self.process = self._started()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                watchbell("up", "--data", str(self.data), *self._options),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=bare_environment(**self._environment),
+            )
+
+    def ready(self) -> Self:
+        wait_until(self._is_up, 20, f"up on {self.data}")
+        return self
+
+    def _is_up(self) -> bool:
+        said = self.log.read_text()
+        assert self.process.poll() is None, f"up ended: {said}"
+        return '"event": "up"' in said
+
+    def again(self) -> Self:
+        self.log.write_text("")
+        self.process = self._started()
+        return self.ready()
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait(30)
+
+    def __enter__(self) -> Self:
+        return self.ready()
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+
+@contextmanager
+def embedded(folder: Path) -> Iterator[Up]:
+    with Up(folder / "data", "--port", "0") as up:
+        yield up
+
+
+TOPOLOGIES: dict[str, Callable[[Path], AbstractContextManager[Any]]] = {
+    "embedded": embedded,
+    "debian": servers.debian,
+    "sentinel": servers.sentinel,
+    "cluster": servers.cluster,
+}
+
+
+@pytest.fixture(params=TOPOLOGIES, scope="session")
+def topology(request: pytest.FixtureRequest) -> Iterator[Any]:
+    path = Path(tempfile.mkdtemp(prefix="wb-", dir="/tmp"))
+    with TOPOLOGIES[request.param](path) as running:
+        yield running
+    shutil.rmtree(path)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[servers.Single]:
+    """One server of the wheel, for what does not depend on the kind of store."""
+    path = Path(tempfile.mkdtemp(prefix="wb-", dir="/tmp"))
+    with servers.single(path) as running:
+        yield running
+    shutil.rmtree(path)
+
+
+@pytest.fixture
+async def store(server: servers.Single) -> AsyncIterator[Store]:
+    async for one in watched(server.url):
+        yield one
+
+
+@pytest.fixture
+async def any_store(topology: Any) -> AsyncIterator[Store]:
+    """The same test on every kind of store."""
+    async for one in watched(topology.url):
+        yield one
+
+
+async def watched(url: str) -> AsyncIterator[Store]:
+    """An empty store; fails the test that leaves a key against its family."""
+    async with Store(store_url.parse(url)) as store:
+        await emptied(store)
+        yield store
+        wrong = await families.strays(store)
+        await emptied(store)
+    assert not wrong, "\n".join(wrong)
+
+
+async def emptied(store: Store) -> None:
+    for primary in await store.primaries():
+        await primary.call("FLUSHALL")
+        await primary.call("SCRIPT", "FLUSH")

@@ -1,0 +1,52 @@
+"""Waiting for a condition with a deadline; the only place in the tests that sleeps."""
+
+import asyncio
+import inspect
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar, overload
+
+T = TypeVar("T")
+
+POLL = 0.005
+
+
+def wait_until(predicate: Callable[[], T], seconds: float = 10, why: str = "") -> T:
+    """The first true value that `predicate` gives; what it raises is raised."""
+    deadline = time.monotonic() + seconds
+    while not (value := predicate()):
+        if time.monotonic() > deadline:
+            raise AssertionError(_late(predicate, seconds, why, value))
+        time.sleep(POLL)
+    return value
+
+
+@overload
+async def eventually(
+    predicate: Callable[[], Awaitable[T]], seconds: float = 10, why: str = ""
+) -> T: ...
+@overload
+async def eventually(predicate: Callable[[], T], seconds: float = 10, why: str = "") -> T: ...
+async def eventually(predicate: Callable[[], Any], seconds: float = 10, why: str = "") -> Any:
+    """As `wait_until`, on the event loop; a predicate that hangs is cut off at the deadline too."""
+    value: Any = None
+    deadline = asyncio.timeout(seconds)
+    try:
+        async with deadline:
+            while not (value := await _asked(predicate)):  # noqa: ASYNC110
+                await asyncio.sleep(POLL)
+    except TimeoutError:
+        if not deadline.expired():
+            raise
+        raise AssertionError(_late(predicate, seconds, why, value)) from None
+    return value
+
+
+async def _asked(predicate: Callable[[], Any]) -> Any:
+    answer = predicate()
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+def _late(predicate: object, seconds: float, why: str, value: object) -> str:
+    name = getattr(predicate, "__qualname__", repr(predicate))
+    return f"not within {seconds:g} s: {why or name} (last: {value!r})"
