@@ -1,0 +1,51 @@
+"""Keeping what expires: a lease is extended while its work goes on, which learns of its loss."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from watchbell.clock import SYSTEM
+from watchbell.errors import StoreUnavailable, WatchbellError
+
+
+@asynccontextmanager
+async def kept(
+    extend: Callable[[], Awaitable[bool]], seconds: float, lost: WatchbellError
+) -> AsyncIterator[None]:
+    """The body runs under a lease of `seconds` that `extend` renews and that began just now.
+
+    Once `extend` says no, or the store could not be asked for the length of a lease, the body is
+    cancelled and `lost` is raised in its place. Only this process's monotonic clock is asked.
+    """
+    failure: Exception | None = None
+    try:
+        async with asyncio.TaskGroup() as group:
+            keeper = group.create_task(_keep(extend, seconds, lost))
+            try:
+                yield
+            except Exception as error:  # noqa: BLE001 the group would wrap it
+                failure = error
+            finally:
+                keeper.cancel()
+    except* type(lost):
+        failure = lost
+    if failure is not None:
+        raise failure
+
+
+async def _keep(
+    extend: Callable[[], Awaitable[bool]], seconds: float, lost: WatchbellError
+) -> None:
+    ends = SYSTEM.monotonic() + seconds
+    while True:
+        await asyncio.sleep(seconds / 3)
+        asked = SYSTEM.monotonic()
+        try:
+            async with asyncio.timeout(max(ends - asked, seconds / 3)):
+                held = await extend()
+        except (StoreUnavailable, TimeoutError):
+            held = SYSTEM.monotonic() < ends
+        else:
+            ends = asked + seconds
+        if not held:
+            raise lost

@@ -1,0 +1,66 @@
+"""Live channels: pub/sub that comes back by itself and says when messages may have been missed."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+from msgspec import Struct
+from redis import exceptions
+
+from watchbell import logs
+from watchbell.store.client import Store
+
+_QUIET = 5.0
+"""Seconds without a message after which the connection is asked whether it is still there."""
+
+
+class Message(Struct, frozen=True):
+    channel: str
+    body: bytes
+
+
+class Gap(Struct, frozen=True):
+    """Listening starts here: what was said before may have been missed, so read the state anew."""
+
+    reason: str
+
+
+async def listen(store: Store, *channels: str) -> AsyncGenerator[Message | Gap, None]:
+    """What is said on the channels, for ever; the first item, and one after each cut, is a Gap."""
+    reason = "just subscribed"
+    while True:
+        pubsub = store.pubsub()
+        try:
+            async with aclosing(_heard(pubsub, channels, reason)) as heard:
+                async for item in heard:
+                    yield item
+        except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
+            reason = str(error) or type(error).__name__
+            logs.get().warning("live channel cut, subscribing again", reason=reason)
+            await asyncio.sleep(0.2)
+        finally:
+            await pubsub.aclose()
+
+
+async def _heard(
+    pubsub: Any, channels: tuple[str, ...], reason: str
+) -> AsyncGenerator[Message | Gap, None]:
+    await pubsub.subscribe(*channels)
+    waiting, asked = set(channels), False
+    while True:
+        item = await pubsub.get_message(timeout=_QUIET)
+        if item is None:
+            if asked:
+                raise exceptions.ConnectionError("the store no longer answers")
+            await pubsub.ping()
+            asked = True
+            continue
+        asked = False
+        channel = item["channel"].decode(errors="replace") if item["channel"] else ""
+        if item["type"] == "subscribe":
+            waiting.discard(channel)
+            if not waiting:
+                yield Gap(reason)
+        elif item["type"] == "message":
+            yield Message(channel, item["data"])

@@ -1,0 +1,315 @@
+"""Work queues over plain lists: what is taken is held under a lease until it is acknowledged.
+
+Producers push to the list as they always did. A taker moves up to N items in one round trip into a
+list of its own; effects and acknowledgement are one script; what a dead taker held goes back to the
+front of the queue in its order. Where items of one key must stay in order (`order_by`), an item
+whose key another taker holds is handed to that taker.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from watchbell import ids
+from watchbell.errors import LeaseLost
+from watchbell.probes import probe
+from watchbell.store.client import BLOCK, Argument, Store, patiently
+from watchbell.store.keys import StoreKeys, tagged
+from watchbell.store.lease import kept
+from watchbell.store.script import Script
+
+_keys = StoreKeys()
+
+# Shared by the scripts below: KEYS[1] queue, KEYS[2] takers, KEYS[3] batches, KEYS[4] attempts,
+# KEYS[5] the taker's own list; ARGV[1] taker.
+_COMMON = """
+local queue, takers, batches, attempts, mine = unpack(KEYS, 1, 5)
+local taker = ARGV[1]
+
+local function milliseconds()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- The newest first onto the end that is taken from, so that the oldest is the next one taken.
+local function give_back(list, side)
+  repeat until not redis.call('LMOVE', list, queue, 'RIGHT', side)
+end
+
+local function in_hand(who)
+  local batch = redis.call('HGET', batches, who)
+  if not batch then return nil, 0 end
+  local seq, count = string.match(batch, '^(%d+):(%d+)$')
+  return seq, tonumber(count)
+end
+"""
+
+# ARGV[2] ms of the lease, ARGV[3] most items, ARGV[4] most bytes, ARGV[5] side taken from,
+# ARGV[6] what the lists of all takers begin with, ARGV[7…] the fields that make an item's key.
+# Returns the batch's number, the attempts at its first item by processes that died, the items.
+# A batch not yet acknowledged is returned again, so a lost answer loses nothing. An item that a
+# process died with comes alone, so that it can take nobody else down with it.
+_TAKE = Script(
+    _COMMON
+    + """
+local lease, most, most_bytes = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local side, lists, fields = ARGV[5], ARGV[6], {unpack(ARGV, 7)}
+local now = milliseconds()
+
+for _, dead in ipairs(redis.call('ZRANGEBYSCORE', takers, '-inf', now)) do
+  if dead ~= taker then
+    local _, count = in_hand(dead)
+    if count > 0 then
+      for _, item in ipairs(redis.call('LRANGE', lists .. dead, 0, count - 1)) do
+        redis.call('HINCRBY', attempts, redis.sha1hex(item), 1)
+      end
+      redis.call('EXPIRE', attempts, 86400)
+    end
+    give_back(lists .. dead, side)
+    redis.call('HDEL', batches, dead)
+    redis.call('ZREM', takers, dead)
+  end
+end
+
+local function tried(item)
+  return tonumber(redis.call('HGET', attempts, redis.sha1hex(item)) or '0')
+end
+
+local seq, count = in_hand(taker)
+if count > 0 and redis.call('ZSCORE', takers, taker) then
+  redis.call('ZADD', takers, now + lease, taker)
+  local items = redis.call('LRANGE', mine, 0, count - 1)
+  return {seq, tried(items[1]), items}
+end
+
+-- Equal keys for all spellings of a name that differ in case; keys that meet by chance do no harm.
+local function key_of(item)
+  local ok, object = pcall(cjson.decode, item)
+  if not ok or type(object) ~= 'table' then return '' end
+  local parts = {}
+  for i, field in ipairs(fields) do
+    local value = object[field]
+    parts[i] = type(value) == 'string' and string.gsub(string.lower(value), '[^ -~]', '?') or ''
+  end
+  return table.concat(parts, ':')
+end
+
+local items = redis.call('LRANGE', mine, 0, most - 1)
+local room, bytes, fresh = most - #items, 0, {}
+while room > 0 and bytes < most_bytes do
+  local got = redis.call(side == 'RIGHT' and 'RPOP' or 'LPOP', queue, math.min(room, 128))
+  if not got then break end
+  for _, item in ipairs(got) do
+    fresh[#fresh + 1] = item
+    bytes = bytes + #item
+  end
+  room = room - #got
+end
+
+local holders, held = {}, false
+if #fields > 0 and #fresh > 0 then
+  for _, other in ipairs(redis.call('ZRANGE', takers, 0, -1)) do
+    if other ~= taker then
+      for _, item in ipairs(redis.call('LRANGE', lists .. other, 0, -1)) do
+        holders[key_of(item)] = other
+        held = true
+      end
+    end
+  end
+end
+local kept = {}
+for _, item in ipairs(fresh) do
+  local holder = held and holders[key_of(item)]
+  if holder then
+    redis.call('RPUSH', lists .. holder, item)
+  else
+    kept[#kept + 1] = item
+    items[#items + 1] = item
+  end
+end
+for first = 1, #kept, 1000 do
+  redis.call('RPUSH', mine, unpack(kept, first, math.min(first + 999, #kept)))
+end
+if #items == 0 then return {0, 0, {}} end
+
+if redis.call('EXISTS', attempts) == 1 then
+  for i, item in ipairs(items) do
+    if tried(item) > 0 then
+      for beyond = #items, math.max(i, 2), -1 do items[beyond] = nil end
+      break
+    end
+  end
+end
+seq = redis.call('HINCRBY', batches, 'seq', 1)
+redis.call('HSET', batches, taker, seq .. ':' .. #items)
+redis.call('ZADD', takers, now + lease, taker)
+return {seq, tried(items[1]), items}
+"""
+)
+
+# ARGV[2] ms of the lease. Returns 1 if the taker's lease was still there.
+_EXTEND = Script(
+    _COMMON
+    + """
+if not redis.call('ZSCORE', takers, taker) then return 0 end
+redis.call('ZADD', takers, milliseconds() + tonumber(ARGV[2]), taker)
+return 1
+"""
+)
+
+# ARGV[2] side taken from. Gives everything back and takes the taker off the list.
+_RELEASE = Script(
+    _COMMON
+    + """
+if not redis.call('ZSCORE', takers, taker) then return 0 end
+give_back(mine, ARGV[2])
+redis.call('HDEL', batches, taker)
+return redis.call('ZREM', takers, taker)
+"""
+)
+
+
+class Queue(Struct, frozen=True, kw_only=True):
+    key: str
+    side: Literal["LEFT", "RIGHT"] = "RIGHT"
+    """The end that is taken from: RIGHT where producers LPUSH, LEFT where they RPUSH."""
+    order_by: tuple[str, ...] = ()
+    """The JSON fields whose values together are the key within which order is kept."""
+
+
+class Batch(Struct, frozen=True):
+    seq: int
+    items: list[bytes]
+    attempts: int
+    """How many processes died holding it; above 0 only for an item that comes alone."""
+
+
+class Effects:
+    """Lua over KEYS and ARGV that is run together with an acknowledgement: both happen, or neither.
+
+    The store does not undo what a failing script wrote: look first, then write, and raise nothing.
+    """
+
+    def __init__(self, lua: str) -> None:
+        # ARGV[2] batch, ARGV[3] ms of the lease; the rest of KEYS and ARGV are the effects'.
+        self._script = Script(
+            f"local function effects(KEYS, ARGV) {lua}\nend\n"
+            + _COMMON
+            + """
+if not redis.call('ZSCORE', takers, taker) then return {'lost'} end
+local seq, count = in_hand(taker)
+if seq ~= ARGV[2] then return {'already'} end
+local answer = effects({unpack(KEYS, 6)}, {unpack(ARGV, 4)})
+if redis.call('EXISTS', attempts) == 1 then
+  for _, item in ipairs(redis.call('LRANGE', mine, 0, count - 1)) do
+    redis.call('HDEL', attempts, redis.sha1hex(item))
+  end
+end
+redis.call('LTRIM', mine, count, -1)
+redis.call('HDEL', batches, taker)
+redis.call('ZADD', takers, milliseconds() + tonumber(ARGV[3]), taker)
+return {'done', answer}
+"""
+        )
+
+    async def __call__(
+        self, store: Store, keys: Sequence[str], args: Sequence[Argument]
+    ) -> tuple[bytes, Any]:
+        outcome, *answer = await self._script(store, keys, args)
+        return outcome, answer[0] if answer else None
+
+
+NOTHING = Effects("return false")
+
+
+class Taker:
+    """One worker at a queue, with at most one batch in hand. Every call bears being repeated."""
+
+    def __init__(
+        self,
+        store: Store,
+        queue: Queue,
+        *,
+        lease: float = 15,
+        most: int = 500,
+        most_bytes: int = 4 << 20,
+    ) -> None:
+        self.name = ids.process_name()
+        self._store, self._queue = store, queue
+        self._lease, self._most, self._most_bytes = lease, most, most_bytes
+        base = tagged(queue.key)
+        self._keys = [
+            queue.key,
+            _keys.takers(base),
+            _keys.batches(base),
+            _keys.attempts(base),
+            _keys.taken(base, self.name),
+        ]
+        self._lists = _keys.taken(base, "")
+
+    @property
+    def _milliseconds(self) -> int:
+        return round(self._lease * 1000)
+
+    async def take(self) -> Batch | None:
+        """Up to `most` items, or None where there is nothing for us."""
+        args: list[Argument] = [
+            self.name,
+            self._milliseconds,
+            self._most,
+            self._most_bytes,
+            self._queue.side,
+        ]
+        seq, attempts, items = await _TAKE(
+            self._store, self._keys, [*args, self._lists, *self._queue.order_by]
+        )
+        probe("queue.taken")
+        return Batch(int(seq), items, int(attempts)) if items else None
+
+    async def acknowledge(
+        self,
+        batch: Batch,
+        effects: Effects = NOTHING,
+        keys: Sequence[str] = (),
+        args: Sequence[Argument] = (),
+    ) -> Any:
+        """The effects' answer, once they and the acknowledgement are done; None if they had been.
+
+        Raises LeaseLost where the batch went back to the queue in the meantime.
+        """
+        probe("queue.before_acknowledge")
+        all_keys = [*self._keys, *keys]
+        all_args = [self.name, batch.seq, self._milliseconds, *args]
+        outcome, answer = await patiently(lambda: effects(self._store, all_keys, all_args))
+        probe("queue.acknowledged")
+        if outcome == b"lost":
+            raise LeaseLost(f"batch {batch.seq} of {self._queue.key} went back to the queue")
+        return answer
+
+    def holding(self) -> AbstractAsyncContextManager[None]:
+        """The lease is extended while the body works; raises LeaseLost in its place once lost."""
+        lost = LeaseLost(f"what was taken from {self._queue.key} went back to the queue")
+        return kept(self._extend, self._lease, lost)
+
+    async def batches(self) -> AsyncGenerator[Batch, None]:
+        """Batch after batch for ever; the one before has to be acknowledged, or it comes again."""
+        while True:
+            batch = await patiently(self.take)
+            if batch is None:
+                await patiently(self._wait)
+            else:
+                yield batch
+
+    async def release(self) -> None:
+        """Gives back what is in hand, at once, in its order."""
+        await _RELEASE(self._store, self._keys, [self.name, self._queue.side])
+
+    async def _extend(self) -> bool:
+        return bool(await _EXTEND(self._store, self._keys, [self.name, self._milliseconds]))
+
+    async def _wait(self) -> None:
+        # Moves the next item onto its own place: a look that blocks until there is one.
+        side, key = self._queue.side, self._queue.key
+        await self._store.call("BLMOVE", key, key, side, side, min(BLOCK, self._lease / 3))

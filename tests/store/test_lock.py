@@ -1,0 +1,128 @@
+"""Locks on every kind of store: one holder, a loss that is noticed, numbers that grow."""
+
+import asyncio
+
+import pytest
+
+from tests.families import keys
+from tests.waiting import eventually
+from watchbell.errors import LockLost, Refused
+from watchbell.store.client import Store
+from watchbell.store.keys import StoreKeys, tagged
+from watchbell.store.lock import Fenced, Held, acquire, locked
+
+LOCK = keys.lock("backup")
+FENCE = StoreKeys().fence(tagged(LOCK))
+
+write = Fenced("return redis.call('SET', KEYS[1], ARGV[1])")
+
+
+async def test_fifty_contenders_never_hold_together(any_store: Store) -> None:
+    inside: list[int] = []
+    fences: list[int] = []
+
+    async def contend(number: int) -> None:
+        async with locked(any_store, LOCK, 10, wait=60) as held:
+            inside.append(number)
+            assert inside == [number]
+            fences.append(held.fence)
+            await asyncio.sleep(0)
+            inside.remove(number)
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(50):
+            group.create_task(contend(number))
+    assert len(fences) == 50
+    assert fences == sorted(set(fences))
+
+
+async def test_a_lock_is_refused_while_it_is_held_and_free_after(any_store: Store) -> None:
+    async with locked(any_store, LOCK, 10):
+        assert await acquire(any_store, LOCK, 10) is None
+        with pytest.raises(Refused, match="held by another"):
+            async with locked(any_store, LOCK, 10, wait=0.05):
+                pass
+    held = await acquire(any_store, LOCK, 10)
+    assert held is not None
+    assert await held.release()
+    assert not await held.release()
+
+
+async def test_a_lock_is_extended_for_as_long_as_its_work_takes(any_store: Store) -> None:
+    async with locked(any_store, LOCK, 0.3) as held:
+        begun = int(await any_store.call("PEXPIRETIME", LOCK))
+
+        async def lived_three_leases() -> bool:
+            return int(await any_store.call("PEXPIRETIME", LOCK)) > begun + 900
+
+        await eventually(lived_three_leases)
+        assert await any_store.call("GET", LOCK) == held.token.encode()
+
+
+async def test_the_holder_learns_that_its_lock_was_taken_away(any_store: Store) -> None:
+    async def work() -> None:
+        async with locked(any_store, LOCK, 0.3):
+            await any_store.call("SET", LOCK, "somebody else", "PX", 10_000)
+            await asyncio.Event().wait()
+
+    with pytest.raises(LockLost):
+        await work()
+    assert await any_store.call("GET", LOCK) == b"somebody else"
+
+
+async def test_an_error_of_the_work_frees_the_lock_and_is_the_one_raised(any_store: Store) -> None:
+    with pytest.raises(ValueError, match="boom"):
+        async with locked(any_store, LOCK, 10):
+            raise ValueError("boom")
+    assert await any_store.call("EXISTS", LOCK) == 0
+
+
+async def test_cancelled_work_frees_its_lock(any_store: Store) -> None:
+    async def work() -> None:
+        async with locked(any_store, LOCK, 10):
+            await asyncio.Event().wait()
+
+    async def is_held() -> bool:
+        return bool(await any_store.call("EXISTS", LOCK))
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(work())
+        await eventually(is_held)
+        task.cancel()
+    assert not await is_held()
+
+
+async def test_what_an_old_holder_does_late_is_refused(any_store: Store) -> None:
+    result = "{" + LOCK + "}:result"
+    old = await acquire(any_store, LOCK, 10)
+    assert old is not None
+    await old.release()
+    new = await acquire(any_store, LOCK, 10)
+    assert new is not None
+    assert new.fence > old.fence
+    await write(new, [result], ["new"])
+    with pytest.raises(LockLost):
+        await write(old, [result], ["old"])
+    assert await any_store.call("GET", result) == b"new"
+    await any_store.call("DEL", result)
+
+
+async def test_fencing_numbers_grow_although_the_store_forgot_the_last(any_store: Store) -> None:
+    async def fence() -> int:
+        held = await acquire(any_store, LOCK, 10)
+        assert isinstance(held, Held)
+        await held.release()
+        await any_store.call("DEL", FENCE)
+        return held.fence
+
+    fences = [await fence() for _ in range(20)]
+    assert fences == sorted(set(fences))
+
+
+async def test_fencing_numbers_grow_although_the_clock_stepped_back(any_store: Store) -> None:
+    ahead = 4 * 10**15  # microseconds: the year 2096
+    await any_store.call("SET", FENCE, ahead, "PX", 60_000)
+    held = await acquire(any_store, LOCK, 10)
+    assert held is not None
+    assert held.fence == ahead + 1
+    await held.release()
