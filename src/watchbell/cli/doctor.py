@@ -1,0 +1,119 @@
+"""`watchbell doctor`: what is wrong with this installation, and what to do about it."""
+
+import asyncio
+import os
+import platform
+import shutil
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import click
+
+from watchbell.cli.options import as_json, place, print_json, with_settings
+from watchbell.clock import SYSTEM
+from watchbell.errors import WatchbellError
+from watchbell.roles import lookout
+from watchbell.settings import Loaded, Settings
+from watchbell.store import embedded, health
+from watchbell.store.client import Store
+from watchbell.store.health import Finding
+
+_SIGNS = {"ok": "✓", "warning": "!", "error": "✗"}
+_COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
+
+
+@click.command
+@with_settings("store.port")
+@as_json
+def command(*, loaded: Loaded, as_json: bool) -> int:
+    """Check the machine, the settings, the store and the clocks, and say what to do about
+    each finding. The exit code is 1 if something can't work, else 0.
+
+    Example: watchbell doctor --store redis://db.example.com
+    """
+    findings = asyncio.run(_examined(loaded))
+    if as_json:
+        print_json(findings)
+    else:
+        for finding in findings:
+            sign = click.style(_SIGNS[finding.level], fg=_COLOURS[finding.level])
+            click.echo(f"{sign} {finding.subject:<12}{finding.text}")
+            if finding.advice:
+                click.echo(f"  {'':<12}→ {finding.advice}")
+    return 1 if any(finding.level == "error" for finding in findings) else 0
+
+
+async def _examined(loaded: Loaded) -> list[Finding]:
+    settings = loaded.settings
+    findings = [*_machine(settings), *_settings(loaded)]
+    try:
+        findings += [finding async for finding in _store(settings)]
+    except WatchbellError as error:
+        findings.append(Finding("error", "store", str(error), "see docs/store.md"))
+    return findings
+
+
+def _machine(settings: Settings) -> Iterator[Finding]:
+    yield Finding("ok", "python", f"{platform.python_version()} at {sys.prefix}")
+    if settings.store.url:
+        return
+    yield Finding("ok", "server", str(embedded.find_binary()))
+    overcommit = Path("/proc/sys/vm/overcommit_memory")
+    if overcommit.exists() and overcommit.read_text().strip() == "2":
+        yield Finding(
+            "warning",
+            "memory",
+            "the kernel refuses to overcommit, so the store may fail to rewrite its file",
+            "set vm.overcommit_memory to 1",
+        )
+    yield from _folder(settings.data)
+
+
+def _folder(data: Path) -> Iterator[Finding]:
+    there = next(folder for folder in (data, *data.parents) if folder.exists())
+    if not os.access(there, os.W_OK):
+        advice = "choose another with --data, or change its owner"
+        yield Finding("error", "data", f"the data folder {data} can't be written", advice)
+        return
+    free = shutil.disk_usage(there).free
+    yield from lookout.disk(free) or [Finding("ok", "data", f"{data}, {free >> 30} GiB free")]
+
+
+def _settings(loaded: Loaded) -> Iterator[Finding]:
+    files = {origin.rpartition(", line ")[0] for origin in loaded.origins.values()} - {""}
+    for file in sorted(files):
+        yield Finding("ok", "settings", file)
+        if Path(file).stat().st_mode & 0o077 and loaded.settings.store.password:
+            advice = f"chmod 600 {file}, or name the secret as file:PATH"
+            text = f"others can read {file}, which may hold a password"
+            yield Finding("warning", "settings", text, advice)
+    if not files:
+        yield Finding("ok", "settings", "defaults, no settings file")
+    store = loaded.settings.store
+    if not store.url and store.port and not store.password:
+        yield Finding(
+            "warning",
+            "port",
+            f"every user of this machine may use the store by port {store.port}",
+            "set store.password, or store.port to 0, if others have accounts here",
+        )
+
+
+async def _store(settings: Settings) -> AsyncIterator[Finding]:
+    async with Store(place(settings)) as store:
+        for primary in await store.primaries():
+            for finding in health.judge(primary.name, await health.facts(primary)):
+                yield finding
+            skews = [await health.skew(primary, SYSTEM) for _ in range(5)]
+            skew = min(skews, key=abs)
+            text = f"the store's clock is {skew * 1000:+.1f} ms off this machine's"
+            if abs(skew) < lookout.SKEW:
+                yield Finding("ok", "clock", text)
+            else:
+                yield Finding("warning", "clock", text, "let both follow a time server")
+            begun = SYSTEM.monotonic()
+            for _ in range(20):
+                await primary.call("PING")
+            taken = (SYSTEM.monotonic() - begun) / 20
+            yield Finding("ok", "latency", f"{taken * 1000:.2f} ms a round trip to {primary.name}")

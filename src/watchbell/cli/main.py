@@ -1,0 +1,81 @@
+"""The command: finds the group that a word names, and turns every end into a line and a code."""
+
+import difflib
+import importlib
+import os
+import sys
+
+import click
+
+from watchbell.errors import WatchbellError
+
+# Word, module and one line each; the modules are imported only when their command is used.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "up": ("watchbell.cli.up", "Run everything on this machine."),
+    "run": ("watchbell.cli.run", "Run one role alone."),
+    "doctor": ("watchbell.cli.doctor", "Check the machine, the settings, the store, the clocks."),
+    "keys": ("watchbell.cli.keys", "List the key families with their counts and memory."),
+    "settings": ("watchbell.cli.settings", "Show the settings in force, and where they come from."),
+    "completion": ("watchbell.cli.completion", "Print the completion script of a shell."),
+    "version": ("watchbell.cli.version", "Show the version."),
+}
+EPILOG = """\
+\b
+Start here:  watchbell up
+Exit codes:  0 done, 1 failed or found something wrong, 2 wrong usage,
+             3 bad settings, 4 the store can't be used, 130 interrupted.
+"""
+
+
+class Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            ctx.fail(f"there is no command {args[0]!r}{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.command(
+    cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
+def watchbell() -> None:
+    """Watchbell runs jobs on a fleet of machines, watches everything, calls the right
+    person when something is wrong, and archives the web, on one Redis."""
+
+
+def main() -> None:
+    sys.exit(_outcome())
+
+
+def _outcome() -> int:
+    try:
+        code = watchbell.main(prog_name="watchbell", standalone_mode=False)
+        sys.stdout.flush()
+    except WatchbellError as error:
+        click.echo(f"watchbell: {error}", err=True)
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,30 @@
+"""`watchbell settings`."""
+
+import click
+import msgspec
+
+from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.tables import show_table
+from watchbell.settings import Loaded
+
+
+class Row(msgspec.Struct):
+    name: str
+    value: str | int
+    origin: str
+
+
+@click.command
+@with_settings("store.port")
+@as_json
+def command(*, loaded: Loaded, as_json: bool) -> None:
+    """Show every setting in force and where its value comes from: the default, the settings
+    file with its line, a WATCHBELL_* variable or an option. Secrets are not shown.
+
+    Example: watchbell settings --config watchbell.toml
+    """
+    rows = [Row(name, value, loaded.origins[name]) for name, value in loaded.shown().items()]
+    if as_json:
+        print_json(rows)
+    else:
+        show_table(["setting", "value", "from"], [[r.name, str(r.value), r.origin] for r in rows])

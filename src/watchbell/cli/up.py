@@ -1,0 +1,105 @@
+"""`watchbell up`: everything under one supervisor, the store included."""
+
+import asyncio
+import os
+import signal
+from contextlib import AsyncExitStack
+
+import click
+
+from watchbell import logs
+from watchbell.cli.board import Board
+from watchbell.cli.options import place, with_settings
+from watchbell.clock import SYSTEM
+from watchbell.roles.catalogue import ROLES
+from watchbell.roles.supervisor import Supervisor
+from watchbell.settings import Loaded, Settings
+from watchbell.store import health
+from watchbell.store.client import Store
+from watchbell.store.embedded import Embedded
+
+
+@click.command
+@with_settings("store.port")
+def command(*, loaded: Loaded) -> None:
+    """Run everything on this machine: the embedded store (or the one at --store) and all
+    roles, under one supervisor that brings back what fails.
+
+    \b
+    Examples:
+      watchbell up
+      watchbell up --data /srv/watchbell --port 0
+      watchbell up --store redis://user:secret@db.example.com:6379/0?prefix=wb:
+    """
+    board = Board(loaded.settings)
+    with board.shown():
+        asyncio.run(_until_signalled(loaded.settings, board))
+
+
+async def _until_signalled(settings: Settings, board: Board) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    signals = 0
+
+    def stop() -> None:
+        nonlocal signals
+        signals += 1
+        if signals > 1:
+            os._exit(130)  # the store is told by the kernel that we are gone
+        board.note = "Stopping; Ctrl-C again ends at once."
+        board.draw()
+        task.cancel()
+
+    loop = asyncio.get_running_loop()
+    for one in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(one, stop)
+    try:
+        await _up(settings, board)
+    except asyncio.CancelledError:
+        board.note = "Stopped."
+        logs.get().info("stopped")
+
+
+async def _up(settings: Settings, board: Board) -> None:
+    begun = SYSTEM.monotonic()
+    log = logs.get()
+
+    def tell(words: str) -> None:
+        log.info(words)
+
+    async with AsyncExitStack() as stack:
+        server: Embedded | None = None
+        if not settings.store.url:
+            server = Embedded(settings, tell)
+            stack.push_async_callback(server.stop)
+            await server.start()
+        store = await stack.enter_async_context(Store(server.url if server else place(settings)))
+        findings = await health.admit(store)
+        supervisor = Supervisor(ROLES, settings, store, on_change=board.draw)
+        board.facts = await _facts(settings, store, server, findings)
+        board.warnings = [f"{f.text}; {f.advice}" for f in findings if f.level == "warning"]
+        board.statuses = supervisor.statuses
+        for warning in board.warnings:
+            log.warning(warning)
+        async with asyncio.TaskGroup() as keepers:
+            keepers.create_task(supervisor.run())
+            if server is not None:
+                keepers.create_task(server.run())
+            log.info("up", seconds=round(SYSTEM.monotonic() - begun, 2))
+
+
+async def _facts(
+    settings: Settings, store: Store, server: Embedded | None, findings: list[health.Finding]
+) -> list[tuple[str, str]]:
+    version = next(f.text for f in findings if f.subject == "version")
+    if server is None:
+        return [("store", version), *([("prefix", store.prefix)] if store.prefix else [])]
+    written = {"everysec": "on disk within a second", "always": "on disk before each answer"}
+    by = "adopted, run by another process" if server.adopted else "embedded"
+    return [
+        ("store", f"{version.partition(' at ')[0]}, {by}"),
+        ("socket", server.url.socket),
+        ("port", f"127.0.0.1:{server.port}" if server.port else "none"),
+        ("data", str(settings.data)),
+        ("writes", written[settings.store.appendfsync]),
+    ]

@@ -1,0 +1,26 @@
+"""What a role is: a name, what it does in a few words, and the loop that does it."""
+
+from collections.abc import Awaitable, Callable
+
+from msgspec import Struct
+
+from watchbell.clock import Clock
+from watchbell.settings import Settings
+from watchbell.store.client import Store
+
+
+class Context(Struct, frozen=True):
+    """What a role is given to work with."""
+
+    settings: Settings
+    store: Store
+    clock: Clock
+    say: Callable[[str], None]
+    """Puts a few words on the board, in place of the role's last ones."""
+
+
+class Role(Struct, frozen=True):
+    name: str
+    summary: str
+    run: Callable[[Context], Awaitable[None]]
+    """Ends by cancellation only: then it stops taking, finishes or hands back, and returns."""
