@@ -1,5 +1,6 @@
 """Commands, scripts and prefixes on every kind of store."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,19 @@ async def test_a_wrong_password_is_told_without_showing_it(folder: Path) -> None
         async with Store(store_url.parse(right)) as store:
             assert await store.call("PING")
             await store.call("CONFIG", "SET", "requirepass", "")
+
+
+async def test_a_cancelled_task_stops_however_far_its_call_has_come(server: servers.Single) -> None:
+    async def work(store: Store) -> None:
+        while True:
+            await store.call("PING")
+            await asyncio.sleep(0)
+
+    for steps in range(300):
+        async with Store(store_url.parse(server.url)) as store, asyncio.TaskGroup() as group:
+            task = group.create_task(work(store))
+            for _ in range(steps % 30):
+                await asyncio.sleep(0)
+            task.cancel()
+            done, _ = await asyncio.wait([task], timeout=5)
+            assert done, f"cancelled after {steps % 30} steps, and it goes on"

@@ -70,7 +70,7 @@ class Store:
 
     async def _sent(self, client: "redis.Redis | RedisCluster", command: Sequence[Argument]) -> Any:
         try:
-            return await client.execute_command(*command)
+            return await heeding(client.execute_command(*command))
         except _AWAY as error:
             raise StoreUnavailable(self._told(error)) from error
         except exceptions.ResponseError as error:
@@ -83,7 +83,7 @@ class Store:
         if not isinstance(self._client, RedisCluster):
             return [Primary(self.url.shown(), self.call)]
         try:
-            await self._client.initialize()
+            await heeding(self._client.initialize())
         except _AWAY as error:
             raise StoreUnavailable(self._told(error)) from error
         return [
@@ -147,6 +147,21 @@ class Store:
             return redis.Redis(unix_socket_path=url.socket, **options)
         host, port = url.hosts[0]
         return redis.Redis(host=host, port=port, **options, **_tls(url))
+
+
+async def heeding(call: Awaitable[T]) -> T:
+    """The call's answer, unless we were cancelled meanwhile.
+
+    The client sends by `asyncio.wait_for`, which before Python 3.12 forgets a cancellation that
+    comes together with the end of what it waits for; a loop would then go on for ever.
+    """
+    task = asyncio.current_task()
+    assert task is not None
+    before = task.cancelling()
+    answer = await call
+    if task.cancelling() > before:
+        raise asyncio.CancelledError
+    return answer
 
 
 class Primary(Struct, frozen=True):

@@ -9,7 +9,7 @@ from msgspec import Struct
 from redis import exceptions
 
 from watchbell import logs
-from watchbell.store.client import Store
+from watchbell.store.client import Store, heeding
 
 _QUIET = 5.0
 """Seconds without a message after which the connection is asked whether it is still there."""
@@ -46,14 +46,14 @@ async def listen(store: Store, *channels: str) -> AsyncGenerator[Message | Gap, 
 async def _heard(
     pubsub: Any, channels: tuple[str, ...], reason: str
 ) -> AsyncGenerator[Message | Gap, None]:
-    await pubsub.subscribe(*channels)
+    await heeding(pubsub.subscribe(*channels))
     waiting, asked = set(channels), False
     while True:
-        item = await pubsub.get_message(timeout=_QUIET)
+        item = await heeding(pubsub.get_message(timeout=_QUIET))
         if item is None:
             if asked:
                 raise exceptions.ConnectionError("the store no longer answers")
-            await pubsub.ping()
+            await heeding(pubsub.ping())
             asked = True
             continue
         asked = False
