@@ -228,3 +228,20 @@ async def test_a_lease_is_extended_while_the_work_goes_on(any_store: Store) -> N
     async with taker.holding():
         await eventually(lived_three_leases)
     await taker.acknowledge(batch)
+
+
+async def test_a_holder_with_plenty_leaves_the_rest_to_the_queue_in_its_order(
+    any_store: Store,
+) -> None:
+    ordered = Queue(key=QUEUE.key, order_by=("entity", "check"))
+    numbers = range(50)
+    await push(any_store, *(event("http", n) for n in numbers), event("disk", 1))
+    one, two = Taker(any_store, ordered, most=4), Taker(any_store, ordered, most=4)
+    assert await one.take() is not None
+    assert await two.take() is None
+    handed = await any_store.call("LRANGE", OWN.taken(BASE, one.name), 0, -1)
+    assert texts(handed) == [event("http", n) for n in range(8)]
+    left = [event("http", n) for n in range(8, 50)] + [event("disk", 1)]
+    assert texts(await waiting(any_store)) == left
+    await one.release()
+    assert texts(await drained(two)) == [event("http", n) for n in numbers] + [event("disk", 1)]

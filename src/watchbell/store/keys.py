@@ -1,6 +1,6 @@
 """The key families of the store's own instruments: work queues and locks."""
 
-from watchbell.store.families import Hash, Keyspace, List, SortedSet, String
+from watchbell.store.families import Hash, Keyspace, List, Set, SortedSet, String
 
 
 class StoreKeys(Keyspace, document="watchbell"):
@@ -9,6 +9,7 @@ class StoreKeys(Keyspace, document="watchbell"):
 
     takers = SortedSet("QUEUE:takers")
     taken = List("QUEUE:taken:TAKER")
+    held = Set("QUEUE:held:TAKER")
     batches = Hash("QUEUE:batches")
     attempts = Hash("QUEUE:attempts", expires=True)
     fence = String("LOCK:fence", expires=True)

@@ -3,9 +3,10 @@
 Producers push to the list as they always did. A taker moves up to N items in one round trip into a
 list of its own; effects and acknowledgement are one script; what a dead taker held goes back to the
 front of the queue in its order. Where items of one key must stay in order (`order_by`), an item
-whose key another taker holds is handed to that taker.
+whose key another taker holds is handed to that taker, or left in the queue where it has plenty.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal
@@ -22,10 +23,13 @@ from watchbell.store.script import Script
 
 _keys = StoreKeys()
 
+# Seconds before a taker looks again at a queue whose items all belong to what others hold.
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.002, 0.1
+
 # Shared by the scripts below: KEYS[1] queue, KEYS[2] takers, KEYS[3] batches, KEYS[4] attempts,
-# KEYS[5] the taker's own list; ARGV[1] taker.
+# KEYS[5] the taker's own list, KEYS[6] the keys it holds; ARGV[1] taker.
 _COMMON = """
-local queue, takers, batches, attempts, mine = unpack(KEYS, 1, 5)
+local queue, takers, batches, attempts, mine, held = unpack(KEYS, 1, 6)
 local taker = ARGV[1]
 
 local function milliseconds()
@@ -47,15 +51,16 @@ end
 """
 
 # ARGV[2] ms of the lease, ARGV[3] most items, ARGV[4] most bytes, ARGV[5] side taken from,
-# ARGV[6] what the lists of all takers begin with, ARGV[7…] the fields that make an item's key.
-# Returns the batch's number, the attempts at its first item by processes that died, the items.
+# ARGV[6] and ARGV[7] what the lists and sets of all takers begin with, ARGV[8…] the fields that
+# make an item's key. Returns the batch's number (0 where there is nothing, -1 where all there is
+# has to wait for others), the attempts at its first item by processes that died, the items.
 # A batch not yet acknowledged is returned again, so a lost answer loses nothing. An item that a
 # process died with comes alone, so that it can take nobody else down with it.
 _TAKE = Script(
     _COMMON
     + """
 local lease, most, most_bytes = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local side, lists, fields = ARGV[5], ARGV[6], {unpack(ARGV, 7)}
+local side, lists, helds, fields = ARGV[5], ARGV[6], ARGV[7], {unpack(ARGV, 8)}
 local now = milliseconds()
 
 for _, dead in ipairs(redis.call('ZRANGEBYSCORE', takers, '-inf', now)) do
@@ -68,6 +73,7 @@ for _, dead in ipairs(redis.call('ZRANGEBYSCORE', takers, '-inf', now)) do
       redis.call('EXPIRE', attempts, 86400)
     end
     give_back(lists .. dead, side)
+    redis.call('DEL', helds .. dead)
     redis.call('HDEL', batches, dead)
     redis.call('ZREM', takers, dead)
   end
@@ -96,43 +102,68 @@ local function key_of(item)
   return table.concat(parts, ':')
 end
 
-local items = redis.call('LRANGE', mine, 0, most - 1)
-local room, bytes, fresh = most - #items, 0, {}
-while room > 0 and bytes < most_bytes do
-  local got = redis.call(side == 'RIGHT' and 'RPOP' or 'LPOP', queue, math.min(room, 128))
-  if not got then break end
-  for _, item in ipairs(got) do
-    fresh[#fresh + 1] = item
-    bytes = bytes + #item
-  end
-  room = room - #got
+local others = {}
+for _, other in ipairs(#fields > 0 and redis.call('ZRANGE', takers, 0, -1) or {}) do
+  if other ~= taker and redis.call('LLEN', lists .. other) > 0 then others[#others + 1] = other end
 end
 
-local holders, held = {}, false
-if #fields > 0 and #fresh > 0 then
-  for _, other in ipairs(redis.call('ZRANGE', takers, 0, -1)) do
-    if other ~= taker then
-      for _, item in ipairs(redis.call('LRANGE', lists .. other, 0, -1)) do
-        holders[key_of(item)] = other
-        held = true
+-- The keys that another holds: a set that is made when it is asked for, from the list it mirrors,
+-- and dropped when that list changes. A taker alone at its queue never pays for it.
+local function held_by(other)
+  local set = helds .. other
+  if redis.call('EXISTS', set) == 0 then
+    for _, item in ipairs(redis.call('LRANGE', lists .. other, 0, -1)) do
+      redis.call('SADD', set, key_of(item))
+    end
+  end
+  return set
+end
+
+local function holders_of(names)
+  local holders = {}
+  for _, other in ipairs(others) do
+    for i, held in ipairs(redis.call('SMISMEMBER', held_by(other), unpack(names))) do
+      if held == 1 then holders[i] = other end
+    end
+  end
+  return holders
+end
+
+-- Piece by piece: what nobody holds is ours; what another holds is handed over, or stays in the
+-- queue where that taker has plenty, and then so does everything of the same key behind it.
+local items, fresh, left = redis.call('LRANGE', mine, 0, most - 1), {}, {}
+local bytes, blocked, advanced = 0, {}, true
+while #items < most and bytes < most_bytes and advanced do
+  local room = math.min(most - #items, 128)
+  local piece = redis.call(side == 'RIGHT' and 'RPOP' or 'LPOP', queue, room)
+  if not piece then break end
+  local names = {}
+  for i, item in ipairs(#others > 0 and piece or {}) do names[i] = key_of(item) end
+  local holders = #others > 0 and holders_of(names) or {}
+  advanced = false
+  for i, item in ipairs(piece) do
+    local holder = holders[i]
+    if holder and (blocked[names[i]] or redis.call('LLEN', lists .. holder) >= 2 * most) then
+      blocked[names[i]] = true
+      left[#left + 1] = item
+    else
+      advanced = true
+      if holder then
+        redis.call('RPUSH', lists .. holder, item)
+      else
+        items[#items + 1] = item
+        fresh[#fresh + 1] = item
+        bytes = bytes + #item
       end
     end
   end
 end
-local kept = {}
-for _, item in ipairs(fresh) do
-  local holder = held and holders[key_of(item)]
-  if holder then
-    redis.call('RPUSH', lists .. holder, item)
-  else
-    kept[#kept + 1] = item
-    items[#items + 1] = item
-  end
+for i = #left, 1, -1 do redis.call(side == 'RIGHT' and 'RPUSH' or 'LPUSH', queue, left[i]) end
+if #items == 0 then return {#left > 0 and -1 or 0, 0, {}} end
+for first = 1, #fresh, 1000 do
+  redis.call('RPUSH', mine, unpack(fresh, first, math.min(first + 999, #fresh)))
 end
-for first = 1, #kept, 1000 do
-  redis.call('RPUSH', mine, unpack(kept, first, math.min(first + 999, #kept)))
-end
-if #items == 0 then return {0, 0, {}} end
+redis.call('DEL', held)
 
 if redis.call('EXISTS', attempts) == 1 then
   for i, item in ipairs(items) do
@@ -165,6 +196,7 @@ _RELEASE = Script(
     + """
 if not redis.call('ZSCORE', takers, taker) then return 0 end
 give_back(mine, ARGV[2])
+redis.call('DEL', held)
 redis.call('HDEL', batches, taker)
 return redis.call('ZREM', takers, taker)
 """
@@ -201,13 +233,14 @@ class Effects:
 if not redis.call('ZSCORE', takers, taker) then return {'lost'} end
 local seq, count = in_hand(taker)
 if seq ~= ARGV[2] then return {'already'} end
-local answer = effects({unpack(KEYS, 6)}, {unpack(ARGV, 4)})
+local answer = effects({unpack(KEYS, 7)}, {unpack(ARGV, 4)})
 if redis.call('EXISTS', attempts) == 1 then
   for _, item in ipairs(redis.call('LRANGE', mine, 0, count - 1)) do
     redis.call('HDEL', attempts, redis.sha1hex(item))
   end
 end
 redis.call('LTRIM', mine, count, -1)
+redis.call('DEL', held)
 redis.call('HDEL', batches, taker)
 redis.call('ZADD', takers, milliseconds() + tonumber(ARGV[3]), taker)
 return {'done', answer}
@@ -246,8 +279,10 @@ class Taker:
             _keys.batches(base),
             _keys.attempts(base),
             _keys.taken(base, self.name),
+            _keys.held(base, self.name),
         ]
-        self._lists = _keys.taken(base, "")
+        self._begin = [_keys.taken(base, ""), _keys.held(base, "")]
+        self._crowded = False
 
     @property
     def _milliseconds(self) -> int:
@@ -263,9 +298,10 @@ class Taker:
             self._queue.side,
         ]
         seq, attempts, items = await _TAKE(
-            self._store, self._keys, [*args, self._lists, *self._queue.order_by]
+            self._store, self._keys, [*args, *self._begin, *self._queue.order_by]
         )
         probe("queue.taken")
+        self._crowded = int(seq) < 0
         return Batch(int(seq), items, int(attempts)) if items else None
 
     async def acknowledge(
@@ -295,12 +331,17 @@ class Taker:
 
     async def batches(self) -> AsyncGenerator[Batch, None]:
         """Batch after batch for ever; the one before has to be acknowledged, or it comes again."""
+        pause = _SHORTEST_PAUSE
         while True:
             batch = await patiently(self.take)
-            if batch is None:
-                await patiently(self._wait)
-            else:
+            if batch is not None:
+                pause = _SHORTEST_PAUSE
                 yield batch
+            elif self._crowded:
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+            else:
+                await patiently(self._wait)
 
     async def release(self) -> None:
         """Gives back what is in hand, at once, in its order."""
