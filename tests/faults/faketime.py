@@ -1,0 +1,52 @@
+"""Child processes whose clock is wrong, or is stepped while they run, by libfaketime."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def library() -> Path:
+    found = sorted(Path("/usr/lib").glob("**/faketime/libfaketime.so.1"))
+    if not found:
+        pytest.skip("libfaketime is not installed")
+    return found[0]
+
+
+def environment(offset: str, *, monotonic: bool = False) -> dict[str, str]:
+    """The environment of a child whose clock is off by `+2s`, `-1h`, `+3d`.
+
+    As with a real step of the clock, monotonic time does not move with it unless `monotonic`,
+    and then it counts from another zero than ours.
+    """
+    return {**_preload(monotonic=monotonic), "FAKETIME": offset}
+
+
+class SteppedClock:
+    """A clock in a file; the children that have its environment follow each step at once."""
+
+    def __init__(self, folder: Path, offset: str = "+0", *, monotonic: bool = False) -> None:
+        self._file = folder / "faketime"
+        self.step(offset)
+        self.environment = {
+            **_preload(monotonic=monotonic),
+            "FAKETIME_TIMESTAMP_FILE": str(self._file),
+            "FAKETIME_NO_CACHE": "1",
+        }
+
+    def step(self, offset: str) -> None:
+        """To `offset` from the machine's clock, not from the last step."""
+        fresh = self._file.with_suffix(".new")
+        fresh.write_text(offset + "\n")
+        fresh.replace(self._file)
+
+
+def _preload(*, monotonic: bool) -> dict[str, str]:
+    rest = {key: value for key, value in os.environ.items() if not key.startswith("FAKETIME")}
+    flag = "0" if monotonic else "1"
+    return {
+        **rest,
+        "LD_PRELOAD": str(library()),
+        "DONT_FAKE_MONOTONIC": flag,
+        "FAKETIME_DONT_FAKE_MONOTONIC": flag,
+    }
