@@ -1,0 +1,53 @@
+"""Idling: what `watchbell up` costs while nothing happens, without its store."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+
+from bench.figures import Figure
+
+LAUNCHER = Path(__file__).resolve().parent.parent / "watchbell"
+PYTHON = getattr(sys, "_base_executable", sys.executable)
+SECONDS = 30
+
+
+def figures() -> list[Figure]:
+    with tempfile.TemporaryDirectory(prefix="wb-", dir="/tmp") as folder:
+        command = [PYTHON, str(LAUNCHER), "up", "--data", folder, "--port", "0"]
+        quiet = subprocess.DEVNULL
+        with subprocess.Popen(command, stdout=quiet, stderr=subprocess.PIPE) as process:
+            assert process.stderr is not None
+            while b'"up"' not in process.stderr.readline():
+                pass
+            watched = psutil.Process(process.pid)
+            before = sum(watched.cpu_times()[:2])
+            time.sleep(SECONDS)
+            spent = sum(watched.cpu_times()[:2]) - before
+            memory = watched.memory_info().rss / (1 << 20)
+            process.terminate()
+            process.stderr.read()
+    bare = psutil.Process().memory_info().rss / (1 << 20)
+    return [
+        Figure(
+            name=f"idle up, over {SECONDS} s",
+            unit="% of a core",
+            runs=[spent / SECONDS * 100],
+            sense="at most",
+            aim=1,
+            limit=100,
+            limit_name="% is a core",
+        ),
+        Figure(
+            name="idle up, resident memory",
+            unit="MiB",
+            runs=[memory],
+            sense="at most",
+            aim=80,
+            limit=bare,
+            limit_name="MiB of this benchmark",
+        ),
+    ]
