@@ -1,10 +1,11 @@
 """Whether a store can serve us, and whether it could lose what it was given."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
-from redis.exceptions import ResponseError
+from redis.exceptions import InvalidResponse, ResponseError
 
 from watchbell.clock import Clock
 from watchbell.errors import StoreUnavailable
@@ -37,13 +38,13 @@ async def facts(primary: Primary) -> dict[str, Any]:
     """INFO as the server tells it, with its snapshot schedule where we may read that."""
     try:
         info: dict[str, Any] = dict(await primary.call("INFO"))
-    except ResponseError as error:
+    except (ResponseError, InvalidResponse) as error:  # not for us, or no store at all
         raise StoreUnavailable(f"the store at {primary.name} can't be used: {error}") from error
     try:
-        _, save = await primary.call("CONFIG", "GET", "save")
+        answer = await primary.call("CONFIG", "GET", "save")
     except ResponseError:  # managed services keep their configuration to themselves
         return info
-    return {**info, "save": save.decode()}
+    return {**info, "save": answer[1].decode()} if answer else info
 
 
 def judge(name: str, info: Mapping[str, Any]) -> list[Finding]:
@@ -71,8 +72,9 @@ async def skew(primary: Primary, clock: Clock) -> float:
     return float(int(seconds) + int(microseconds) / 1e6 - (before + after) / 2)
 
 
-def _number(version: object) -> tuple[int, ...]:
-    return tuple(int(part) for part in str(version).split(".")[:2] if part.isdigit())
+def _number(version: object) -> tuple[int, int]:
+    found = re.match(r"(\d+)(?:\.(\d+))?", str(version))
+    return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
 
 
 def _memory(info: Mapping[str, Any]) -> Iterator[Finding]:

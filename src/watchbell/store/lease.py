@@ -38,14 +38,15 @@ async def _keep(
 ) -> None:
     ends = SYSTEM.monotonic() + seconds
     while True:
-        await asyncio.sleep(seconds / 3)
+        await asyncio.sleep(min(seconds / 3, max(ends - SYSTEM.monotonic(), 0)))
         asked = SYSTEM.monotonic()
         try:
-            async with asyncio.timeout(max(ends - asked, seconds / 3)):
+            async with asyncio.timeout(ends - asked):  # none is left to one that slept too long
                 held = await extend()
-        except (StoreUnavailable, TimeoutError):
-            held = SYSTEM.monotonic() < ends
-        else:
-            ends = asked + seconds
+        except StoreUnavailable:
+            continue
+        except TimeoutError:
+            raise lost from None
         if not held:
             raise lost
+        ends = asked + seconds

@@ -115,11 +115,22 @@ async def locked(store: Store, key: str, seconds: float, *, wait: float = 0) -> 
     held = await acquire(store, key, seconds, wait=wait)
     if held is None:
         raise Refused(f"the lock {key} is held by another")
+    lost, is_ours = LockLost(f"the lock {key} was lost"), True
     try:
-        async with kept(held.extend, seconds, LockLost(f"the lock {key} was lost")):
+        async with kept(held.extend, seconds, lost):
             yield held
+    except LockLost as error:
+        is_ours = error is not lost
+        raise
     finally:
-        with suppress(StoreUnavailable):  # it then ends by itself
+        if is_ours:
+            await _let_go(held)
+
+
+async def _let_go(held: Held) -> None:
+    """Frees the lock; where the store can't be told in time, it ends by itself."""
+    with suppress(StoreUnavailable, TimeoutError):
+        async with asyncio.timeout(held.seconds):
             await held.release()
 
 

@@ -53,14 +53,20 @@ class StoreURL(Struct, frozen=True, kw_only=True):
         service = f"/{self.service}" if self.service else ""
         return f"redis{'s' if self.tls else ''}{kind}://{hosts}{service}"
 
+    def __repr__(self) -> str:
+        return f"StoreURL({self.shown()!r})"
+
 
 def parse(text: str, password: str = "") -> StoreURL:
     """The URL in parts; `password` is used where the URL has none."""
     scheme, separator, rest = text.partition("://")
     if not separator or scheme not in _TOPOLOGIES:
-        raise _bad("the scheme is not known", scheme)
+        bare = not separator or ":" in scheme  # then what looks like a scheme may be a password
+        raise _bad("the scheme is not known", text.rpartition("@")[2] if bare else scheme)
     topology, tls = _TOPOLOGIES[scheme]
     rest, _, query = rest.partition("?")
+    if "@" in query:
+        raise _bad("a ? in a password is written %3F, and an @ after the ? is written %40", "***")
     credentials, _, place = rest.rpartition("@")
     user, _, secret = credentials.partition(":")
     options = _options(query, tls=tls, topology=topology)
@@ -71,7 +77,7 @@ def parse(text: str, password: str = "") -> StoreURL:
     }
     if scheme == "unix":
         if not place.startswith("/"):
-            raise _bad("a Unix socket needs an absolute path", place)
+            raise _bad("a Unix socket needs an absolute path, with %40 for an @", place)
         return StoreURL(topology=topology, socket=unquote(place), **common)
     authority, _, path = place.partition("/")
     service, db = _service_and_db(path, topology)
@@ -87,24 +93,30 @@ def _bad(why: str, given: str) -> BadSettings:
 
 def _host(text: str, topology: Topology) -> tuple[str, int]:
     if text.startswith("["):
-        host, _, port = text[1:].partition("]")
-        port = port.removeprefix(":")
+        host, closed, port = text[1:].partition("]")
+        if not closed or port[:1] not in ("", ":"):
+            raise _bad("an IPv6 address is written [ADDRESS]:PORT", text)
+        port = port[1:]
     else:
         host, _, port = text.partition(":")
     if not host:
         raise _bad("a host is missing", text)
     if not port:
         return host, _DEFAULT_PORT[topology]
-    if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+    if not (_is_number(port) and 0 < int(port) < 65536):
         raise _bad("a port is a number from 1 to 65535", text)
     return host, int(port)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
 
 
 def _service_and_db(path: str, topology: Topology) -> tuple[str, int]:
     service, _, db = path.partition("/") if topology == "sentinel" else ("", "", path)
     if topology == "sentinel" and not service:
         raise _bad("a Sentinel URL names its service after the hosts", path)
-    if db and not (db.isascii() and db.isdigit()):
+    if db and not _is_number(db):
         raise _bad("a database is a number", db)
     if topology == "cluster" and int(db or 0):
         raise _bad("a cluster has only database 0", db)
@@ -115,11 +127,11 @@ def _options(query: str, *, tls: bool, topology: Topology) -> Mapping[str, str]:
     options = dict(parse_qsl(query, keep_blank_values=True))
     for name in options:
         if name not in OPTIONS:
-            raise _bad(f"the option {name} is not one of {', '.join(OPTIONS)}", query)
+            raise _bad(f"an option is one of {', '.join(OPTIONS)}", name)
         if name in ("ca", "cert", "key") and not tls:
-            raise _bad(f"the option {name} needs TLS, rediss://", query)
+            raise _bad("a certificate needs TLS, rediss://", name)
         if name.startswith("sentinel_") and topology != "sentinel":
-            raise _bad(f"the option {name} is for redis+sentinel://", query)
+            raise _bad("such an option is for redis+sentinel://", name)
     if ("cert" in options) != ("key" in options):
-        raise _bad("a client certificate needs both cert and key", query)
+        raise _bad("a client certificate needs both cert and key", ", ".join(options))
     return options
