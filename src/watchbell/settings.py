@@ -6,8 +6,10 @@ import os
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
+from urllib.parse import unquote_plus
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -17,6 +19,7 @@ from watchbell.errors import BadSettings
 PREFIX = "WATCHBELL_"
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
+Fault = Annotated[str, Meta(pattern="^([^:]+(:[1-9][0-9]{0,8})?)?$", title="NAME or NAME:N")]
 
 
 class Secret:
@@ -41,14 +44,20 @@ class Secret:
         kind, _, name = self.reference.partition(":")
         if kind == "file":
             try:
-                return Path(name).expanduser().read_text(encoding="utf-8").strip()
-            except (OSError, UnicodeDecodeError) as error:
+                value = Path(name).expanduser().read_text(encoding="utf-8").strip()
+            except UnicodeDecodeError:
+                raise BadSettings(f"the secret {self.reference} is not UTF-8 text") from None
+            except (OSError, RuntimeError, ValueError) as error:
                 raise BadSettings(f"the secret {self.reference} can't be read: {error}") from error
-        if kind == "env":
+        elif kind == "env":
             if name not in os.environ:
                 raise BadSettings(f"the secret {self.reference} names a variable that is not set")
-            return os.environ[name]
-        return self.reference
+            value = os.environ[name]
+        else:
+            return self.reference
+        if not value:
+            raise BadSettings(f"the secret {self.reference} is empty")
+        return value
 
 
 class Store(Struct, frozen=True, kw_only=True):
@@ -60,8 +69,13 @@ class Store(Struct, frozen=True, kw_only=True):
     """Asked for by the embedded store, or given to the one at `url` where the URL has none."""
     appendfsync: Literal["everysec", "always"] = "everysec"
     """How soon the embedded store's writes are on disk: within a second, or before each answer."""
-    max_memory: Annotated[int, Meta(ge=0)] = 0
+    max_memory: Annotated[int, Meta(ge=0, le=1 << 40)] = 0
     """MiB that the embedded store may use before it refuses writes; 0 for no limit."""
+
+    def __repr__(self) -> str:
+        shown = {name: getattr(self, name) for name in self.__struct_fields__}
+        shown["url"] = redacted(self.url)
+        return f"Store({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 
 class Log(Struct, frozen=True, kw_only=True):
@@ -75,7 +89,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The folder of the embedded store and of everything else that is kept on this machine."""
     store: Store = field(default_factory=Store)
     log: Log = field(default_factory=Log)
-    fault: str = ""
+    fault: Fault = ""
     """For tests of survival: a probe point, `NAME` or `NAME:N`, at which a process kills itself."""
 
 
@@ -101,7 +115,7 @@ def load(
     values: dict[str, Any] = {"data": str(_data_folder(environ))}
     origins = dict.fromkeys(leaves, "default")
     path = file or (Path(environ[PREFIX + "CONFIG"]) if PREFIX + "CONFIG" in environ else None)
-    found = path or next((p for p in _usual_files(environ) if p.is_file()), None)
+    found = path or next((p for p in _usual_files(environ) if _is_file(p)), None)
     if found is not None:
         for name, value, where in _from_file(found, leaves):
             values[name], origins[name] = value, where
@@ -115,11 +129,22 @@ def load(
 
 
 def redacted(url: str) -> str:
-    """The URL without its password."""
+    """The URL without its passwords, also where it is none that could be used."""
     scheme, separator, rest = url.partition("://")
+    if not separator or ":" in scheme or "@" in scheme:
+        scheme, separator, rest = "", "", url
+    rest, mark, query = rest.partition("?")
+    if "@" in query:  # a password with a bare ? in it, perhaps
+        return f"{scheme}{separator}***"
     credentials, at, place = rest.rpartition("@")
     user, colon, _ = credentials.partition(":")
-    return f"{scheme}{separator}{user}{':***' if colon else ''}{at}{place}"
+    options = "&".join(map(_option_shown, query.split("&")))
+    return f"{scheme}{separator}{user}{':***' if colon else ''}{at}{place}{mark}{options}"
+
+
+def _option_shown(option: str) -> str:
+    name, equals, value = option.partition("=")
+    return f"{name}{equals}{'***' if 'password' in unquote_plus(name) else value}"
 
 
 def _built(values: dict[str, Any], origins: dict[str, str]) -> Settings:
@@ -138,7 +163,14 @@ def _built(values: dict[str, Any], origins: dict[str, str]) -> Settings:
         value = _value(settings, name)
         if isinstance(value, Secret):
             value.reveal()
-    return msgspec.structs.replace(settings, data=settings.data.expanduser().absolute())
+    try:
+        data = settings.data.expanduser().absolute()
+    except RuntimeError as error:
+        raise BadSettings(
+            f"{origins['data']}: data is {settings.data}, and nobody knows that home; "
+            "choose a folder with --data"
+        ) from error
+    return msgspec.structs.replace(settings, data=data)
 
 
 def _leaves(struct: type[Struct], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -156,10 +188,13 @@ def _from_file(path: Path, leaves: dict[str, Any]) -> Iterator[tuple[str, Any, s
         table = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise BadSettings(f"the settings file {path} can't be read: {error}") from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise BadSettings(f"{path}: this is not TOML: {error}") from error
+    lines = _lines(text, leaves)
     for name, value in _flattened(table, leaves):
-        where = f"{path}, line {_line(text, name)}"
+        where = f"{path}, line {lines[name]}"
+        if _is_section(name, leaves):
+            raise BadSettings(f"{where}: {name} is a section; write [{name}] above its settings")
         if name not in leaves:
             raise BadSettings(f"{where}: there is no setting {name}{_nearest(name, leaves)}")
         yield name, _checked(leaves[name], value, name, where), where
@@ -170,11 +205,15 @@ def _flattened(
 ) -> Iterator[tuple[str, Any]]:
     for key, value in table.items():
         name = above + key
-        is_section = any(leaf.startswith(name + ".") for leaf in leaves)
+        is_section = _is_section(name, leaves)
         if isinstance(value, dict) and name not in leaves and (is_section or value):
             yield from _flattened(value, leaves, name + ".")
         elif not (is_section and isinstance(value, dict)):
             yield name, value
+
+
+def _is_section(name: str, leaves: dict[str, Any]) -> bool:
+    return any(leaf.startswith(name + ".") for leaf in leaves)
 
 
 def _from_environment(
@@ -213,9 +252,11 @@ def _parsed(type_: Any, text: str, name: str, where: str) -> Any:
 
 
 def _decode(type_: type, value: Any) -> Any:
-    if type_ in (Secret, Path) and isinstance(value, str):
-        return type_(value)
-    raise msgspec.ValidationError(f"expected text, got {type(value).__name__}")
+    if type_ is Secret and isinstance(value, str):
+        return Secret(value)
+    if type_ is Path and isinstance(value, str) and value and "\0" not in value:
+        return Path(value)
+    raise msgspec.ValidationError(f"not a {type_.__name__.lower()}")
 
 
 def _expected(type_: Any) -> str:
@@ -223,10 +264,8 @@ def _expected(type_: Any) -> str:
         return "one of " + ", ".join(get_args(type_))
     if get_origin(type_) is Annotated:
         base, *rest = get_args(type_)
-        limits = [m for m in rest if isinstance(m, Meta)]
-        low, high = limits[0].ge, limits[0].le
-        span = f" from {low} to {high}" if high is not None else f" of at least {low}"
-        return _expected(base) + span
+        limits = next(meta for meta in rest if isinstance(meta, Meta))
+        return limits.title or f"{_expected(base)} from {limits.ge} to {limits.le}"
     words: dict[Any, str] = {
         int: "a whole number",
         str: "text",
@@ -242,21 +281,21 @@ def _nearest(name: str, names: Mapping[str, Any] | list[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _line(text: str, name: str) -> int:
-    """The line that sets `name`, or the last line that names its section; 1 where TOML hides it."""
-    section, best = "", 1
-    for number, line in enumerate(text.splitlines(), 1):
-        stripped = line.strip()
-        if stripped.startswith("["):
-            section = stripped.strip("[] ").replace(" ", "")
-            if name.startswith(section):
-                best = number
-            continue
-        key = stripped.partition("=")[0].strip().replace('"', "").replace(" ", "")
-        full = f"{section}.{key}" if section else key
-        if key and (full == name or name.startswith(full + ".")):
-            return number
-    return best
+def _lines(text: str, leaves: dict[str, Any]) -> dict[str, int]:
+    """The line on which each name of the file is set: the text is read again, ever more of it."""
+    lines = text.split("\n")
+    found: dict[str, int] = {}
+    begins = 1
+    for number, line in enumerate(lines, 1):
+        if begins != number or line.strip()[:1] not in ("", "#"):
+            try:
+                table = tomllib.loads("\n".join(lines[:number]))
+            except tomllib.TOMLDecodeError:
+                continue  # within a value of several lines
+            for name, _ in _flattened(table, leaves):
+                found.setdefault(name, begins)
+        begins = number + 1
+    return found
 
 
 def _value(settings: Settings, name: str) -> Any:
@@ -269,19 +308,33 @@ def _value(settings: Settings, name: str) -> Any:
 def _shown(name: str, value: Any) -> str | int:
     if isinstance(value, Secret):
         return value.shown()
-    if name == "store.url" and isinstance(value, str):
-        return redacted(value)
-    return value if isinstance(value, int) else str(value)
+    if name == "store.url":
+        return redacted(str(value))
+    # A path may have bytes that are not text.
+    return value if isinstance(value, int) else str(value).encode(errors="replace").decode()
 
 
 def _data_folder(environ: Mapping[str, str]) -> Path:
-    home = Path(environ.get("HOME", "~")).expanduser()
+    home = _home(environ)
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "watchbell"
     return Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "watchbell"
 
 
 def _usual_files(environ: Mapping[str, str]) -> Iterator[Path]:
-    home = Path(environ.get("HOME", "~")).expanduser()
+    home = _home(environ)
     yield Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "watchbell" / "watchbell.toml"
     yield Path("/etc/watchbell/watchbell.toml")
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    home = Path(environ.get("HOME") or "~")
+    with suppress(RuntimeError):  # a user without a home, as containers have them
+        return home.expanduser()
+    return home
+
+
+def _is_file(path: Path) -> bool:
+    with suppress(OSError):  # in a folder that we may not enter
+        return path.is_file()
+    return False

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
 import click
@@ -57,7 +57,8 @@ class Board:
             self._printed = True
             with self._console.capture() as capture:
                 self._console.print(self._drawn(), soft_wrap=True)
-            click.echo("\n".join(line.rstrip() for line in capture.get().splitlines()))
+            with suppress(BrokenPipeError):  # nobody reads it, and the roles run on
+                click.echo("\n".join(line.rstrip() for line in capture.get().splitlines()))
 
     def _log_above(self) -> None:
         log = self._settings.log

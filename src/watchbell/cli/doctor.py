@@ -9,10 +9,11 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import click
+from redis.exceptions import ResponseError
 
 from watchbell.cli.options import as_json, place, print_json, with_settings
 from watchbell.clock import SYSTEM
-from watchbell.errors import WatchbellError
+from watchbell.errors import EmbeddedFailed, WatchbellError
 from watchbell.roles import lookout
 from watchbell.settings import Loaded, Settings
 from watchbell.store import embedded, health
@@ -48,8 +49,9 @@ async def _examined(loaded: Loaded) -> list[Finding]:
     settings = loaded.settings
     findings = [*_machine(settings), *_settings(loaded)]
     try:
-        findings += [finding async for finding in _store(settings)]
-    except WatchbellError as error:
+        async for finding in _store(settings):
+            findings.append(finding)  # noqa: PERF401 what was found before an error is told, too
+    except (WatchbellError, ResponseError) as error:
         findings.append(Finding("error", "store", str(error), "see docs/store.md"))
     return findings
 
@@ -58,7 +60,10 @@ def _machine(settings: Settings) -> Iterator[Finding]:
     yield Finding("ok", "python", f"{platform.python_version()} at {sys.prefix}")
     if settings.store.url:
         return
-    yield Finding("ok", "server", str(embedded.find_binary()))
+    try:
+        yield Finding("ok", "server", str(embedded.find_binary()))
+    except EmbeddedFailed as error:
+        yield Finding("error", "server", str(error))
     overcommit = Path("/proc/sys/vm/overcommit_memory")
     if overcommit.exists() and overcommit.read_text().strip() == "2":
         yield Finding(
@@ -72,7 +77,7 @@ def _machine(settings: Settings) -> Iterator[Finding]:
 
 def _folder(data: Path) -> Iterator[Finding]:
     there = next(folder for folder in (data, *data.parents) if folder.exists())
-    if not os.access(there, os.W_OK):
+    if not (there.is_dir() and os.access(there, os.W_OK)):
         advice = "choose another with --data, or change its owner"
         yield Finding("error", "data", f"the data folder {data} can't be written", advice)
         return
@@ -81,16 +86,20 @@ def _folder(data: Path) -> Iterator[Finding]:
 
 
 def _settings(loaded: Loaded) -> Iterator[Finding]:
-    files = {origin.rpartition(", line ")[0] for origin in loaded.origins.values()} - {""}
+    shown, store = loaded.shown(), loaded.settings.store
+    origins = {name: origin.rpartition(", line ")[0] for name, origin in loaded.origins.items()}
+    files = set(origins.values()) - {""}
+    secret = {
+        origins[name] for name in ("store.url", "store.password") if "***" in str(shown[name])
+    }
     for file in sorted(files):
         yield Finding("ok", "settings", file)
-        if Path(file).stat().st_mode & 0o077 and loaded.settings.store.password:
-            advice = f"chmod 600 {file}, or name the secret as file:PATH"
-            text = f"others can read {file}, which may hold a password"
+        if Path(file).stat().st_mode & 0o077 and file in secret:
+            advice = f"chmod 600 {file}, or set store.password to file:PATH"
+            text = f"others can read {file}, which holds a password"
             yield Finding("warning", "settings", text, advice)
     if not files:
         yield Finding("ok", "settings", "defaults, no settings file")
-    store = loaded.settings.store
     if not store.url and store.port and not store.password:
         yield Finding(
             "warning",

@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import io
 import os
 import sys
 
@@ -71,7 +72,11 @@ def _outcome() -> int:
         click.echo(f"watchbell: {error}", err=True)
         return error.exit_code
     except click.ClickException as error:
-        error.show()
+        from watchbell import logs  # noqa: PLC0415  (slow to import, and rarely needed)
+
+        shown = io.StringIO()
+        error.show(shown)
+        click.echo(logs.redact(shown.getvalue()), err=True, nl=False)  # it may quote a URL
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return 130

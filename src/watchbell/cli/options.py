@@ -2,15 +2,16 @@
 
 import functools
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
+from redis.exceptions import NoPermissionError
 
 from watchbell import logs, probes, settings
-from watchbell.errors import StoreUnavailable
+from watchbell.errors import BadSettings, StoreUnavailable
 from watchbell.settings import Settings
 from watchbell.store import embedded, health
 from watchbell.store import url as store_url
@@ -67,6 +68,10 @@ def with_settings(*more: str) -> Callable[[Command], Command]:
 def _prepare(chosen: Settings) -> None:
     if chosen.store.password:
         logs.hide(chosen.store.password.reveal())
+    with suppress(BadSettings):  # told by the commands that need the store
+        url = store_url.parse(chosen.store.url)
+        logs.hide(url.password)
+        logs.hide(url.sentinel_password)
     logs.configure(chosen.log.level, chosen.log.format)
     if chosen.fault:
         probes.arm(chosen.fault)
@@ -88,8 +93,11 @@ def place(chosen: Settings) -> StoreURL:
 async def opened(chosen: Settings) -> AsyncIterator[Store]:
     """A store that was asked and can serve us."""
     async with Store(place(chosen)) as store:
-        await health.admit(store)
-        yield store
+        try:
+            await health.admit(store)
+            yield store
+        except NoPermissionError as error:
+            raise StoreUnavailable(f"the store at {store.url.shown()} refuses: {error}") from error
 
 
 def print_json(value: Any) -> None:

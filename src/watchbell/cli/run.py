@@ -35,10 +35,9 @@ async def _run(role: Role, settings: Settings) -> None:
     for one in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(one, task.cancel)
     log = logs.get(role=role.name)
-    async with opened(settings) as store:
-        supervisor = Supervisor([role], settings, store)
-        log.info("running", store=store.url.shown())
-        try:
-            await supervisor.run()
-        except asyncio.CancelledError:
-            log.info("stopped")
+    try:
+        async with opened(settings) as store:
+            log.info("running", store=store.url.shown())
+            await Supervisor([role], settings, store).run()
+    except asyncio.CancelledError:
+        log.info("stopped")

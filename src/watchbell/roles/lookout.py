@@ -13,7 +13,7 @@ SKEW = 1.0
 _DISK_LEAST = 256 << 20
 
 
-async def run(context: Context) -> None:
+async def run(context: Context, every: float = _EVERY) -> None:
     known: dict[str, Finding] = {}
     log = logs.get(role="lookout")
     while True:
@@ -26,7 +26,7 @@ async def run(context: Context) -> None:
             log.info("well again", subject=subject)
         known = wrong
         context.say("; ".join(f.text for f in wrong.values()) or _calm(findings))
-        await asyncio.sleep(_EVERY)
+        await asyncio.sleep(every)
 
 
 async def look(context: Context) -> list[Finding]:

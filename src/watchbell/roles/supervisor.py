@@ -1,10 +1,12 @@
 """Keeps roles running: one that fails is started again, later each time, and says why."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Literal
 
 from msgspec import Struct
+from redis.exceptions import ResponseError
 
 from watchbell import logs
 from watchbell.clock import SYSTEM, Clock
@@ -17,7 +19,8 @@ State = Literal["starting", "running", "waiting", "failed", "stopped"]
 
 STEADY = 60.0
 """Seconds after which a role that failed again is treated as one that failed for the first time."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+_FIRST_WAIT, _LONGEST_WAIT = 0.05, 5.0
 
 
 class Status(Struct):
@@ -38,10 +41,13 @@ class Supervisor:
         *,
         on_change: Callable[[], None] = lambda: None,
         clock: Clock = SYSTEM,
+        first_pause: float = FIRST_PAUSE,
+        longest_pause: float = LONGEST_PAUSE,
     ) -> None:
         self.statuses = [Status(role) for role in roles]
         self._settings, self._store, self._clock = settings, store, clock
         self._on_change = on_change
+        self._first_pause, self._longest_pause = first_pause, longest_pause
 
     async def run(self) -> None:
         """Until cancelled; then every role ends in its own order before this returns."""
@@ -50,41 +56,73 @@ class Supervisor:
                 group.create_task(self._keep(status), name=status.role.name)
 
     async def _keep(self, status: Status) -> None:
-        pause = _FIRST_PAUSE
+        pause = self._first_pause
         try:
             while True:
                 begun = self._clock.monotonic()
                 self._set(status, "running")
                 why = await self._ended(status)
                 if self._clock.monotonic() - begun > STEADY:
-                    pause = _FIRST_PAUSE
+                    pause = self._first_pause
                 status.failures += 1
-                self._set(status, "failed", f"{why}; again in {pause:.0f} s")
+                self._set(status, "failed", f"{why}; again in {pause:g} s")
                 await asyncio.sleep(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE)
+                pause = min(pause * 2, self._longest_pause)
         finally:
             self._set(status, "stopped")
 
     async def _ended(self, status: Status) -> str:
         """Runs the role, over every absence of the store, and says why it ended."""
         log = logs.get(role=status.role.name)
+        wait = _FIRST_WAIT
+        while True:
+            begun = self._clock.monotonic()
+            error = await self._outcome(status)
+            if error is None:
+                return "it ended by itself"
+            if not all(isinstance(cause, StoreUnavailable) for cause in _causes(error)):
+                why = "; ".join(map(_told, _causes(error)))
+                log.error("role failed", reason=why, exc_info=error)
+                return why
+            if self._clock.monotonic() - begun > _LONGEST_WAIT:
+                wait = _FIRST_WAIT
+            why = str(next(_causes(error)))
+            log.warning("waiting for the store", reason=why)
+            self._set(status, "waiting", why)
+            await asyncio.sleep(wait)  # a store may answer and still not serve, as in a failover
+            wait = min(wait * 2, _LONGEST_WAIT)
+            await patiently(self._ping)
+            log.info("the store is back")
+            self._set(status, "running")
+
+    async def _outcome(self, status: Status) -> BaseException | None:
+        """What the role raised. A cancellation goes on, whatever the role makes of it."""
         context = Context(
             self._settings, self._store, self._clock, lambda words: self._say(status, words)
         )
-        while True:
+        error: BaseException | None = None
+
+        async def run() -> None:
+            nonlocal error
             try:
                 await status.role.run(context)
-            except StoreUnavailable as error:
-                log.warning("waiting for the store", reason=str(error))
-                self._set(status, "waiting", str(error))
-                await patiently(lambda: self._store.call("PING"))
-                log.info("the store is back")
-                self._set(status, "running")
-            except Exception as error:
-                log.exception("role failed", reason=str(error))
-                return f"{type(error).__name__}: {error}"
-            else:
-                return "it ended by itself"
+            except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 told by the status
+                error = raised
+
+        try:
+            # A task of its own: before Python 3.13 a group that failed within the role leaves its
+            # task marked as cancelled.
+            async with asyncio.TaskGroup() as group:
+                group.create_task(run(), name=status.role.name)
+        except asyncio.CancelledError:
+            if isinstance(error, Exception):
+                logs.get(role=status.role.name).error("failed while it stopped", exc_info=error)
+            raise
+        return error
+
+    async def _ping(self) -> None:
+        with suppress(ResponseError):  # a refusal is an answer, too
+            await self._store.call("PING")
 
     def _set(self, status: Status, state: State, words: str = "") -> None:
         status.state, status.words, status.since = state, words, self._clock.now()
@@ -94,3 +132,16 @@ class Supervisor:
         if status.words != words:
             status.words = words
             self._on_change()
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(": ")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """What is behind an error: itself, or all that a task group gathered."""
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:
+            yield from _causes(one)
+    else:
+        yield error

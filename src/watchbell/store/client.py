@@ -35,6 +35,7 @@ _AWAY = (
     exceptions.ReadOnlyError,
     exceptions.ClusterError,
     exceptions.ClusterDownError,
+    exceptions.InvalidResponse,
     exceptions.MasterDownError,
     exceptions.RedisClusterException,
     OSError,
@@ -70,7 +71,8 @@ class Store:
 
     async def _sent(self, client: "redis.Redis | RedisCluster", command: Sequence[Argument]) -> Any:
         try:
-            return await heeding(client.execute_command(*command))
+            async with asyncio.timeout(_TIMEOUT):
+                return await heeding(client.execute_command(*command))
         except _AWAY as error:
             raise StoreUnavailable(self._told(error)) from error
         except exceptions.ResponseError as error:
@@ -124,7 +126,7 @@ class Store:
         await self.close()
 
     def _told(self, error: BaseException) -> str:
-        reason = _system_error(error) or str(error) or type(error).__name__
+        reason = _system_error(error) or str(error) or "it does not answer"
         if isinstance(error, exceptions.AuthenticationError):
             who = f"user {self.url.user!r}" if self.url.user else "us"
             reason = f"it refuses {who} with this password" if self.url.password else reason
@@ -139,7 +141,8 @@ class Store:
         if url.topology == "sentinel":
             own = {"username": url.sentinel_user or None, "password": url.sentinel_password or None}
             self._sentinel = Sentinel(  # type: ignore[no-untyped-call]
-                list(url.hosts), sentinel_kwargs={**options, **own, "db": 0, **_tls(url)}
+                list(url.hosts),
+                sentinel_kwargs={**options, **own, **_tls(url), "db": 0, "socket_timeout": 5},
             )
             client: redis.Redis = self._sentinel.master_for(url.service, **options, **_tls(url))
             return client
@@ -152,16 +155,17 @@ class Store:
 async def heeding(call: Awaitable[T]) -> T:
     """The call's answer, unless we were cancelled meanwhile.
 
-    The client sends by `asyncio.wait_for`, which before Python 3.12 forgets a cancellation that
+    The client may send by `asyncio.wait_for`, which before Python 3.12 forgets a cancellation that
     comes together with the end of what it waits for; a loop would then go on for ever.
     """
     task = asyncio.current_task()
     assert task is not None
     before = task.cancelling()
-    answer = await call
-    if task.cancelling() > before:
-        raise asyncio.CancelledError
-    return answer
+    try:
+        return await call
+    finally:
+        if task.cancelling() > before:
+            raise asyncio.CancelledError
 
 
 class Primary(Struct, frozen=True):
@@ -176,7 +180,7 @@ def _options(url: StoreURL) -> dict[str, Any]:
         "db": url.db,
         "username": url.user or None,
         "password": url.password or None,
-        "socket_timeout": _TIMEOUT,
+        "socket_timeout": None,  # ours is around the whole call, and can be relied on
         "socket_connect_timeout": _CONNECT_TIMEOUT,
         "max_connections": _POOL,
         "retry": Retry(NoBackoff(), 0),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
-from redis.exceptions import InvalidResponse, ResponseError
+from redis.exceptions import ResponseError
 
 from watchbell.clock import Clock
 from watchbell.errors import StoreUnavailable
@@ -38,7 +38,7 @@ async def facts(primary: Primary) -> dict[str, Any]:
     """INFO as the server tells it, with its snapshot schedule where we may read that."""
     try:
         info: dict[str, Any] = dict(await primary.call("INFO"))
-    except (ResponseError, InvalidResponse) as error:  # not for us, or no store at all
+    except ResponseError as error:
         raise StoreUnavailable(f"the store at {primary.name} can't be used: {error}") from error
     try:
         answer = await primary.call("CONFIG", "GET", "save")
