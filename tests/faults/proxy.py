@@ -66,6 +66,7 @@ class Proxy:
         self.url = f"redis://{HOST}:{self.port}"
         self._mode, self._way, self._rate = Mode.PASS, Way.BOTH, 0.0
         self._links: list[Link] = []
+        self.connections = 0
         self._started = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
         self._loop: AbstractEventLoop
@@ -124,6 +125,7 @@ class Proxy:
         with listener:
             while True:
                 client, _ = await self._loop.sock_accept(listener)
+                self.connections += 1
                 link = Link(client, self._upstream())
                 self._links.append(link)
                 link.task = self._group.create_task(self._carry(link))

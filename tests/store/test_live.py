@@ -3,7 +3,10 @@
 import asyncio
 from contextlib import aclosing
 
+from tests import servers
+from tests.faults.proxy import Mode, Proxy
 from tests.waiting import eventually
+from watchbell.store import url as store_url
 from watchbell.store.client import Store
 from watchbell.store.live import Gap, Message, listen
 
@@ -44,3 +47,23 @@ async def test_a_listener_that_stops_leaves_nothing_behind(any_store: Store) -> 
         return await heard(any_store, CHANNEL) == 0
 
     await eventually(nobody_listens)
+
+
+async def test_a_connection_that_died_in_silence_is_noticed_and_healed(
+    server: servers.Single, store: Store
+) -> None:
+    with Proxy((servers.HOST, server.server.port)) as proxy:
+        async with (
+            Store(store_url.parse(proxy.url)) as far,
+            aclosing(listen(far, CHANNEL, quiet=0.1)) as messages,
+        ):
+            assert isinstance(await anext(messages), Gap)
+            before = proxy.connections
+            proxy.set(Mode.STALL)
+            async with asyncio.TaskGroup() as group:
+                again = group.create_task(anext(messages))
+                await eventually(lambda: proxy.connections > before, why="it subscribes again")
+                proxy.set(Mode.PASS)
+            assert isinstance(again.result(), Gap)
+            await store.call("PUBLISH", CHANNEL, "back")
+            assert await anext(messages) == Message(CHANNEL, b"back")

@@ -11,8 +11,7 @@ from redis import exceptions
 from watchbell import logs
 from watchbell.store.client import Store, heeding
 
-_QUIET = 5.0
-"""Seconds without a message after which the connection is asked whether it is still there."""
+QUIET = 5.0
 
 
 class Message(Struct, frozen=True):
@@ -26,13 +25,18 @@ class Gap(Struct, frozen=True):
     reason: str
 
 
-async def listen(store: Store, *channels: str) -> AsyncGenerator[Message | Gap, None]:
-    """What is said on the channels, for ever; the first item, and one after each cut, is a Gap."""
+async def listen(
+    store: Store, *channels: str, quiet: float = QUIET
+) -> AsyncGenerator[Message | Gap, None]:
+    """What is said on the channels, for ever; the first item, and one after each cut, is a Gap.
+
+    After `quiet` seconds of silence the connection is asked whether it is still there.
+    """
     reason = "just subscribed"
     while True:
         pubsub = store.pubsub()
         try:
-            async with aclosing(_heard(pubsub, channels, reason)) as heard:
+            async with aclosing(_heard(pubsub, channels, reason, quiet)) as heard:
                 async for item in heard:
                     yield item
         except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
@@ -44,12 +48,12 @@ async def listen(store: Store, *channels: str) -> AsyncGenerator[Message | Gap, 
 
 
 async def _heard(
-    pubsub: Any, channels: tuple[str, ...], reason: str
+    pubsub: Any, channels: tuple[str, ...], reason: str, quiet: float
 ) -> AsyncGenerator[Message | Gap, None]:
     await heeding(pubsub.subscribe(*channels))
     waiting, asked = set(channels), False
     while True:
-        item = await heeding(pubsub.get_message(timeout=_QUIET))
+        item = await heeding(pubsub.get_message(timeout=quiet))
         if item is None:
             if asked:
                 raise exceptions.ConnectionError("the store no longer answers")
