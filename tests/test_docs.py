@@ -31,7 +31,10 @@ def test_every_setting_is_on_its_page_with_its_default() -> None:
     listed = {name: (variable, default) for name, variable, default in rows}
     shown = settings.load(Path("/dev/null"), {"HOME": "~"}, {}).shown()
     expected = {
-        name: ("WATCHBELL_" + name.replace(".", "_").upper(), str(value) or "empty")
+        name: (
+            "WATCHBELL_" + name.replace(".", "_").upper(),
+            (str(value).lower() if isinstance(value, bool) else str(value)) or "empty",
+        )
         for name, value in shown.items()
     }
     expected["data"] = (expected["data"][0], "~/.local/share/watchbell")

@@ -84,11 +84,42 @@ class Log(Struct, frozen=True, kw_only=True):
     """`auto` is text on a terminal and JSON elsewhere."""
 
 
+Seconds = Annotated[int, Meta(ge=0, le=1 << 40)]
+
+
+class Alerting(Struct, frozen=True, kw_only=True):
+    initial_failure_delay: Seconds = 30
+    """Seconds a failure must last before anybody is told."""
+    repeat_failure_delay: Seconds = 60
+    """Seconds before the same failure is told again."""
+    initial_recovery_delay: Seconds = 0
+    """Seconds a recovery must last before anybody is told."""
+    new_check_maintenance: Seconds = 0
+    """Seconds of scheduled maintenance that a check begins its life with."""
+    new_check_ignore_tags: tuple[str, ...] = ()
+    """Tags with which a new check begins its life without maintenance."""
+    timezone: str = "UTC"
+    """The time zone of contacts that have none."""
+    archive: bool = True
+    """Whether copies of events are kept for a while."""
+    archive_seconds: Seconds = 10_800
+    """How long."""
+    rejected_days: Annotated[int, Meta(ge=1, le=36_500)] = 7
+    """Days for which rejected events are kept."""
+    history_days: Annotated[int, Meta(ge=1, le=36_500)] = 365
+    """Days for which changes of state, maintenance and notifications are kept."""
+    history_changes: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000
+    """Changes of state that are kept of each check, at the most."""
+    alert_days: Annotated[int, Meta(ge=1, le=36_500)] = 90
+    """Days for which alerts are kept."""
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     data: Path
     """The folder of the embedded store and of everything else that is kept on this machine."""
     store: Store = field(default_factory=Store)
     log: Log = field(default_factory=Log)
+    alerting: Alerting = field(default_factory=Alerting)
     fault: Fault = ""
     """For tests of survival: a probe point, `NAME` or `NAME:N`, at which a process kills itself."""
 
@@ -244,6 +275,10 @@ def _checked(type_: Any, value: Any, name: str, where: str) -> Any:
 
 
 def _parsed(type_: Any, text: str, name: str, where: str) -> Any:
+    if get_origin(type_) is tuple:
+        return _checked(
+            type_, [part.strip() for part in text.split(",") if part.strip()], name, where
+        )
     try:
         value = msgspec.convert(text, type_, strict=False, dec_hook=_decode)
     except msgspec.ValidationError:
@@ -272,6 +307,7 @@ def _expected(type_: Any) -> str:
         bool: "true or false",
         Path: "a path",
         Secret: "text, file:PATH or env:NAME",
+        tuple[str, ...]: "a list of texts",
     }
     return words.get(type_, str(type_))
 
@@ -310,6 +346,8 @@ def _shown(name: str, value: Any) -> str | int:
         return value.shown()
     if name == "store.url":
         return redacted(str(value))
+    if isinstance(value, tuple | list):
+        return ", ".join(map(str, value))
     # A path may have bytes that are not text.
     return value if isinstance(value, int) else str(value).encode(errors="replace").decode()
 

@@ -6,6 +6,11 @@ from watchbell.store.families import Hash, Keyspace, List, Set, SortedSet, Strin
 class Alerting(Keyspace, document="flapjack"):
     events = List("events")
     archive = List("events_archive:YYYYMMDDHH", expires=True)
+    archives = Set("known_events_archive_keys")
+    rejected = List("events_rejected:YYYYMMDDHH", expires=True)
+    wakes = List("events_actions")
+    notifications = List("notifications")
+    queue = List("MEDIA_notifications")
     jabber_queue = List("jabber_notifications")
     pagerduty_queue = List("pagerduty_notifications")
 
@@ -14,6 +19,7 @@ class Alerting(Keyspace, document="flapjack"):
     states = List("ENTITY:CHECK:states")
     state = String("ENTITY:CHECK:TIMESTAMP:state")
     summary = String("ENTITY:CHECK:TIMESTAMP:summary")
+    details = String("ENTITY:CHECK:TIMESTAMP:details")
     count = String("ENTITY:CHECK:TIMESTAMP:count")
     latency = String("ENTITY:CHECK:TIMESTAMP:check_latency")
     state_times = SortedSet("ENTITY:CHECK:sorted_state_timestamps")
@@ -21,6 +27,10 @@ class Alerting(Keyspace, document="flapjack"):
     failed_checks = SortedSet("failed_checks")
     current_checks = SortedSet("current_checks:ENTITY")
     current_entities = SortedSet("current_entities")
+    all_checks = SortedSet("all_checks")
+    entity_checks = SortedSet("all_checks:ENTITY")
+    checks_by_hash = Hash("checks_by_hash")
+    hashes_by_check = Hash("check_hashes_by_id")
 
     # Maintenance
     unscheduled = String("ENTITY:CHECK:unscheduled_maintenance", expires=True)
@@ -39,12 +49,14 @@ class Alerting(Keyspace, document="flapjack"):
     last_critical = String("ENTITY:CHECK:last_critical_notification")
     last_recovery = String("ENTITY:CHECK:last_recovery_notification")
     last_acknowledgement = String("ENTITY:CHECK:last_acknowledgement_notification")
+    last_test = String("ENTITY:CHECK:last_test_notification")
     problems = List("ENTITY:CHECK:problem_notifications")
     unknowns = List("ENTITY:CHECK:unknown_notifications")
     warnings = List("ENTITY:CHECK:warning_notifications")
     criticals = List("ENTITY:CHECK:critical_notifications")
     recoveries = List("ENTITY:CHECK:recovery_notifications")
     acknowledgements = List("ENTITY:CHECK:acknowledgement_notifications")
+    tests = List("ENTITY:CHECK:test_notifications")
 
     # Alerts
     contact_drop = String("drop_alerts_for_contact:CONTACT_ID", expires=True)
@@ -52,12 +64,12 @@ class Alerting(Keyspace, document="flapjack"):
     check_drop = String("drop_alerts_for_contact:CONTACT_ID:MEDIA:ENTITY:CHECK", expires=True)
     state_drop = String("drop_alerts_for_contact:CONTACT_ID:MEDIA:ENTITY:CHECK:STATE", expires=True)
     rollup_drop = String("drop_rollup_alerts_for_contact:CONTACT_ID:MEDIA", expires=True)
-    alert = Hash("alert:ALERT_ID")
+    alert = Hash("alert:ALERT_ID", expires=True)
     alerts = SortedSet("alerts")
     alerts_by_contact = SortedSet("alerts_by_contact:CONTACT_ID")
     alerts_by_medium = SortedSet("alerts_by_contact:CONTACT_ID:MEDIA")
     alerts_by_check = SortedSet("alerts_by_check:ENTITY:CHECK")
-    alerts_by_date = SortedSet("alerts_by_time:DATE")
+    alerts_by_date = SortedSet("alerts_by_time:DATE", expires=True)
     alerting_checks = SortedSet("contact_alerting_checks:CONTACT_ID:media:MEDIA")
 
     # Contacts, entities and rules
@@ -72,7 +84,11 @@ class Alerting(Keyspace, document="flapjack"):
     check_contacts = Set("contacts_for:ENTITY_ID:CHECK")
     entity = Hash("entity:ENTITY_ID")
     entity_id = String("entity_id:ENTITY")
+    entity_ids = Hash("all_entity_ids_by_name")
+    entity_names = Hash("all_entity_names_by_id")
     entity_tag = Set("entity_tag:TAG")
+    check_tag = Set("check_tag:TAG")
+    known_tags = Set("known_tags:KIND")
     rules = Set("contact_notification_rules:CONTACT_ID")
     rule = Hash("notification_rule:RULE_ID")
 
@@ -80,3 +96,14 @@ class Alerting(Keyspace, document="flapjack"):
     counters = Hash("event_counters")
     instance = Hash("executive_instance:HOSTIDENT:PID", expires=True)
     instance_counters = Hash("event_counters:HOSTIDENT:PID", expires=True)
+
+
+class AlertingOwn(Keyspace, document="watchbell"):
+    """What alerting keeps beside the document's keys."""
+
+    rejections = List("rejections:YYYYMMDDHH", expires=True)
+    decisions = List("decisions:ENTITY:CHECK", expires=True)
+    check_settings = Hash("check_settings:ENTITY:CHECK")
+    silence = SortedSet("silence")
+    alerting_media = Set("alerting_media:ENTITY:CHECK")
+    rollups = Set("rollups")

@@ -6,7 +6,7 @@ import sys
 import click
 import msgspec
 
-from watchbell.alerting.keys import Alerting
+from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.archive.keys import Archive
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import in_bytes, show_table
@@ -16,7 +16,7 @@ from watchbell.store import census
 from watchbell.store.families import Channel, Keyspace
 from watchbell.store.keys import StoreKeys
 
-KEYSPACES: list[type[Keyspace]] = [Alerting, Cron, Archive, StoreKeys]
+KEYSPACES: list[type[Keyspace]] = [Alerting, Cron, Archive, StoreKeys, AlertingOwn]
 
 
 class Row(msgspec.Struct):

@@ -27,4 +27,8 @@ def command(*, loaded: Loaded, as_json: bool) -> None:
     if as_json:
         print_json(rows)
     else:
-        show_table(["setting", "value", "from"], [[r.name, str(r.value), r.origin] for r in rows])
+        show_table(["setting", "value", "from"], [[r.name, _told(r.value), r.origin] for r in rows])
+
+
+def _told(value: str | int) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

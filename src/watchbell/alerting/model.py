@@ -1,0 +1,155 @@
+"""What things are in alerting: events, checks, notifications, contacts, rules and alerts."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+State = Literal["ok", "warning", "critical", "unknown"]
+FAILING = ("warning", "critical", "unknown")
+SEVERITY = {"ok": 0, "unknown": 1, "warning": 2, "critical": 3}
+
+EventType = Literal["service", "action"]
+EventState = Literal[
+    "ok", "warning", "critical", "unknown", "acknowledgement", "test_notifications"
+]
+NotificationType = Literal["problem", "recovery", "acknowledgement", "test"]
+
+
+class CheckEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One report about a check, validated and normalised."""
+
+    type: EventType
+    state: EventState
+    entity: str
+    check: str
+    time: int | None = None
+    summary: str | None = None
+    details: str | None = None
+    perfdata: str | None = None
+    tags: tuple[str, ...] = ()
+    acknowledgement_id: str | None = None
+    duration: int | None = None
+    initial_failure_delay: int | None = None
+    repeat_failure_delay: int | None = None
+    initial_recovery_delay: int | None = None
+    ttl: int | None = None
+    """Seconds after which silence about the check becomes `unknown`."""
+    check_latency: float | None = None
+
+    @property
+    def id(self) -> str:
+        return f"{self.entity}:{self.check}"
+
+
+class Rejection(Struct, frozen=True):
+    """Why something that was pushed is no check event."""
+
+    reason: str
+
+
+class Notification(Struct, kw_only=True):
+    """The decision that a check is worth telling about, as it lies on `notifications`."""
+
+    event_id: str
+    event_hash: str | None = None
+    state: EventState
+    summary: str | None = None
+    details: str | None = None
+    time: int | None = None
+    duration: int | None = None
+    count: int = 0
+    last_state: str | None = None
+    last_summary: str | None = None
+    state_duration: int | None = None
+    type: NotificationType
+    severity: State
+    tags: list[str] = []
+
+    @property
+    def entity(self) -> str:
+        return self.event_id.partition(":")[0]
+
+    @property
+    def check(self) -> str:
+        return self.event_id.partition(":")[2]
+
+
+class RollupEntry(Struct, kw_only=True):
+    state: str
+    duration: int | None = None
+    summary: str | None = None
+
+
+class Alert(Struct, kw_only=True):
+    """One message to one contact by one medium, as it lies on `MEDIA_notifications`."""
+
+    id: str
+    media: str
+    address: str
+    rollup: Literal["problem", "recovery"] | None = None
+    contact_id: str
+    contact_first_name: str
+    contact_last_name: str
+    event_id: str
+    event_hash: str | None = None
+    state: EventState
+    summary: str | None = None
+    duration: int | None = None
+    last_state: str | None = None
+    last_summary: str | None = None
+    state_duration: int | None = None
+    details: str | None = None
+    time: int | None = None
+    notification_type: NotificationType
+    event_count: int = 0
+    tags: list[str] = []
+    rollup_alerts: dict[str, RollupEntry] = {}
+    rollup_threshold: int | None = None
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """When, and by which media, a contact is told about what. Empty means: whatever."""
+
+    id: str
+    contact_id: str
+    entities: tuple[str, ...] = ()
+    regex_entities: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    regex_tags: tuple[str, ...] = ()
+    time_restrictions: tuple[dict[str, object], ...] = ()
+    unknown_media: tuple[str, ...] = ()
+    warning_media: tuple[str, ...] = ()
+    critical_media: tuple[str, ...] = ()
+    unknown_blackhole: bool = False
+    warning_blackhole: bool = False
+    critical_blackhole: bool = False
+
+    @property
+    def is_specific(self) -> bool:
+        return bool(self.entities or self.regex_entities or self.tags or self.regex_tags)
+
+
+class Medium(Struct, frozen=True, kw_only=True):
+    address: str
+    interval: int = 900
+    """Seconds within which the same is not told again."""
+    rollup_threshold: int = 0
+    """Failing checks from which on alerts are rolled up; 0 for never."""
+
+
+class Contact(Struct, frozen=True, kw_only=True):
+    id: str
+    first_name: str
+    last_name: str = ""
+    email: str = ""
+    timezone: str = ""
+    tags: tuple[str, ...] = ()
+    media: dict[str, Medium] = {}
+    pagerduty: dict[str, str] = {}
+    rules: tuple[Rule, ...] = ()
+
+
+def split_id(event_id: str) -> tuple[str, str]:
+    """Entity and check of `ENTITY:CHECK`; an entity has no colon, a check may."""
+    entity, _, check = event_id.partition(":")
+    return entity, check
