@@ -1,0 +1,95 @@
+"""Lengths of time in words, both ways."""
+
+import re
+from fractions import Fraction
+from string import digits
+
+from watchbell.errors import Refused
+
+_UNITS = {
+    ("s", "sec", "secs", "second", "seconds"): 1,
+    ("m", "min", "mins", "minute", "minutes"): 60,
+    ("h", "hr", "hrs", "hour", "hours"): 3600,
+    ("d", "day", "days"): 86_400,
+    ("w", "wk", "wks", "week", "weeks"): 604_800,
+    ("mo", "month", "months"): 30 * 86_400,
+    ("y", "yr", "yrs", "year", "years"): 365 * 86_400,
+}
+_SECONDS = {name: seconds for spellings, seconds in _UNITS.items() for name in spellings}
+_HALF = Fraction(1, 2)
+_COUNTED = "one two three four five six seven eight nine ten eleven twelve"
+_NUMBERS = {
+    **{word: Fraction(number) for number, word in enumerate(_COUNTED.split(), 1)},
+    "a": Fraction(1),
+    "an": Fraction(1),
+    "half": _HALF,
+}
+_TOKEN = re.compile(r"\d{1,12}(?:\.\d{1,9})?|[^\W\d_]+|\S", re.ASCII)
+_LONGEST = 10_000 * 365 * 86_400
+
+
+def duration(text: str) -> int:
+    """Seconds of `4 hours`, `90 min`, `1d12h`, `an hour and a half` or `3600`.
+
+    A month is 30 days and a year is 365.
+    """
+    text = " ".join(text.split())
+    words = [word for word in _TOKEN.findall(text.lower()) if word not in {",", "and"}]
+    if not words:
+        raise Refused("a length of time is missing; say, for example, '4 hours' or '1d12h'")
+    total = Fraction(words[0]) if len(words) == 1 and words[0][0] in digits else _sum(text, words)
+    if total > _LONGEST:
+        raise Refused(f"'{text}' is longer than 10000 years")
+    return round(total)
+
+
+def _sum(text: str, words: list[str]) -> Fraction:
+    total = Fraction()
+    last_unit = 0
+    while words:
+        number = _number(text, words)
+        if words[:2] == ["a", "half"]:
+            number += _HALF
+            del words[:2]
+        if words and words[0] in _SECONDS:
+            last_unit = _SECONDS[words.pop(0)]
+            total += number * last_unit
+        elif number == _HALF and last_unit:
+            total += number * last_unit
+        else:
+            unit = f"'{words[0]}'" if words else "its end"
+            raise _not_understood(text, unit, "a unit such as minutes")
+    return total
+
+
+def _number(text: str, words: list[str]) -> Fraction:
+    word = words.pop(0)
+    if word in {"a", "an"} and words and words[0] == "half":
+        word = words.pop(0)
+    if word == "half" and len(words) > 1 and words[0] in {"a", "an"}:
+        words.pop(0)
+    if word in _NUMBERS:
+        return _NUMBERS[word]
+    if word[0] in digits:
+        return Fraction(word)
+    raise _not_understood(text, f"'{word}'", "a number")
+
+
+def _not_understood(text: str, word: str, expected: str) -> Refused:
+    return Refused(
+        f"{word} was not understood in '{text}': expected {expected};"
+        " say, for example, '4 hours' or '1d12h'"
+    )
+
+
+def in_words(seconds: int) -> str:
+    """`1 day, 2 hours, 3 minutes, 4 seconds`, without the parts that are zero."""
+    if seconds < 0:
+        return f"minus {in_words(-seconds)}"
+    parts = []
+    rest = int(seconds)
+    for name, size in (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1)):
+        count, rest = divmod(rest, size)
+        if count:
+            parts.append(f"{count} {name}{'' if count == 1 else 's'}")
+    return ", ".join(parts) or "0 seconds"

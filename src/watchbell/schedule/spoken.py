@@ -1,0 +1,175 @@
+"""Moments and spans of time as people say them.
+
+A reading of the clock that comes twice, as clocks are set back, means its first coming; one that
+is skipped means the first moment after the gap. Lengths are elapsed time: `in 1 day` is 86,400
+seconds from now, whatever clocks do; `tomorrow 08:00` is what the clock shows.
+"""
+
+import re
+from collections.abc import Callable
+from zoneinfo import ZoneInfo
+
+from watchbell.errors import Refused
+from watchbell.schedule import names, wallclock
+from watchbell.schedule.lengths import duration, in_words
+from watchbell.schedule.wallclock import DAY
+from watchbell.schedule.windows import window, windows
+
+__all__ = ["duration", "in_words", "moment", "span", "window", "windows"]
+
+_NAMED_DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
+_EXAMPLE = "say, for example, 'in 2 hours', 'tomorrow 08:00', 'mon 09:00' or '2026-11-20 14:00'"
+_SPAN_EXAMPLE = (
+    "say, for example, 'more than 2 hours ago', 'before tomorrow', 'on 2026-11-20'"
+    " or 'between now and mon 09:00'"
+)
+_LARGEST = 10**12
+
+Bounds = tuple[int | None, int | None]
+
+
+def moment(text: str, now: float, zone: ZoneInfo) -> int:
+    """Epoch seconds of a moment; a day alone is its beginning, a weekday the next one after now."""
+    said = _plain(text)
+    found = _relative(said, now) if said else None
+    if found is None and said:
+        found = _on_the_clock(said, now, zone)
+    if found is None:
+        raise Refused(f"'{said}' was not understood as a time; {_EXAMPLE}")
+    return found
+
+
+def _plain(text: str) -> str:
+    """In lower case, with single spaces and without `at`."""
+    said = " ".join(text.lower().split())
+    return re.sub(r"^at | at(?= )|,", "", said)
+
+
+def _relative(said: str, now: float) -> int | None:
+    """Told from now, or since 1970."""
+    if said == "now":
+        return int(now)
+    if found := re.fullmatch(r"@?(\d+)(\.\d+)?", said, re.ASCII):
+        seconds = int(found[1][:20])
+        if seconds > _LARGEST:
+            raise Refused(f"'{said}' is too far off: expected seconds since 1970")
+        return seconds
+    if found := re.fullmatch(r"(?:in |\+ ?)(.+?)(?: from now)?|(.+) (?:from now|later)", said):
+        return int(now) + duration(found[1] or found[2])
+    if found := re.fullmatch(r"(.+) ago|- ?(.+)", said):
+        return int(now) - duration(found[1] or found[2])
+    return None
+
+
+def _on_the_clock(said: str, now: float, zone: ZoneInfo) -> int | None:
+    if (stamp := wallclock.stamp(said.upper())) is not None:
+        if stamp.tzinfo is not None:
+            return int(stamp.timestamp())
+        return wallclock.epoch(wallclock.shown(stamp), zone)
+    today = wallclock.reading(now, zone) // DAY
+    day, _, time = said.partition(" ")
+    if day in _NAMED_DAYS:
+        return _at(today + _NAMED_DAYS[day], time, zone)
+    if day in {"next", "last"}:
+        day, _, time = time.partition(" ")
+        return _on_weekday(day, time, now, zone, backwards=said.startswith("last"))
+    if names.weekday(day) is not None:
+        return _on_weekday(day, time, now, zone, backwards=False)
+    if (date := wallclock.stamp(day)) is not None:
+        return _at(date.toordinal(), time, zone)
+    today_at = _at(today, said, zone)
+    if today_at is not None and today_at <= now:
+        return _at(today + 1, said, zone)
+    return today_at
+
+
+def _at(day: int, time: str, zone: ZoneInfo) -> int | None:
+    second = names.time_of_day(time) if time else 0
+    return None if second is None else wallclock.epoch(day * DAY + second, zone)
+
+
+def _on_weekday(word: str, time: str, now: float, zone: ZoneInfo, *, backwards: bool) -> int | None:
+    weekday = names.weekday(word)
+    today = wallclock.reading(now, zone) // DAY
+    if weekday is None or _at(today, time, zone) is None:
+        return None
+    ahead = (weekday - today) % 7
+    days = (today + ahead - 7, today + ahead, today + ahead + 7)
+    moments = [_at(day, time, zone) for day in days]
+    found = [m for m in moments if m is not None and (m < now if backwards else m > now)]
+    return (max if backwards else min)(found)
+
+
+def span(text: str, now: float, zone: ZoneInfo) -> Bounds:
+    """The bounds [from, to) that a filter names; None where it has no bound.
+
+    `more than 2 hours ago`, `before tomorrow`, `since yesterday`, `on 2026-11-20`,
+    `between now and tomorrow 08:00`, `last 2 hours`.
+    """
+    said = _plain(text)
+    for pattern, read in _SPANS:
+        if found := re.fullmatch(pattern, said):
+            return _ordered(said, read(found, now, zone))
+    raise Refused(f"'{said}' was not understood as a span of time; {_SPAN_EXAMPLE}")
+
+
+def _ordered(said: str, bounds: Bounds) -> Bounds:
+    if bounds[0] is not None and bounds[1] is not None and bounds[0] > bounds[1]:
+        raise Refused(f"'{said}' ends before it begins; say the earlier time first")
+    return bounds
+
+
+def _far(found: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
+    """More, or less, than a length from now."""
+    more = found[1] in {"more than", "over"}
+    past = found[0].endswith(" ago")
+    at = moment(f"{found[2]} ago" if past else f"in {found[2]}", now, zone)
+    if past:
+        return (None, at) if more else (at, int(now))
+    return (at, None) if more else (int(now), at)
+
+
+def _around_now(found: re.Match[str], now: float, _: ZoneInfo) -> Bounds:
+    length = duration(found[2])
+    if found[1] in {"last", "past"}:
+        return int(now) - length, int(now)
+    return int(now), int(now) + length
+
+
+def _until(found: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
+    return None, moment(found[1], now, zone)
+
+
+def _since(found: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
+    return moment(found[1], now, zone), None
+
+
+def _between(found: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
+    """Lengths have an `and` of their own, so each is tried as the one in the middle."""
+    middle = " and " if found[0].startswith("between") else " to "
+    parts = found[1].split(middle)
+    refusal = Refused(f"'{found[0]}' was not understood: expected two times around '{middle}'")
+    for index in range(1, len(parts)):
+        try:
+            first = moment(middle.join(parts[:index]), now, zone)
+            return first, moment(middle.join(parts[index:]), now, zone)
+        except Refused as refused:
+            refusal = refused
+    raise refusal
+
+
+def _on(found: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
+    day = wallclock.reading(moment(found[1], now, zone), zone) // DAY
+    return wallclock.epoch(day * DAY, zone), wallclock.epoch((day + 1) * DAY, zone)
+
+
+_SPANS: list[tuple[str, Callable[[re.Match[str], float, ZoneInfo], Bounds]]] = [
+    (r"(?:in )?(more than|over|less than|under) (.+?)(?: ago| from now)?", _far),
+    (r"(?:in |within |during )?(?:the )?(last|past|next|coming) (\d.*|an? .*)", _around_now),
+    (r"between (.+ and .+)", _between),
+    (r"from (.+ to .+)", _between),
+    (r"(?:before|until|till|by) (.+)", _until),
+    (r"(?:after|since|from) (.+)", _since),
+    (r"on (.+)", _on),
+    (r"(yesterday|today|tomorrow|\d{4}-\d\d-\d\d)", _on),
+]
