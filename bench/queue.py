@@ -2,16 +2,13 @@
 
 import asyncio
 import json
-import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 
 from bench.figures import Figure, repeated
-from watchbell import settings
+from bench.stores import fresh
 from watchbell.store.client import Store
-from watchbell.store.embedded import Embedded
 from watchbell.store.queue import Effects, Queue, Taker
 from watchbell.store.script import Script
 
@@ -66,22 +63,15 @@ async def taken(store: Store, *, most: int, takers: int = 1) -> None:
 
 async def rate(appendfsync: str, work: Callable[[Store], Awaitable[None]], items: int) -> float:
     """Items a second on a fresh embedded store; every one is checked to have been counted."""
-    with tempfile.TemporaryDirectory(prefix="wb-", dir="/tmp") as folder:
-        options = {"data": folder, "store.port": "0", "store.appendfsync": appendfsync}
-        server = Embedded(settings.load(Path("/dev/null"), {}, options).settings, print)
-        await server.start()
-        try:
-            async with Store(server.url) as store:
-                for first in range(0, ITEMS, 1000):
-                    events = [event(n) for n in range(first, first + 1000)]
-                    await store.call("LPUSH", QUEUE, *events)
-                begun = time.perf_counter()
-                await work(store)
-                spent = time.perf_counter() - begun
-                assert int(await store.call("GET", DONE)) == ITEMS
-                return items / spent
-        finally:
-            await server.stop()
+    async with fresh(appendfsync) as (store, _):
+        for first in range(0, ITEMS, 1000):
+            events = [event(n) for n in range(first, first + 1000)]
+            await store.call("LPUSH", QUEUE, *events)
+        begun = time.perf_counter()
+        await work(store)
+        spent = time.perf_counter() - begun
+        assert int(await store.call("GET", DONE)) == ITEMS
+        return items / spent
 
 
 def event(number: int) -> str:

@@ -27,8 +27,21 @@ OTHER: dict[str, tuple[str, str | int]] = {
     "store.max_memory": ("512", 512),
     "log.level": ("debug", "debug"),
     "log.format": ("json", "json"),
+    "alerting.initial_failure_delay": ("31", 31),
+    "alerting.repeat_failure_delay": ("61", 61),
+    "alerting.initial_recovery_delay": ("5", 5),
+    "alerting.new_check_maintenance": ("600", 600),
+    "alerting.new_check_ignore_tags": ("shop, lab", "shop, lab"),
+    "alerting.timezone": ("Europe/Vienna", "Europe/Vienna"),
+    "alerting.archive": ("false", False),
+    "alerting.archive_seconds": ("60", 60),
+    "alerting.rejected_days": ("2", 2),
+    "alerting.history_days": ("30", 30),
+    "alerting.history_changes": ("50", 50),
+    "alerting.alert_days": ("7", 7),
     "fault": ("queue.taken:3", "queue.taken:3"),
 }
+LISTS = ("alerting.new_check_ignore_tags",)
 
 
 def loaded(
@@ -106,6 +119,8 @@ def test_every_setting_has_a_variable(name: str) -> None:
 def test_every_setting_can_be_in_the_file(name: str, tmp_path: Path) -> None:
     text, shown = OTHER[name]
     value = text if isinstance(shown, int) else f'"{text}"'
+    if name in LISTS:
+        value = str(text.split(", "))
     assert loaded(f"{name} = {value}\n", folder=tmp_path).shown()[name] == shown
 
 

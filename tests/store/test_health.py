@@ -177,7 +177,16 @@ async def test_a_user_who_may_not_ask_is_told_in_one_line(server: servers.Single
     assert "pw" not in said
 
 
+async def test_a_cluster_needs_a_hash_tag(any_store: Store) -> None:
+    if any_store.url.topology != "cluster":
+        assert await health.admit(any_store)
+        return
+    with pytest.raises(StoreUnavailable, match=r"add \?prefix=\{watchbell\}: to its URL"):
+        await health.admit(any_store)
+
+
 async def test_every_kind_of_store_is_admitted(any_store: Store) -> None:
+    any_store.prefix = "{tests}:"
     findings = await health.admit(any_store)
     assert {f.level for f in findings} == {"ok"}
     assert [f.subject for f in findings] == ["version", "memory", "persistence"] * len(

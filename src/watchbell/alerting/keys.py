@@ -103,7 +103,11 @@ class AlertingOwn(Keyspace, document="watchbell"):
 
     rejections = List("rejections:YYYYMMDDHH", expires=True)
     decisions = List("decisions:ENTITY:CHECK", expires=True)
-    check_settings = Hash("check_settings:ENTITY:CHECK")
+    check_settings = Hash("check_settings")
+    open_problems = Set("open_problems")
     silence = SortedSet("silence")
     alerting_media = Set("alerting_media:ENTITY:CHECK")
     rollups = Set("rollups")
+    drops = SortedSet("drops")
+    parked = List("parked_notifications", expires=True)
+    purging = String("purging", expires=True)

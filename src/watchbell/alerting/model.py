@@ -149,6 +149,25 @@ class Contact(Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...] = ()
 
 
+class Decision(Struct, kw_only=True, omit_defaults=True):
+    """One decision about a check, in the order of fields in which it is stored."""
+
+    verdict: str
+    state: str
+    by: str
+    time: int
+    until: int | None = None
+    summary: str = ""
+    contacts: list["ContactDecision"] = []
+
+
+class ContactDecision(Struct, kw_only=True, omit_defaults=True):
+    contact: str
+    reason: str
+    rules: list[str] = []
+    media: dict[str, str] = {}
+
+
 def split_id(event_id: str) -> tuple[str, str]:
     """Entity and check of `ENTITY:CHECK`; an entity has no colon, a check may."""
     entity, _, check = event_id.partition(":")

@@ -30,6 +30,8 @@ class Board:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._console = Console(highlight=False)
+        if not self._console.is_terminal:
+            self._console = Console(highlight=False, width=10_000)  # nothing is folded there
         self._live: Live | None = None
         self._printed = False
         self.facts: list[tuple[str, str]] = []

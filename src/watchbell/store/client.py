@@ -37,6 +37,7 @@ _AWAY = (
     exceptions.ClusterDownError,
     exceptions.InvalidResponse,
     exceptions.MasterDownError,
+    exceptions.OutOfMemoryError,
     exceptions.RedisClusterException,
     OSError,
 )

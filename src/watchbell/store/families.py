@@ -97,15 +97,16 @@ class Channel(Family):
 class Named:
     """A family in a namespace: called with the parts, it gives the key."""
 
-    __slots__ = ("_literals", "family", "prefix")
+    __slots__ = ("family", "literals", "prefix")
 
     def __init__(self, family: Family, prefix: str) -> None:
         self.family = family
         self.prefix = prefix
-        self._literals = [prefix + family.literals[0], *family.literals[1:]]
+        self.literals = [prefix + family.literals[0], *family.literals[1:]]
+        """What stands between the parts; scripts make keys of it."""
 
     def __call__(self, *parts: str | int) -> str:
-        literals = self._literals
+        literals = self.literals
         if len(parts) != len(literals) - 1:
             raise TypeError(f"{self.family!r} takes {len(literals) - 1} parts, got {len(parts)}")
         key = literals[0]

@@ -10,6 +10,7 @@ from redis.exceptions import ResponseError
 from watchbell.clock import Clock
 from watchbell.errors import StoreUnavailable
 from watchbell.store.client import Primary, Store
+from watchbell.store.keys import tagged
 
 OLDEST = (7, 0)
 
@@ -25,6 +26,11 @@ class Finding(Struct, frozen=True):
 
 async def admit(store: Store) -> list[Finding]:
     """What is to be known of the store. Raises StoreUnavailable where it can't work for us."""
+    if store.url.topology == "cluster" and tagged(store.prefix) != store.prefix:
+        raise StoreUnavailable(
+            f"the store at {store.url.shown()} is a cluster, where keys that belong together need "
+            "a hash tag; add ?prefix={watchbell}: to its URL"
+        )
     findings = []
     for primary in await store.primaries():
         findings += judge(primary.name, await facts(primary))

@@ -1,0 +1,221 @@
+"""How checks are written: what follows from an event, as commands."""
+
+import hashlib
+import uuid
+from collections.abc import Iterable
+from functools import lru_cache
+
+import msgspec
+
+from watchbell.alerting.decide.check import (
+    QUIET,
+    Facts,
+    Outcome,
+    Verdict,
+    kinds,
+)
+from watchbell.alerting.effects import Command, verbatim
+from watchbell.alerting.event import perfdata_items
+from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.alerting.model import FAILING, CheckEvent, Decision, Notification
+from watchbell.store.families import Named
+
+DECISIONS_KEPT = 50
+DECISIONS_SECONDS = 30 * 86_400
+
+
+class Checks:
+    """The checks of one namespace."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self.keys = Alerting(prefix)
+        self.own = AlertingOwn(prefix)
+
+    def commands(
+        self, facts: Facts, event: CheckEvent, outcome: Outcome, count: int, now: int
+    ) -> list[Command]:
+        """Everything that has to be written for one event, except what a batch shares."""
+        keys, entity, check = self.keys, event.entity, event.check
+        if outcome is QUIET:
+            return list(self._state(facts, event, outcome, count, now))
+        found: list[Command] = []
+        if not facts.entity_known:
+            found.append(self.new_entity(entity))
+        if event.type == "service":
+            found += self._state(facts, event, outcome, count, now)
+        else:
+            found.append(["HSET", keys.actions(entity, check), now, event.state])
+        if outcome.planned or outcome.entered or outcome.ended is not None or outcome.opened:
+            found += self._maintenance(facts, event, outcome, now)
+        quiet = outcome.entered or outcome.opened
+        if facts.alerting_media and (quiet or (outcome.changed and event.state == "ok")):
+            found += self.no_longer_alerting(event.id, facts.alerting_media)
+        if outcome.notification is not None:
+            found += self._notification(event, outcome.notification, outcome.told_at)
+        if event.state != "ok" or outcome.changed or outcome.notification is not None:
+            found += self._decision(facts, event, outcome, now)
+        return found
+
+    def _state(
+        self, facts: Facts, event: CheckEvent, outcome: Outcome, count: int, now: int
+    ) -> Iterable[Command]:
+        keys, entity, check = self.keys, event.entity, event.check
+        fields: list[str | int] = ["last_update", now]
+        if outcome.changed:
+            fields += ["state", event.state, "last_change", outcome.timestamp]
+        given = {
+            "summary": event.summary,
+            "details": event.details,
+            "perfdata": _perfdata(event.perfdata),
+            "initial_failure_delay": event.initial_failure_delay,
+            "repeat_failure_delay": event.repeat_failure_delay,
+            "initial_recovery_delay": event.initial_recovery_delay,
+        }
+        if event.summary == facts.summary and not outcome.changed:
+            del given["summary"]
+        for name, value in given.items():
+            if value is not None:
+                fields += [name, value]
+        held = facts.has_fields | ({"summary"} if facts.summary is not None else set())
+        gone = [name for name, value in given.items() if value is None and name in held]
+        if facts.state is None:
+            yield ["ZADD", keys.all_checks(), now, event.id]
+            yield ["ZADD", keys.entity_checks(entity), now, check]
+        current = keys.current(entity, check)
+        yield ["HSET", current, *fields]
+        if gone:
+            yield ["HDEL", current, *gone]
+        facts.has_fields = frozenset(name for name, value in given.items() if value is not None)
+        if not outcome.changed:
+            facts.summary = event.summary
+            return
+        yield from self._history(event, outcome.timestamp, count)
+
+    def _history(self, event: CheckEvent, stamp: int, count: int) -> Iterable[Command]:
+        keys, entity, check = self.keys, event.entity, event.check
+        yield ["RPUSH", keys.states(entity, check), stamp]
+        yield ["ZADD", keys.state_times(entity, check), stamp, stamp]
+        yield ["SET", keys.state(entity, check, stamp), event.state]
+        yield ["SET", keys.count(entity, check, stamp), count]
+        if event.summary is not None:
+            yield ["SET", keys.summary(entity, check, stamp), event.summary]
+        if event.details is not None:
+            yield ["SET", keys.details(entity, check, stamp), event.details]
+        if event.check_latency is not None:
+            yield ["SET", keys.latency(entity, check, stamp), str(event.check_latency)]
+        if event.state in FAILING:
+            yield ["ZADD", keys.failed_checks(), stamp, event.id]
+            yield ["HSET", keys.checks_by_hash(), short_id(event.id), event.id]
+            yield ["HSET", keys.hashes_by_check(), event.id, short_id(event.id)]
+        else:
+            yield ["ZREM", keys.failed_checks(), event.id]
+
+    def _notification(
+        self, event: CheckEvent, notification: Notification, told_at: int
+    ) -> Iterable[Command]:
+        if notification.type == "recovery":
+            yield ["SREM", self.own.open_problems(), event.id]
+        elif notification.type != "test":
+            yield ["SADD", self.own.open_problems(), event.id]
+        for kind in kinds(notification):
+            yield ["SET", _last(self.keys, kind)(event.entity, event.check), told_at]
+            yield ["RPUSH", _all(self.keys, kind)(event.entity, event.check), told_at]
+        if event.state in FAILING:
+            notification.event_hash = short_id(event.id)
+        yield ["RPUSH", self.keys.notifications(), verbatim(msgspec.json.encode(notification))]
+
+    def _maintenance(
+        self, facts: Facts, event: CheckEvent, outcome: Outcome, now: int
+    ) -> Iterable[Command]:
+        keys, entity, check = self.keys, event.entity, event.check
+        if outcome.ended is not None and facts.unscheduled is not None:
+            start = facts.unscheduled.start
+            yield ["DEL", keys.unscheduled(entity, check)]
+            yield ["ZADD", keys.unscheduled_windows(entity, check), outcome.ended - start, start]
+        if outcome.opened is not None:
+            start, end = outcome.opened
+            yield ["SET", keys.unscheduled(entity, check), start, "PX", (end - now) * 1000]
+            yield ["ZADD", keys.unscheduled_windows(entity, check), end - start, start]
+            yield ["ZADD", keys.unscheduled_times(entity, check), start, start]
+            if event.summary is not None:
+                yield ["SET", keys.unscheduled_summary(entity, check, start), event.summary]
+        if outcome.entered is not None:
+            start, end = outcome.entered
+            yield ["SET", keys.scheduled(entity, check), start, "PX", (end - now) * 1000]
+        if outcome.planned is not None:
+            start, end = outcome.planned
+            words = "Automatically created for new check"
+            yield ["ZADD", keys.scheduled_windows(entity, check), end - start, start]
+            yield ["ZADD", keys.scheduled_times(entity, check), start, start]
+            yield ["SET", keys.scheduled_summary(entity, check, start), words]
+
+    def no_longer_alerting(self, event_id: str, media: Iterable[str]) -> Iterable[Command]:
+        """The check is taken out of the rollups of everybody who was alerted about it."""
+        for member in media:
+            contact, _, medium = member.rpartition(":media:")
+            yield ["ZREM", self.keys.alerting_checks(contact, medium), event_id]
+        entity, _, check = event_id.partition(":")
+        yield ["DEL", self.own.alerting_media(entity, check)]
+
+    def new_entity(self, entity: str) -> Command:
+        """Gives the entity an id, unless somebody else has just done so."""
+        keys, identifier = self.keys, str(uuid.uuid4())
+        return [
+            *("CLAIM", keys.entity_ids(), keys.entity_names()),
+            *(keys.entity_id(entity), keys.entity(identifier), entity, identifier),
+        ]
+
+    def _decision(
+        self, facts: Facts, event: CheckEvent, outcome: Outcome, now: int
+    ) -> Iterable[Command]:
+        """Kept newest first; one that only says again what the last one said takes its place."""
+        begin = b'{"verdict":"' + outcome.verdict.name.encode() + b'","state":"'
+        begin += event.state.encode() + b'"'
+        decision = Decision(
+            verdict=outcome.verdict.name,
+            state=event.state,
+            by="processor",
+            time=now,
+            until=outcome.until,
+            summary=(event.summary or "")[:200],
+        )
+        key = self.own.decisions(event.entity, event.check)
+        encoded = msgspec.json.encode(decision)
+        if outcome.verdict is not Verdict.TELL and facts.last_verdict.startswith(begin):
+            yield ["LSET", key, 0, verbatim(encoded)]
+        else:
+            yield ["LPUSH", key, verbatim(encoded)]
+            yield ["LTRIM", key, 0, DECISIONS_KEPT - 1]
+        yield ["EXPIRE", key, DECISIONS_SECONDS]
+        facts.last_verdict = encoded
+
+
+@lru_cache(65_536)
+def short_id(event_id: str) -> str:
+    """The id by which people acknowledge a check."""
+    return hashlib.sha1(event_id.encode(), usedforsecurity=False).hexdigest()[:8]
+
+
+def _last(keys: Alerting, kind: str) -> Named:
+    named: Named = getattr(keys, f"last_{kind}")
+    return named
+
+
+_LISTS = {
+    "problem": "problems",
+    "unknown": "unknowns",
+    "warning": "warnings",
+    "critical": "criticals",
+    "recovery": "recoveries",
+    "acknowledgement": "acknowledgements",
+    "test": "tests",
+}
+
+
+def _all(keys: Alerting, kind: str) -> Named:
+    named: Named = getattr(keys, _LISTS[kind])
+    return named
+
+
+def _perfdata(text: str | None) -> str | None:
+    return None if text is None else msgspec.json.encode(perfdata_items(text)).decode()

@@ -1,0 +1,399 @@
+"""Contacts: how they are read and written, and who is told about which entity and check."""
+
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from watchbell.alerting import rules
+from watchbell.alerting.entities import ALL, MEMBERS, memberships, scanned, turned
+from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.alerting.model import Contact, Medium
+from watchbell.errors import NotFound, Refused
+from watchbell.store.client import Argument, Store
+from watchbell.store.script import Script
+
+PAGERDUTY = ("subdomain", "username", "password", "token")
+SECRET = ("password", "token")
+LONGEST_INTERVAL, MOST = 1 << 31, 1_000_000
+_USUAL_INTERVAL = Medium(address="").interval
+_PIECE = 1_000  # contacts that one call reads, so that it holds up nobody else for long
+
+# KEYS[1] any key of ours; ARGV[1…8] what the keys of contact, media, intervals, thresholds,
+# pagerduty, time zone, rules and rule begin with, ARGV[9] how many fields of a rule are read,
+# ARGV[10…] those, then the contacts' ids. Returns for each contact all of it in MessagePack, in
+# one string, by which it is known again; or nothing where there is no contact.
+_LOAD = Script("""
+local person_of, media_of, intervals_of, thresholds_of, pagerduty_of, zone_of, rules_of, rule_at =
+  unpack(ARGV, 1, 8)
+local count = tonumber(ARGV[9])
+local fields = {unpack(ARGV, 10, 9 + count)}
+local function asked(...)
+  local answer = redis.pcall(...)
+  if type(answer) == 'table' and answer.err then return {} end
+  return answer
+end
+local found = {}
+for i = 10 + count, #ARGV do
+  local id = ARGV[i]
+  local person = asked('HMGET', person_of .. id, 'first_name', 'last_name', 'email')
+  if person[1] then
+    local rules = asked('SMEMBERS', rules_of .. id)
+    table.sort(rules)
+    local all = {
+      person, asked('HGETALL', media_of .. id), asked('HGETALL', intervals_of .. id),
+      asked('HGETALL', thresholds_of .. id), asked('HGETALL', pagerduty_of .. id),
+      asked('GET', zone_of .. id), rules
+    }
+    for j, rule in ipairs(rules) do all[7 + j] = asked('HMGET', rule_at .. rule, unpack(fields)) end
+    found[#found + 1] = cmsgpack.pack(all)
+  else
+    found[#found + 1] = false
+  end
+end
+return found
+""")
+
+
+async def load(store: Store, ids: Iterable[str]) -> dict[str, Contact]:
+    """Those of the contacts that there are, with their rules and without their tags, in one round
+    trip. They are shared with other callers: change none of their dictionaries."""
+    keys, wanted = Alerting(store.prefix), list(dict.fromkeys(ids))
+    begins = [*_own_keys(keys, ""), keys.rule("")]
+    found: dict[str, Contact] = {}
+    for first in range(0, len(wanted), _PIECE):
+        piece = wanted[first : first + _PIECE]
+        names = [name.encode(errors="surrogateescape") for name in piece]
+        args: list[Argument] = [*begins, len(rules.FIELDS), *rules.FIELDS, *names]
+        packed = await _LOAD(store, [keys.contact("")], args)
+        for contact_id, raw in zip(piece, packed, strict=True):
+            if raw is not None:
+                found[contact_id] = _contact(contact_id, raw)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _contact(contact_id: str, packed: bytes) -> Contact:
+    (person, media, intervals, thresholds, pagerduty, zone, rule_ids, *rest), _ = _unpacked(packed)
+    first, last, email = (_text(value or b"") for value in person)
+    every, most = _pairs(intervals), _pairs(thresholds)
+    stored = (
+        (rule_id, {k: v for k, v in zip(_RULE_FIELDS, values, strict=True) if v})
+        for rule_id, values in sorted(dict(zip(rule_ids, rest, strict=True)).items())
+        if any(values)
+    )
+    return Contact(
+        id=contact_id,
+        first_name=first,
+        last_name=last,
+        email=email,
+        timezone=_text(zone) if isinstance(zone, bytes) else "",
+        media={
+            _text(name): Medium(
+                address=_text(address),
+                interval=min(_number(every.get(name)), LONGEST_INTERVAL) or _USUAL_INTERVAL,
+                rollup_threshold=min(_number(most.get(name)), MOST),
+            )
+            for name, address in _pairs(media).items()
+        },
+        pagerduty={_text(name): _text(value) for name, value in _pairs(pagerduty).items()},
+        rules=rules.owned(contact_id, stored),
+    )
+
+
+_RULE_FIELDS = [field.encode() for field in rules.FIELDS]
+
+
+def _unpacked(packed: bytes, at: int = 0) -> tuple[Any, int]:
+    """What is at a place of MessagePack made of lists, bytes and false, and where it ends."""
+    kind, at = packed[at], at + 1
+    if kind == 0xC2:
+        return None, at
+    is_list = kind < 0xA0 or kind >= 0xDC
+    width = 0 if kind < 0xC0 else 2 << kind - 0xDC if is_list else 1 << kind - 0xD9
+    size = (
+        int.from_bytes(packed[at : at + width], "big") if width else kind & (15 if is_list else 31)
+    )
+    at += width
+    if not is_list:
+        return packed[at : at + size], at + size
+    items = []
+    for _ in range(size):
+        item, at = _unpacked(packed, at)
+        items.append(item)
+    return items, at
+
+
+def _pairs(flat: list[bytes]) -> dict[bytes, bytes]:
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="replace")
+
+
+def _number(raw: bytes | None) -> int:
+    return int(raw) if raw and raw.isdigit() and len(raw) < 20 else 0
+
+
+# ARGV: keys of this server. Returns which of them are contacts.
+_ARE_CONTACTS = Script("""
+local found = {}
+for i, key in ipairs(ARGV) do
+  if redis.pcall('HEXISTS', key, 'first_name') == 1 then found[#found + 1] = key end
+end
+return found
+""")
+
+
+async def all_ids(store: Store) -> list[str]:
+    begin = Alerting(store.prefix).contact("")
+    found = set()
+    async for primary, page in scanned(store, begin, "hash"):
+        for key in await _ARE_CONTACTS.on(primary, page):
+            with suppress(UnicodeDecodeError):  # what is no text is no id
+                found.add(key.removeprefix(begin.encode()).decode())
+    return sorted(found)
+
+
+async def tags(store: Store) -> dict[str, tuple[str, ...]]:
+    """The tags of each contact that has any."""
+    return turned(await memberships(store, Alerting(store.prefix).contact_tag("")))
+
+
+def checked(contact: Contact) -> Contact:
+    """The contact as it may be stored; raises Refused, naming the field, where it may not."""
+    rules.identifier("id", contact.id)
+    rules.plain("first_name", contact.first_name)
+    for field, text in (("last_name", contact.last_name), ("email", contact.email)):
+        if text:
+            rules.plain(field, text)
+    for name, medium in contact.media.items():
+        _check_medium(rules.medium_name("media", name), medium)
+    for name, value in contact.pagerduty.items():
+        _check_credential(name, value)
+    for tag in contact.tags:
+        rules.plain("tags", tag)
+    if contact.timezone:
+        rules.zone_name("timezone", contact.timezone)
+    own = (replace(rule, contact_id=contact.id) for rule in contact.rules)
+    return replace(contact, rules=tuple(rules.checked(rule) for rule in own))
+
+
+def _check_medium(name: str, medium: Medium) -> None:
+    rules.plain(f"media.{name}.address", medium.address)
+    if name == "email" and not all(medium.address.rpartition("@")):
+        raise Refused(f"media.email.address: {medium.address!r} is no mail address")
+    for field, low, high in (("interval", 1, LONGEST_INTERVAL), ("rollup_threshold", 0, MOST)):
+        if not low <= (number := getattr(medium, field)) <= high:
+            raise Refused(
+                f"media.{name}.{field}: {number} is not allowed; expected {low} to {high}"
+            )
+
+
+def _check_credential(name: str, value: str) -> None:
+    if name not in PAGERDUTY:
+        raise Refused(f"pagerduty.{name}: expected one of {', '.join(PAGERDUTY)}")
+    rules.plain(f"pagerduty.{name}", value)
+    if value == "***":
+        raise Refused(f"pagerduty.{name}: *** stands for a secret that was not shown; give it")
+
+
+# What is said of a contact's media in alerting sets, their other sides and the rollups is taken
+# back: ARGV[1] contact, ARGV[2] what the keys of its alerting sets begin with, ARGV[3] what those
+# of the other sides begin with, ARGV[4] the rollups, ARGV[5] the ends of drops.
+_COMMON = """
+local id, alerting, sides, rollups, drops = unpack(ARGV, 1, 5)
+local function forget(medium)
+  local side = id .. ':media:' .. medium
+  local checks = redis.pcall('ZRANGE', alerting .. medium, 0, -1)
+  for _, check in ipairs(checks.err and {} or checks) do
+    redis.pcall('SREM', sides .. check, side)
+  end
+  redis.call('DEL', alerting .. medium)
+  redis.pcall('SREM', rollups, side)
+end
+"""
+
+# KEYS[1…7] contact, media, intervals, thresholds, pagerduty, time zone, rules; ARGV[6] what keys
+# of rules begin with, ARGV[7] what keys of contacts' rules begin with, ARGV[8] all that is to be
+# stored, as JSON: one list of fields and values for each of the first five keys, `zone`, `rules`
+# (false to leave them, or a list of id and hash), `untag` and `tag` (lists of keys).
+# Returns '' once done, or the id of a rule that is another contact's.
+_SAVE = Script(
+    _COMMON
+    + """
+local rule_at, rules_of, new = ARGV[6], ARGV[7], cjson.decode(ARGV[8])
+for _, rule in ipairs(new.rules or {}) do
+  local owner = redis.pcall('HGET', rule_at .. rule[1], 'contact_id')
+  if type(owner) == 'string' and owner ~= id
+      and redis.pcall('SISMEMBER', rules_of .. owner, rule[1]) == 1 then
+    return rule[1]
+  end
+end
+local kept = {}
+for i = 1, #new.hashes[2], 2 do kept[new.hashes[2][i]] = true end
+local before = redis.pcall('HKEYS', KEYS[2])
+for _, medium in ipairs(before.err and {} or before) do
+  if not kept[medium] then forget(medium) end
+end
+for i, hash in ipairs(new.hashes) do
+  redis.call('DEL', KEYS[i])
+  if #hash > 0 then redis.call('HSET', KEYS[i], unpack(hash)) end
+end
+redis.call('DEL', KEYS[6])
+if new.zone ~= '' then redis.call('SET', KEYS[6], new.zone) end
+if new.rules then
+  local old = redis.pcall('SMEMBERS', KEYS[7])
+  for _, rule in ipairs(old.err and {} or old) do redis.call('DEL', rule_at .. rule) end
+  redis.call('DEL', KEYS[7])
+  for _, rule in ipairs(new.rules) do
+    redis.call('DEL', rule_at .. rule[1])
+    redis.call('HSET', rule_at .. rule[1], unpack(rule[2]))
+    redis.call('SADD', KEYS[7], rule[1])
+  end
+end
+for _, tag in ipairs(new.untag) do redis.pcall('SREM', tag, id) end
+for _, tag in ipairs(new.tag) do redis.pcall('SADD', tag, id) end
+return ''
+"""
+)
+
+
+async def save(
+    store: Store,
+    contact: Contact,
+    *,
+    with_rules: bool = False,
+    tags_before: Collection[str] | None = None,
+) -> None:
+    """Stores a contact in place of the one with its id. Its rules are kept, unless `with_rules`
+    replaces them; its tags too, unless it is said which ones are to be replaced."""
+    contact, keys = checked(contact), Alerting(store.prefix)
+    media, retag = contact.media.items(), tags_before is not None
+    hashes = [
+        {name: getattr(contact, name) for name in ("first_name", "last_name", "email")},
+        {name: medium.address for name, medium in media},
+        {name: str(medium.interval) for name, medium in media},
+        {name: str(m.rollup_threshold) for name, m in media if m.rollup_threshold},
+        contact.pagerduty,
+    ]
+    new = {
+        "hashes": [_flat(table) for table in hashes],
+        "zone": contact.timezone,
+        "rules": with_rules and [[rule.id, _flat(rules.fields(rule))] for rule in contact.rules],
+        "untag": [keys.contact_tag(tag) for tag in tags_before or () if tag not in contact.tags],
+        "tag": [keys.contact_tag(tag) for tag in contact.tags] if retag else [],
+    }
+    args: list[Argument] = [*_about(store, contact.id), keys.rule(""), keys.rules("")]
+    args.append(msgspec.json.encode(new))
+    if taken := await _SAVE(store, _own_keys(keys, contact.id), args):
+        raise Refused(f"notification_rules: the rule {_text(taken)} belongs to another contact")
+
+
+def _own_keys(keys: Alerting, contact_id: str) -> list[str]:
+    named = (keys.contact, keys.media, keys.intervals, keys.rollup_thresholds, keys.pagerduty)
+    return [family(contact_id) for family in (*named, keys.timezone, keys.rules)]
+
+
+def _about(store: Store, contact_id: str) -> list[str]:
+    keys, own = Alerting(store.prefix), AlertingOwn(store.prefix)
+    sides = own.alerting_media.literals[0]
+    return [contact_id, keys.alerting_checks(contact_id, ""), sides, own.rollups(), own.drops()]
+
+
+def _flat(table: dict[str, str]) -> list[str]:
+    return [text for pair in table.items() for text in pair]
+
+
+# KEYS as for saving; ARGV[6] what keys of rules begin with, ARGV[7] how many of its media there may
+# be alerting sets for, those, then how many sets it is a member of, those, then keys to delete.
+# Returns whether there was such a contact.
+_REMOVE = Script(
+    _COMMON
+    + """
+local there, at = redis.pcall('HEXISTS', KEYS[1], 'first_name'), 7
+local function each(act)
+  for i = at + 1, at + tonumber(ARGV[at]) do act(ARGV[i]) end
+  at = at + tonumber(ARGV[at]) + 1
+end
+each(forget)
+each(function(set) redis.pcall('SREM', set, id) end)
+for i = at, #ARGV do
+  redis.call('DEL', ARGV[i])
+  redis.pcall('ZREM', drops, ARGV[i])
+end
+local rules = redis.pcall('SMEMBERS', KEYS[7])
+for _, rule in ipairs(rules.err and {} or rules) do redis.call('DEL', ARGV[6] .. rule) end
+redis.call('DEL', unpack(KEYS))
+return there
+"""
+)
+
+
+async def remove(store: Store, contact_id: str) -> None:
+    """Removes a contact and everything that names it; alerts that were sent stay on record."""
+    keys = Alerting(store.prefix)
+    begin = keys.alerting_checks(contact_id, "")
+    media = [key[len(begin.encode()) :] for key in await _keys_of(store, begin, "zset")]
+    sets: list[str] = []
+    for family in (keys.entity_contacts, keys.contact_tag):
+        found = await memberships(store, family(""))
+        sets += [family(rest) for rest, members in found.items() if contact_id in members]
+    gone: list[str | bytes] = [keys.contact_drop(contact_id), keys.alerts_by_contact(contact_id)]
+    for drops in (keys.medium_drop, keys.rollup_drop):
+        gone += await _keys_of(store, drops(contact_id, ""), "string")
+    gone += await _keys_of(store, keys.alerts_by_medium(contact_id, ""), "zset")
+    args: list[Argument] = [*_about(store, contact_id), keys.rule(""), len(media), *media]
+    args += [len(sets), *sets, *gone]
+    if not await _REMOVE(store, _own_keys(keys, contact_id), args):
+        raise NotFound(f"there is no contact {contact_id}")
+
+
+async def _keys_of(store: Store, begin: str, kind: str) -> set[bytes]:
+    return {key async for _, page in scanned(store, begin, kind) for key in page}
+
+
+# KEYS[1] who is told, KEYS[2] contact; ARGV[1] its id. Returns whether there is such a contact.
+_LINK = Script("""
+if redis.call('HEXISTS', KEYS[2], 'first_name') == 0 then return 0 end
+redis.call('SADD', KEYS[1], ARGV[1])
+return 1
+""")
+
+
+async def link(store: Store, contact_id: str, entity_id: str, check: str | None = None) -> None:
+    """From now on the contact is told about an entity, about ALL, or about one check."""
+    keys = Alerting(store.prefix)
+    places = [_told(keys, entity_id, check), keys.contact(contact_id)]
+    if not await _LINK(store, places, [contact_id]):
+        raise NotFound(f"there is no contact {contact_id}")
+
+
+async def unlink(store: Store, contact_id: str, entity_id: str, check: str | None = None) -> None:
+    key = _told(Alerting(store.prefix), entity_id, check)
+    if not await store.call("SREM", key, contact_id):
+        raise NotFound(f"{contact_id} is not told about this by a link of its own")
+
+
+def _told(keys: Alerting, entity_id: str, check: str | None) -> str:
+    if check is None:
+        return keys.entity_contacts(entity_id)
+    if entity_id == ALL:
+        raise Refused("check: a check belongs to one entity; leave it out, or name the entity")
+    return keys.check_contacts(entity_id, rules.plain("check", check))
+
+
+async def interested(store: Store, entity_id: str, check: str) -> list[str]:
+    """Who is told about a check: through its entity, through ALL, through itself; each once."""
+    keys = Alerting(store.prefix)
+    told = [keys.entity_contacts(entity_id), keys.entity_contacts(ALL)]
+    sets = await MEMBERS(store, [*told, keys.check_contacts(entity_id, check)])
+    found: dict[str, None] = {}
+    for raw in (member for members in sets for member in sorted(members)):
+        with suppress(UnicodeDecodeError):  # what is no text is no id
+            found[raw.decode()] = None
+    return list(found)

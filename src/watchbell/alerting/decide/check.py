@@ -1,0 +1,348 @@
+"""What an event means for its check: the new state, and whether anybody is told, and why not."""
+
+import enum
+from collections.abc import Callable
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from watchbell.alerting.model import (
+    FAILING,
+    SEVERITY,
+    CheckEvent,
+    Notification,
+    NotificationType,
+    State,
+)
+
+ACKNOWLEDGED_FOR = 14_400
+"""Seconds of unscheduled maintenance where an acknowledgement names none."""
+
+TOLD = ("unknown", "warning", "critical", "acknowledgement", "recovery")
+"""What the latest notification can have been; of two in one second, the later in this list."""
+
+
+class Delays(Struct, frozen=True):
+    initial_failure: int = 30
+    repeat_failure: int = 60
+    initial_recovery: int = 0
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    delays: Delays = Delays()
+    new_check_maintenance: int = 0
+    new_check_ignore_tags: frozenset[str] = frozenset()
+
+
+class Maintenance(NamedTuple):
+    start: int
+    end: int
+
+
+class Facts(Struct, kw_only=True):
+    """One check as it is before an event; `follow` brings it up to date for the next one."""
+
+    entity: str
+    check: str
+    entity_known: bool = True
+    is_quiet: bool = False
+    """Whether it is well, nobody was told otherwise, and no maintenance is planned or under way."""
+    state: str | None = None
+    last_change: int = 0
+    summary: str | None = None
+    recorded_summary: str | None = None
+    """The summary that came with the present state, when it began."""
+    last_state: str | None = None
+    """The state before the present one, and the summary that came with it."""
+    last_summary: str | None = None
+    scheduled: Maintenance | None = None
+    unscheduled: Maintenance | None = None
+    windows: list[Maintenance] = []
+    told: dict[str, int] = {}
+    """When a notification of each kind was last made."""
+    delays: dict[str, int] = {}
+    """What was set for this check."""
+    ttl: int | None = None
+    is_awaited: bool = False
+    """Whether the latest report promised another one."""
+    has_fields: frozenset[str] = frozenset()
+    """Optional fields of the stored check, which an event without them takes away."""
+    alerting_media: list[str] = []
+    last_verdict: bytes = b""
+
+
+class Verdict(enum.Enum):
+    """Why somebody is told, or nobody; the values are what people read."""
+
+    TELL = "nothing holds it back"
+    FIRST_OK = "the first report about the check says that all is well"
+    NEVER_TOLD = "all is well, and nobody was told of a problem"
+    RECOVERY_TOLD = "all is well, and that was told already"
+    SCHEDULED = "the check is in scheduled maintenance"
+    UNSCHEDULED = "the check is acknowledged, in unscheduled maintenance"
+    RECOVERY_DELAY = "it has not been well for long enough"
+    FAILURE_DELAY = "it has not failed for long enough"
+    REPEAT_DELAY = "the same was told a moment ago"
+    NOT_FAILING = "there is no failure to acknowledge"
+
+
+class Held(NamedTuple):
+    verdict: Verdict
+    until: int | None = None
+
+
+class Outcome(Struct, kw_only=True):
+    """What follows from one event."""
+
+    changed: bool = False
+    timestamp: int = 0
+    """The second that the change of state is recorded under."""
+    told_at: int = 0
+    """The second that the notification is recorded under, later than that of the last one."""
+    verdict: Verdict = Verdict.TELL
+    until: int | None = None
+    opened: Maintenance | None = None
+    """Unscheduled maintenance that begins, after `ended` if both."""
+    ended: int | None = None
+    """When the unscheduled maintenance that was open ended."""
+    entered: Maintenance | None = None
+    """The scheduled window that the check is found to be in."""
+    planned: Maintenance | None = None
+    """Scheduled maintenance that a new check begins with."""
+    notification: Notification | None = None
+
+
+QUIET = Outcome(verdict=Verdict.NEVER_TOLD)
+"""What follows from a report that a quiet check is well: nothing."""
+
+
+class Situation(NamedTuple):
+    """What a filter looks at: the check as it is with the event's state."""
+
+    event: CheckEvent
+    facts: Facts
+    last_change: int
+    scheduled: Maintenance | None
+    unscheduled: Maintenance | None
+    delays: Delays
+    now: int
+
+
+def latest_told(told: dict[str, int]) -> str | None:
+    """What the latest notification was; None where there was none."""
+    kinds = [kind for kind in TOLD if kind in told]
+    return max(kinds, key=lambda kind: (told[kind], TOLD.index(kind)), default=None)
+
+
+def all_is_well(at: Situation) -> Held | None:
+    if at.event.state != "ok":
+        return None
+    told = latest_told(at.facts.told)
+    if told is None:
+        return Held(Verdict.NEVER_TOLD)
+    return Held(Verdict.RECOVERY_TOLD) if told == "recovery" else None
+
+
+def in_scheduled(at: Situation) -> Held | None:
+    return Held(Verdict.SCHEDULED, at.scheduled.end) if at.scheduled else None
+
+
+def in_unscheduled(at: Situation) -> Held | None:
+    if at.unscheduled is None or at.event.state == "acknowledgement":
+        return None
+    return Held(Verdict.UNSCHEDULED, at.unscheduled.end)
+
+
+def too_early(at: Situation) -> Held | None:
+    if at.event.type != "service":
+        return None
+    if at.event.state == "ok":
+        delay = at.delays.initial_recovery
+        return _waits(Verdict.RECOVERY_DELAY, at.last_change, delay, at.now)
+    held = _waits(Verdict.FAILURE_DELAY, at.last_change, at.delays.initial_failure, at.now)
+    problem = at.facts.told.get("problem")
+    if held or problem is None or latest_told(at.facts.told) != at.event.state:
+        return held
+    return _waits(Verdict.REPEAT_DELAY, problem, at.delays.repeat_failure, at.now)
+
+
+def _waits(verdict: Verdict, since: int, delay: int, now: int) -> Held | None:
+    """What took a later second than its own has lasted no less than no time."""
+    return Held(verdict, since + delay) if max(now - since, 0) < delay else None
+
+
+def nothing_to_acknowledge(at: Situation) -> Held | None:
+    if at.event.state == "acknowledgement" and at.facts.state not in FAILING:
+        return Held(Verdict.NOT_FAILING)
+    return None
+
+
+FILTERS: list[Callable[[Situation], Held | None]] = [
+    all_is_well,
+    in_scheduled,
+    in_unscheduled,
+    too_early,
+    nothing_to_acknowledge,
+]
+
+
+def judge(
+    facts: Facts, event: CheckEvent, tags: frozenset[str], policy: Policy, count: int, now: int
+) -> Outcome:
+    """What follows from `event`, the `count`-th of all, with its `tags`, for the check as it is."""
+    if facts.is_quiet and event.state == "ok":
+        return QUIET
+    outcome = Outcome()
+    if event.type == "service" and event.state != facts.state:
+        outcome.changed = True
+        outcome.timestamp = max(now, facts.last_change + 1) if facts.last_change else now
+        if facts.state is None:
+            outcome.planned = _first_maintenance(tags, policy, now)
+    _maintain(outcome, facts, event, now)
+    if outcome.changed and facts.state is None and event.state == "ok":
+        outcome.verdict = Verdict.FIRST_OK
+        return outcome
+    last_change = outcome.timestamp if outcome.changed else facts.last_change
+    situation = Situation(
+        event,
+        facts,
+        last_change,
+        outcome.entered or facts.scheduled,
+        None if outcome.ended is not None else facts.unscheduled,
+        delays(event, facts, policy.delays),
+        now,
+    )
+    held = next((found for holds in FILTERS if (found := holds(situation))), None)
+    if held is not None:
+        outcome.verdict, outcome.until = held
+        return outcome
+    if event.state == "acknowledgement":
+        outcome.ended = now if facts.unscheduled else None
+        outcome.opened = Maintenance(now, now + (event.duration or ACKNOWLEDGED_FOR))
+    outcome.notification = _notification(facts, event, tags, outcome, last_change, count, now)
+    outcome.told_at = _told_at(outcome.notification, facts.told, now)
+    return outcome
+
+
+def follow(facts: Facts, event: CheckEvent, outcome: Outcome, now: int) -> None:
+    """Brings the facts up to date with what follows from the event."""
+    if outcome is QUIET:
+        return
+    facts.entity_known, facts.is_quiet = True, False
+    if outcome.changed:
+        facts.last_state, facts.last_summary = facts.state, facts.recorded_summary
+        facts.state, facts.last_change = event.state, outcome.timestamp
+        facts.summary = facts.recorded_summary = event.summary
+    if outcome.ended is not None:
+        facts.unscheduled = None
+    if outcome.opened:
+        facts.unscheduled = outcome.opened
+    if outcome.planned:
+        facts.windows = [*facts.windows, outcome.planned]
+    if outcome.entered:
+        facts.scheduled = outcome.entered
+    told = outcome.notification
+    if told is not None:
+        facts.told = {**facts.told, **dict.fromkeys(kinds(told), max(now, outcome.told_at))}
+
+
+def _told_at(notification: Notification, told: dict[str, int], now: int) -> int:
+    """Two notifications never share a second: which was the last one would be lost with it."""
+    if notification.type == "test":
+        return now
+    return max([now, *(told[kind] + 1 for kind in TOLD if kind in told)])
+
+
+def kinds(notification: Notification) -> tuple[str, ...]:
+    """Under which names a notification is recorded: a failure under its state, too."""
+    if notification.type == "problem":
+        return "problem", notification.state
+    return (notification.type,)
+
+
+def current_window(windows: list[Maintenance], now: int) -> Maintenance | None:
+    """Of the windows that are open, the one that ends last."""
+    current = [window for window in windows if window.start <= now < window.end]
+    return max(current, key=lambda window: window.end, default=None)
+
+
+def delays(event: CheckEvent, facts: Facts, default: Delays) -> Delays:
+    """The event's own, else what was set for the check, else everybody's."""
+    own = (event.initial_failure_delay, event.repeat_failure_delay, event.initial_recovery_delay)
+    if own == (None, None, None) and not facts.delays:
+        return default
+    names = ("initial_failure_delay", "repeat_failure_delay", "initial_recovery_delay")
+    general = (default.initial_failure, default.repeat_failure, default.initial_recovery)
+    return Delays(
+        *(
+            given if given is not None else facts.delays.get(name, usual)
+            for given, name, usual in zip(own, names, general, strict=True)
+        )
+    )
+
+
+def _first_maintenance(tags: frozenset[str], policy: Policy, now: int) -> Maintenance | None:
+    if not policy.new_check_maintenance or tags & policy.new_check_ignore_tags:
+        return None
+    return Maintenance(now, now + policy.new_check_maintenance)
+
+
+def _maintain(outcome: Outcome, facts: Facts, event: CheckEvent, now: int) -> None:
+    """A recovery ends unscheduled maintenance; a report finds a planned window to be open."""
+    if event.state == "ok" and facts.unscheduled is not None:
+        outcome.ended = now
+    windows = [*facts.windows, outcome.planned] if outcome.planned else facts.windows
+    if event.type == "service" and windows:
+        window = current_window(windows, now)
+        if window is not None and window != facts.scheduled:
+            outcome.entered = window
+
+
+def _severity(facts: Facts, event: CheckEvent) -> State:
+    """The worst of this state and of what was told since the last recovery."""
+    if event.state == "test_notifications":
+        return "critical"
+    recovered = facts.told.get("recovery", 0)
+    states: list[State] = ["ok"]
+    if event.state in ("warning", "critical", "unknown"):
+        states.append(event.state)
+    told: tuple[State, ...] = ("warning", "critical", "unknown")
+    states += [state for state in told if facts.told.get(state, 0) > recovered]
+    return max(states, key=SEVERITY.__getitem__)
+
+
+_TYPES: dict[str, NotificationType] = {
+    "ok": "recovery",
+    "acknowledgement": "acknowledgement",
+    "test_notifications": "test",
+}
+
+
+def _notification(
+    facts: Facts,
+    event: CheckEvent,
+    tags: frozenset[str],
+    outcome: Outcome,
+    last_change: int,
+    count: int,
+    now: int,
+) -> Notification:
+    changed = outcome.changed
+    duration = event.duration
+    if event.state == "acknowledgement":
+        duration = duration or ACKNOWLEDGED_FOR
+    return Notification(
+        event_id=event.id,
+        state=event.state,
+        summary=event.summary,
+        details=event.details,
+        time=event.time,
+        duration=duration,
+        count=count,
+        last_state=facts.state if changed else facts.last_state,
+        last_summary=facts.summary if changed else facts.last_summary,
+        state_duration=max(now - last_change, 0) if last_change else None,
+        type=_TYPES.get(event.state, "problem"),
+        severity=_severity(facts, event),
+        tags=sorted(tags),
+    )

@@ -1,0 +1,195 @@
+"""Who is told of a notification, by which media, and why the others are not."""
+
+import enum
+import re
+from functools import lru_cache
+from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from msgspec import Struct
+
+from watchbell.alerting.model import FAILING, Contact, Medium, Notification, Rule
+from watchbell.schedule import recurrence
+
+NEVER_ROLLED_UP = ("pagerduty",)
+ENDING = ("recovery", "acknowledgement")
+"""Notifications after which nobody is being alerted about the check any more."""
+
+
+class Route(Struct, kw_only=True):
+    """The media by which a contact is to be told, and what led there."""
+
+    media: list[str] = []
+    reason: str = ""
+    rules: list[str] = []
+
+
+class Fate(enum.Enum):
+    """What became of one medium; the values are what people read."""
+
+    QUEUED = "queued"
+    ROLLED_UP = "queued as a summary of all that fails"
+    ROLLUP_ENDS = "queued as the end of the summaries"
+    INTERVAL = "told within its interval"
+    SUMMARY_SENT = "a summary was sent within its interval"
+
+
+class Standing(Struct, kw_only=True):
+    """How a contact's medium stands; `settle` keeps it up to date."""
+
+    failing: int = 0
+    """Checks that the contact is being alerted about by this medium."""
+    in_rollup: bool = False
+    summary_until: int = 0
+    """Until when no further summary is sent."""
+
+
+class Alerting(Struct, kw_only=True):
+    """What is known of one check at one contact's medium."""
+
+    is_counted: bool = False
+    """Whether the check is among those the contact is being alerted about."""
+    is_countable: bool = True
+    """Whether it is failing by now, enabled, and in no maintenance."""
+    held_until: int = 0
+    """Until when nothing of the check is told."""
+    dropped_until: dict[str, int] = {}
+    """Until when a state of the check is not told again."""
+
+
+class Settled(Struct, kw_only=True):
+    fate: Fate
+    until: int = 0
+    rollup: Literal["problem", "recovery"] | None = None
+    counted: bool | None = None
+    """Whether the check counts among the failing ones from now on; None for: as before."""
+
+    @property
+    def tells(self) -> bool:
+        return self.fate in (Fate.QUEUED, Fate.ROLLED_UP, Fate.ROLLUP_ENDS)
+
+
+def route(contact: Contact, notification: Notification, zone: ZoneInfo, now: int) -> Route:
+    """The media by the contact's rules, in the contact's own order."""
+    found = Route()
+    matching = []
+    for rule in contact.rules:
+        why_not = mismatch(rule, notification, zone, now)
+        found.rules.append(f"{rule.id}: {why_not or 'matches'}")
+        if why_not is None:
+            matching.append(rule)
+    if any(rule.is_specific for rule in matching):
+        matching = [rule for rule in matching if rule.is_specific]
+    severity = notification.severity
+    if not matching:
+        found.reason = "no rule matches"
+    elif severity == "ok":
+        found.reason = "nobody was told of the failure, so no rule can name its severity"
+    elif hole := next((r for r in matching if getattr(r, f"{severity}_blackhole")), None):
+        found.reason = f"rule {hole.id} drops everything {severity}"
+    else:
+        wanted = {medium for rule in matching for medium in getattr(rule, f"{severity}_media")}
+        found.media = [medium for medium in contact.media if medium in wanted]
+        found.reason = _told(wanted, found.media, severity)
+    return found
+
+
+def mismatch(rule: Rule, notification: Notification, zone: ZoneInfo, now: int) -> str | None:
+    """Why the rule does not match; None where it does."""
+    entity, tags = notification.entity, set(notification.tags)
+    if rule.entities and entity not in rule.entities:
+        return "it is for other entities"
+    for pattern in rule.regex_entities:
+        if not _found(pattern, [entity]):
+            return f"/{pattern}/ does not match the entity"
+    missing = [tag for tag in rule.tags if tag not in tags]
+    if missing:
+        return f"the event has no tag {', '.join(missing)}"
+    for pattern in rule.regex_tags:
+        if not _found(pattern, notification.tags):
+            return f"/{pattern}/ matches none of the tags"
+    if not recurrence.covers_any(rule.time_restrictions, now, zone):
+        return "it is not its time"
+    return None
+
+
+def settle(
+    medium: str,
+    settings: Medium,
+    standing: Standing,
+    alerting: Alerting,
+    notification: Notification,
+    now: int,
+) -> Settled:
+    """What becomes of one medium that a rule chose; brings both standings up to date."""
+    if notification.type in ENDING:
+        for state in FAILING:
+            alerting.dropped_until.pop(state, None)
+    until = max(alerting.held_until, alerting.dropped_until.get(notification.state, 0))
+    if until > now:
+        return Settled(fate=Fate.INTERVAL, until=until)
+    counted = _counted(alerting, notification)
+    if counted is not None:
+        standing.failing += counted - alerting.is_counted
+        alerting.is_counted = counted
+    settled = _rolled_up(medium, settings, standing, now)
+    settled.counted = counted
+    if settled.tells and notification.type not in ENDING:
+        alerting.dropped_until[notification.state] = now + settings.interval
+    return settled
+
+
+def zone_of(contact: Contact, default: str) -> ZoneInfo:
+    return _zone(contact.timezone) or _zone(default) or ZoneInfo("UTC")
+
+
+def _counted(alerting: Alerting, notification: Notification) -> bool | None:
+    """A problem may be over by the time that it is told."""
+    if not alerting.is_countable:
+        return False
+    return True if notification.type == "problem" else None
+
+
+def _rolled_up(medium: str, settings: Medium, standing: Standing, now: int) -> Settled:
+    threshold = settings.rollup_threshold
+    if medium in NEVER_ROLLED_UP or threshold <= 0:
+        return Settled(fate=Fate.QUEUED)
+    if standing.failing >= threshold:
+        standing.in_rollup = True
+        if standing.summary_until > now:
+            return Settled(fate=Fate.SUMMARY_SENT, until=standing.summary_until)
+        standing.summary_until = now + settings.interval
+        return Settled(fate=Fate.ROLLED_UP, rollup="problem")
+    if standing.in_rollup:
+        standing.in_rollup, standing.summary_until = False, 0
+        return Settled(fate=Fate.ROLLUP_ENDS, rollup="recovery")
+    return Settled(fate=Fate.QUEUED)
+
+
+def _told(wanted: set[str], media: list[str], severity: str) -> str:
+    if media:
+        return f"{severity}: {', '.join(media)}"
+    if wanted:
+        return f"there is no address for {', '.join(sorted(wanted))}"
+    return f"no rule names a medium for {severity}"
+
+
+def _found(pattern: str, texts: list[str]) -> bool:
+    compiled = _compiled(pattern)
+    return compiled is not None and any(compiled.search(text) for text in texts)
+
+
+@lru_cache(4096)
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    try:
+        return re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return None
+
+
+@lru_cache(1024)
+def _zone(name: str) -> ZoneInfo | None:
+    try:
+        return ZoneInfo(name) if name else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None

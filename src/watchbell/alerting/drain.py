@@ -1,0 +1,29 @@
+"""Draining: everything queued goes through processor and notifier as of a given time, once."""
+
+from msgspec import Struct
+
+from watchbell.alerting import notifier, processor
+from watchbell.alerting.notifier import Notifier
+from watchbell.alerting.processor import Processor
+from watchbell.alerting.silence import Silence
+
+
+class Drained(Struct):
+    """What was done, as it is answered to a replay."""
+
+    events: int = 0
+    notifications: int = 0
+    alerts: int = 0
+    rejected: int = 0
+
+
+async def drain(silence: Silence, processing: Processor, notifying: Notifier, now: int) -> Drained:
+    done = Drained()
+    await silence.call(now)
+    while (events := await processor.step(processing, now)) is not None:
+        done.events += events.events
+        done.notifications += events.notifications
+        done.rejected += events.rejected
+    while (notices := await notifier.step(notifying, now)) is not None:
+        done.alerts += notices.alerts
+    return done

@@ -1,0 +1,357 @@
+"""Entities: their names, ids and tags, and how those are found and kept together."""
+
+import re
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from contextlib import suppress
+
+import msgspec
+from msgspec import Struct
+
+from watchbell import ids
+from watchbell.alerting.keys import Alerting
+from watchbell.alerting.patterns import compiled
+from watchbell.alerting.rules import identifier, plain
+from watchbell.errors import NotFound
+from watchbell.store.client import Argument, Primary, Store
+from watchbell.store.script import Script
+
+ALL = "ALL"
+"""In place of an entity's id: every entity."""
+
+KIND = "entity_tag"
+"""What tags of entities are listed under."""
+
+
+class Entity(Struct, frozen=True, kw_only=True):
+    id: str
+    name: str
+    contacts: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    check_contacts: dict[str, tuple[str, ...]] = {}
+    """Who is told about single checks of it."""
+
+
+# KEYS, or ARGV for those of one server: sets. Returns the members of each.
+MEMBERS = Script("""
+local found = {}
+for i, key in ipairs(#KEYS > 0 and KEYS or ARGV) do
+  local members = redis.pcall('SMEMBERS', key)
+  found[i] = members.err and {} or members
+end
+return found
+""")
+
+# ARGV: keys of this server. Returns the names of those that are entities.
+_NAMES = Script("""
+local found = {}
+for i, key in ipairs(ARGV) do
+  local name = redis.pcall('HGET', key, 'name')
+  found[i] = type(name) == 'string' and name
+end
+return found
+""")
+
+
+async def scanned(
+    store: Store, begin: str, kind: str
+) -> AsyncIterator[tuple[Primary, list[bytes]]]:
+    """The keys of a type that begin so, page by page; one may come twice."""
+    match = re.sub(r"([\\*?\[\]])", r"\\\1", begin) + "*"
+    for primary in await store.primaries():
+        cursor: bytes | int = 0
+        while True:
+            cursor, page = await primary.call(
+                *("SCAN", cursor, "MATCH", match, "COUNT", 1000, "TYPE", kind)
+            )
+            if page:
+                yield primary, page
+            if int(cursor) == 0:
+                break
+
+
+async def memberships(store: Store, begin: str) -> dict[str, set[str]]:
+    """The members of every set whose key begins so, by the rest of its key. What is no text is
+    left out."""
+    found: dict[str, set[str]] = {}
+    async for primary, page in scanned(store, begin, "set"):
+        for key, members in zip(page, await MEMBERS.on(primary, page), strict=True):
+            with suppress(UnicodeDecodeError):
+                found[key[len(begin.encode()) :].decode()] = set(_texts(members))
+    return found
+
+
+def _texts(raw: Iterable[bytes]) -> Iterable[str]:
+    for one in raw:
+        with suppress(UnicodeDecodeError):
+            yield one.decode()
+
+
+def turned(sets: Mapping[str, Collection[str]]) -> dict[str, tuple[str, ...]]:
+    """Each member with the sets that it is in."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(sets):
+        for member in sets[name]:
+            found.setdefault(member, []).append(name)
+    return {member: tuple(names) for member, names in found.items()}
+
+
+def named(name: str) -> str:
+    """The name as it is kept."""
+    return identifier("name", name).lower()
+
+
+# KEYS[1] ids by name, KEYS[2] names by id, KEYS[3] the name's id; ARGV[1] name, ARGV[2] an id for
+# it if it has none, ARGV[3] what keys of entities begin with. Returns the entity's id.
+_ENSURE = Script("""
+local ids, names, key = unpack(KEYS)
+local name = ARGV[1]
+local id = redis.call('HGET', ids, name)
+if not id or id == '' then id = redis.call('GET', key) end
+if not id or id == '' then id = ARGV[2] end
+redis.call('HSET', ids, name, id)
+redis.call('HSET', names, id, name)
+redis.call('SET', key, id)
+redis.call('HSET', ARGV[3] .. id, 'name', name)
+return id
+""")
+
+
+async def ensure(store: Store, name: str) -> str:
+    """The id of the entity with this name, which is made where there is none."""
+    name, keys = named(name), Alerting(store.prefix)
+    places = [keys.entity_ids(), keys.entity_names(), keys.entity_id(name)]
+    raw: bytes = await _ENSURE(store, places, [name, ids.token(), keys.entity("")])
+    return raw.decode(errors="replace")
+
+
+async def id_of(store: Store, name_or_id: str) -> str:
+    """The id that belongs to a name, or that is given as it is."""
+    if name_or_id == ALL:
+        return ALL
+    found = await _holder(store, name_or_id.lower())
+    if found:
+        return found
+    if await store.call("HEXISTS", Alerting(store.prefix).entity(name_or_id), "name"):
+        return name_or_id
+    raise NotFound(f"there is no entity {name_or_id}")
+
+
+async def _holder(store: Store, name: str) -> str:
+    """The id that has the name; empty where none has."""
+    keys = Alerting(store.prefix)
+    raw: bytes = await store.call("HGET", keys.entity_ids(), name) or b""
+    raw = raw or await store.call("GET", keys.entity_id(name)) or b""
+    return raw.decode(errors="replace")
+
+
+# KEYS[1] ids by name, KEYS[2] names by id, KEYS[3] known tags; ARGV[1…5] what keys of entities, of
+# names' ids, of contacts of entities and of tags begin with, and the entity's id, ARGV[6] how many
+# tags it has had, those; in _SAVE then one JSON: `name`, `contacts`, `tags`, `checks` (false,
+# or a list of check and contacts), `had` (checks with contacts of their own, each with the id that
+# they are under: its own, or that of the one whose name it takes).
+_COMMON = """
+local ids, names, known = unpack(KEYS)
+local entity_at, id_at, told_at, tag_at, id = unpack(ARGV, 1, 5)
+local count = tonumber(ARGV[6])
+local function forget_name(of)
+  local name = redis.call('HGET', names, of) or redis.call('HGET', entity_at .. of, 'name')
+  if name then
+    if redis.call('HGET', ids, name) == of then redis.call('HDEL', ids, name) end
+    if redis.call('GET', id_at .. name) == of then redis.call('DEL', id_at .. name) end
+  end
+  redis.call('HDEL', names, of)
+  return redis.call('DEL', entity_at .. of)
+end
+local function untag(of)
+  for i = 7, 6 + count do
+    redis.pcall('SREM', tag_at .. ARGV[i], of)
+    if redis.call('EXISTS', tag_at .. ARGV[i]) == 0 then redis.call('SREM', known, ARGV[i]) end
+  end
+end
+"""
+
+_SAVE = Script(
+    _COMMON
+    + """
+local new = cjson.decode(ARGV[7 + count])
+local name = new.name
+if id ~= 'ALL' then
+  local other = redis.call('HGET', ids, name) or redis.call('GET', id_at .. name)
+  if other and other ~= '' and other ~= id then
+    forget_name(other)
+    untag(other)
+    redis.call('DEL', told_at .. other)
+  end
+  forget_name(id)
+  redis.call('HSET', ids, name, id)
+  redis.call('HSET', names, id, name)
+  redis.call('SET', id_at .. name, id)
+  redis.call('HSET', entity_at .. id, 'name', name)
+  untag(id)
+  for _, tag in ipairs(new.tags) do
+    redis.call('SADD', tag_at .. tag, id)
+    redis.call('SADD', known, tag)
+  end
+end
+redis.call('DEL', told_at .. id)
+for _, contact in ipairs(new.contacts) do redis.call('SADD', told_at .. id, contact) end
+for _, had in ipairs(new.had) do
+  local from, to = told_at .. had[1] .. ':' .. had[2], told_at .. id .. ':' .. had[2]
+  if not new.checks and from ~= to then redis.call('SUNIONSTORE', to, to, from) end
+  if new.checks or from ~= to then redis.call('DEL', from) end
+end
+for _, check in ipairs(new.checks or {}) do
+  for _, contact in ipairs(check[2]) do
+    redis.call('SADD', told_at .. id .. ':' .. check[1], contact)
+  end
+end
+return ''
+"""
+)
+
+# After the tags: keys that are removed too. Returns whether there was such an entity.
+_REMOVE = Script(
+    _COMMON
+    + """
+untag(id)
+for i = 7 + count, #ARGV do redis.call('DEL', ARGV[i]) end
+return forget_name(id) + redis.call('DEL', told_at .. id)
+"""
+)
+
+
+class Survey(Struct):
+    """What has to be searched for: the tags of entities, and what there is for single checks."""
+
+    tags: dict[str, set[str]]
+    told: dict[str, set[str]]
+    """What follows `contacts_for:`, by what comes before its first colon."""
+
+    def tags_of(self, entity_ids: Iterable[str]) -> set[str]:
+        return {tag for one in entity_ids for tag in self.tags.get(one, ())}
+
+    def checks_of(self, entity_ids: Iterable[str]) -> list[tuple[str, str]]:
+        """Id and check."""
+        found = (
+            _split(rest, {one})
+            for one in entity_ids
+            for rest in self.told.get(one.partition(":")[0], ())
+        )
+        return sorted(split for split in found if split and split[1])
+
+
+async def survey(store: Store) -> Survey:
+    keys = Alerting(store.prefix)
+    tags = turned(await memberships(store, keys.entity_tag("")))
+    seen = Survey({one: set(several) for one, several in tags.items()}, {})
+    for rest in await memberships(store, keys.entity_contacts("")):
+        seen.told.setdefault(rest.partition(":")[0], set()).add(rest)
+    return seen
+
+
+async def save(
+    store: Store, entity: Entity, *, with_checks: bool = False, seen: Survey | None = None
+) -> None:
+    """Stores an entity in place of the one with its id, under a new name perhaps. A name that
+    another id had goes over to this one, with the contacts of its single checks. Who saves many
+    passes a survey, which is kept up to date."""
+    checked(entity)
+    name, keys = named(entity.name), Alerting(store.prefix)
+    seen = seen or await survey(store)
+    holders = {entity.id, entity.id if entity.id == ALL else await _holder(store, name)} - {""}
+    had, tags = seen.checks_of(holders), seen.tags_of(holders)
+    new = {
+        "name": name,
+        "contacts": entity.contacts,
+        "tags": entity.tags,
+        "had": had,
+        "checks": with_checks and list(entity.check_contacts.items()),
+    }
+    args = [*_begins(keys), entity.id, len(tags), *tags, msgspec.json.encode(new)]
+    await _SAVE(store, _index(keys), args)
+    seen.tags[entity.id] = set(entity.tags)
+    checks = {check for _, check in had}.union(entity.check_contacts)
+    seen.told.setdefault(entity.id, set()).update(f"{entity.id}:{check}" for check in checks)
+
+
+def checked(entity: Entity) -> None:
+    """Raises Refused, naming the field, where an entity may not be stored."""
+    identifier("id", entity.id)
+    named(entity.name)
+    told = entity.check_contacts
+    for field, texts in (
+        ("contacts", entity.contacts),
+        ("tags", entity.tags),
+        ("check_contacts", (*told, *(one for several in told.values() for one in several))),
+    ):
+        for text in texts:
+            plain(field, text)
+
+
+async def remove(store: Store, entity_id: str) -> None:
+    """Removes an entity's names, tags and contacts; what its checks reported stays."""
+    keys, seen = Alerting(store.prefix), await survey(store)
+    gone = [keys.check_contacts(*split) for split in seen.checks_of([entity_id])]
+    tags = seen.tags_of([entity_id])
+    args = [*_begins(keys), entity_id, len(tags), *tags, *gone]
+    if not await _REMOVE(store, _index(keys), args):
+        raise NotFound(f"there is no entity {entity_id}")
+
+
+def _index(keys: Alerting) -> list[str]:
+    return [keys.entity_ids(), keys.entity_names(), keys.known_tags(KIND)]
+
+
+def _begins(keys: Alerting) -> list[Argument]:
+    named = (keys.entity, keys.entity_id, keys.entity_contacts, keys.entity_tag)
+    return [family("") for family in named]
+
+
+def _split(rest: str, known: Collection[str]) -> tuple[str, str] | None:
+    """Entity and check of what follows `contacts_for:`, told by the ids that there are."""
+    at = len(rest)
+    while at >= 0:
+        if rest[:at] in known:
+            return rest[:at], rest[at + 1 :]
+        at = rest.rfind(":", 0, at)
+    return None
+
+
+async def names(store: Store) -> dict[str, str]:
+    """All entities, id to name; those too that other programs wrote without the two indexes."""
+    keys = Alerting(store.prefix)
+    begin = keys.entity("")
+    found: dict[str, str] = {}
+    async for primary, page in scanned(store, begin, "hash"):
+        for key, name in zip(page, await _NAMES.on(primary, page), strict=True):
+            if name is not None:
+                with suppress(UnicodeDecodeError):
+                    found[key[len(begin.encode()) :].decode()] = name.decode()
+    for raw_id, raw_name in (await store.call("HGETALL", keys.entity_names())).items():
+        with suppress(UnicodeDecodeError):
+            found[raw_id.decode()] = raw_name.decode()
+    return found
+
+
+async def find(store: Store, pattern: str = "*") -> list[Entity]:
+    """Entities by name: a pattern with * and ?, or a regular expression as /…/."""
+    matches, keys = compiled(f"{pattern}:*").matches, Alerting(store.prefix)
+    known = await names(store)
+    tags = turned(await memberships(store, keys.entity_tag("")))
+    told: dict[str, dict[str, tuple[str, ...]]] = {}
+    for rest, members in (await memberships(store, keys.entity_contacts(""))).items():
+        split = _split(rest, known.keys() | {ALL})
+        if split and not rest.endswith(":"):
+            told.setdefault(split[0], {})[split[1]] = tuple(sorted(members))
+    everyone = {ALL: ALL} if ALL in told and ALL not in known else {}
+    return [
+        Entity(
+            id=entity_id,
+            name=name,
+            contacts=told.get(entity_id, {}).pop("", ()),
+            tags=tags.get(entity_id, ()),
+            check_contacts=dict(sorted(told.get(entity_id, {}).items())),
+        )
+        for entity_id, name in sorted((known | everyone).items(), key=lambda item: item[1])
+        if matches(name.lower(), "")
+    ]

@@ -1,0 +1,348 @@
+"""What a check event looks like: how bytes become one, and why others do not."""
+
+import json
+import math
+import re
+import reprlib
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, get_args
+
+import msgspec
+from msgspec import Meta, Struct
+
+from watchbell.alerting.model import CheckEvent, EventState, EventType, Rejection
+
+MOST_BYTES = 8 << 20
+"""What is longer is no check event."""
+LONGEST_NAME = 1_000
+LARGEST = (1 << 33) - 1
+"""The latest time, in the year 2242, and the longest duration. Milliseconds are beyond it."""
+NOOP = Rejection("a noop")
+"""What some programs push to wake a processor that is to stop."""
+
+REQUIRED = ("type", "state", "entity", "check")
+
+_DEEPEST = 64
+_MOST_NAMED = 10
+_OPENINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_DIGITS = re.compile("[0-9]{1,20}")
+_NUMBER = re.compile("[+-]?[0-9]{1,300}(?:[.][0-9]{0,300})?(?:[eE][+-]?[0-9]{1,3})?")
+_PERFDATA = re.compile(r"(?:'((?:[^']|'')*)'|([^\s=]*))(?:=([^\s;]*)\S*)?")
+
+_shown = reprlib.Repr()
+_shown.maxstring = _shown.maxother = _shown.maxlong = 60
+
+_Whole = Annotated[int, Meta(ge=0, le=LARGEST)]
+# Half of the longest, since a name may grow when it is put in lower case.
+_Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME // 2)]
+
+
+class _Plain(Struct, forbid_unknown_fields=True, gc=False):
+    """An event as most producers write it, which needs no second look at most of its fields."""
+
+    type: EventType
+    state: EventState
+    entity: _Name
+    check: _Name
+    time: _Whole | None = None
+    summary: str | None = None
+    details: str | None = None
+    perfdata: str | None = None
+    tags: tuple[str, ...] | None = None
+    acknowledgement_id: str | None = None
+    duration: _Whole | None = None
+    initial_failure_delay: _Whole | None = None
+    repeat_failure_delay: _Whole | None = None
+    initial_recovery_delay: _Whole | None = None
+    ttl: _Whole | None = None
+    check_latency: float | None = None
+
+
+_decode = msgspec.json.Decoder(_Plain).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def parse(raw: bytes, now: int) -> CheckEvent | Rejection:
+    """The event that the bytes are, or why they are none. Never raises, whatever the bytes."""
+    if len(raw) > MOST_BYTES:
+        return Rejection(f"too long: {len(raw):,} bytes, expected at most {MOST_BYTES:,}")
+    try:
+        plain = _decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _judged(raw, now)
+    entity, check = plain.entity, plain.check
+    if (
+        not (entity.isprintable() and check.isprintable())
+        or ":" in entity
+        or entity.isspace()
+        or check.isspace()
+        or plain.acknowledgement_id is not None
+    ):
+        return _judged(raw, now)
+    summary, details, perfdata, tags = plain.summary, plain.details, plain.perfdata, plain.tags
+    return CheckEvent(
+        type=plain.type,
+        state=plain.state,
+        entity=entity.lower(),
+        check=check,
+        time=plain.time if plain.time is not None else now,
+        summary=(summary.strip() or None) if summary else None,
+        details=(details.strip() or None) if details else None,
+        perfdata=(perfdata.strip() or None) if perfdata else None,
+        tags=_distinct(tags) if tags else (),
+        duration=plain.duration,
+        initial_failure_delay=plain.initial_failure_delay,
+        repeat_failure_delay=plain.repeat_failure_delay,
+        initial_recovery_delay=plain.initial_recovery_delay,
+        ttl=plain.ttl,
+        check_latency=plain.check_latency,
+    )
+
+
+def from_fields(fields: Mapping[str, object], now: int) -> CheckEvent | Rejection:
+    """The event that has these fields, each of any type; `parse` for what is no JSON any more."""
+    if fields.get("type") == "noop":
+        return NOOP
+    missing = [name for name in REQUIRED if _is_empty(fields.get(name))]
+    if missing:
+        return Rejection(f"missing or empty: {', '.join(missing)}")
+    unknown = [name for name in fields if name not in _READERS]
+    if unknown:
+        named = ", ".join(map(_shown.repr, unknown[:_MOST_NAMED]))
+        more = len(unknown) - _MOST_NAMED
+        return Rejection(f"unknown fields: {named}{f' and {more:,} more' if more > 0 else ''}")
+    values: dict[str, Any] = {}
+    wrong: list[str] = []
+    for name, value in fields.items():
+        if value is not None:
+            try:
+                values[name] = _READERS[name](value)
+            except _Unfit as error:
+                wrong.append(f"{name} is {_shown.repr(value)}; expected {error}")
+    if wrong:
+        return Rejection(". ".join(wrong))
+    values.setdefault("time", now)
+    return CheckEvent(**values)
+
+
+def encode(event: CheckEvent) -> bytes:
+    """The event as it lies on `events`."""
+    try:
+        return _encode(event)
+    except UnicodeEncodeError:
+        return _encode(msgspec.structs.replace(event, **_scrubbed_fields(event)))
+
+
+def acknowledge(
+    entity: str,
+    check: str,
+    *,
+    summary: str | None = None,
+    duration: int | None = None,
+    acknowledgement_id: str | None = None,
+    time: int | None = None,
+) -> CheckEvent:
+    """Somebody knows of the failure and needs no more telling for `duration` seconds."""
+    return CheckEvent(
+        type="action",
+        state="acknowledgement",
+        entity=entity,
+        check=check,
+        summary=summary,
+        duration=duration,
+        acknowledgement_id=acknowledgement_id,
+        time=time,
+    )
+
+
+def try_notifications(
+    entity: str,
+    check: str,
+    *,
+    summary: str | None = None,
+    details: str | None = None,
+    time: int | None = None,
+) -> CheckEvent:
+    """Everybody who would be told of the check's failure is to be told of a test."""
+    return CheckEvent(
+        type="action",
+        state="test_notifications",
+        entity=entity,
+        check=check,
+        summary=summary,
+        details=details,
+        time=time,
+    )
+
+
+def perfdata_items(text: str | None) -> list[dict[str, str]]:
+    """Measurements, `label=value;…` separated by spaces; a label with spaces is in quotes."""
+    return [
+        {"key": quoted.replace("''", "'") or bare, "value": value}
+        for quoted, bare, value in _PERFDATA.findall(text or "")
+        if quoted or bare or value
+    ]
+
+
+def ephemeral_tags(entity: str, check: str) -> set[str]:
+    """The tags an event has by its names: host and domain, and the words of the check."""
+    host, _, domain = entity.lower().partition(".")
+    return {host, domain, *check.lower().split()} - {""}
+
+
+def _judged(raw: bytes, now: int) -> CheckEvent | Rejection:
+    """As `parse`, for all that is not plain: slower, and with reasons."""
+    if _is_deep(raw):
+        return Rejection(f"nested more than {_DEEPEST} deep")
+    try:
+        value = json.loads(raw.decode(errors="surrogateescape"), parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        return Rejection(f"not JSON: {error.msg} (character {error.pos})")
+    except ValueError as error:
+        known = isinstance(error, _NotJSON)
+        return Rejection(f"not JSON: {error if known else 'a number has too many digits'}")
+    if not isinstance(value, dict):
+        return Rejection(f"not a JSON object but {_shown.repr(value)}")
+    return from_fields(value, now)
+
+
+class _NotJSON(ValueError):
+    """The word is understood by Python's JSON, and by nobody else's."""
+
+
+def _refuse_constant(word: str) -> None:
+    raise _NotJSON(f"{word} is no number")
+
+
+def _is_deep(raw: bytes) -> bool:
+    """Whether reading the JSON would take more of the stack than anybody has a use for."""
+    if raw.count(b"[") + raw.count(b"{") <= _DEEPEST:
+        return False
+    depth = 0
+    for found in _OPENINGS.finditer(raw):
+        token = raw[found.start()]
+        if token in b"[{":
+            depth += 1
+            if depth > _DEEPEST:
+                return True
+        elif token in b"]}":
+            depth -= 1
+    return False
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or value in ([], {}) or (isinstance(value, str) and not value.strip())
+
+
+def _scrubbed(text: str) -> str:
+    """The text with a question mark for all that is no Unicode."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def _distinct(tags: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([tag for each in tags if (tag := each.strip())]))
+
+
+def _scrubbed_fields(event: CheckEvent) -> dict[str, Any]:
+    texts = {n: v for n, v in msgspec.structs.asdict(event).items() if isinstance(v, str)}
+    return {
+        **{name: _scrubbed(text) for name, text in texts.items()},
+        "tags": tuple(map(_scrubbed, event.tags)),
+    }
+
+
+# Readers of one field each: the value in its normal form, or _Unfit with what was expected.
+
+
+class _Unfit(Exception):
+    """Its text says what would fit."""
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[object], str]:
+    def read(value: object) -> str:
+        if not isinstance(value, str) or value.lower() not in words:
+            raise _Unfit(f"one of {', '.join(words)}")
+        return value.lower()
+
+    return read
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str):
+        raise _Unfit("text")
+    if _CONTROL.search(value):
+        raise _Unfit("a name without control characters")
+    if len(value) > LONGEST_NAME:
+        raise _Unfit(f"a name of at most {LONGEST_NAME:,} characters")
+    return _scrubbed(value)
+
+
+def _entity(value: object) -> str:
+    name = _name(value).lower()
+    if ":" in name:
+        raise _Unfit("a name without a colon")
+    return _name(name)
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST:
+        raise _Unfit(f"a whole number of seconds from 0 to {LARGEST}")
+    return value
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise _Unfit("a number")
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        raise _Unfit("a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise _Unfit("a number that is not so large")
+    return number
+
+
+def _text(value: object) -> str | None:
+    if not isinstance(value, str):
+        raise _Unfit("text")
+    return _scrubbed(value).strip() or None
+
+
+def _id(value: object) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise _Unfit("text or a whole number")
+    text = _text(str(value))
+    if text is not None and len(text) > LONGEST_NAME:
+        raise _Unfit(f"at most {LONGEST_NAME:,} characters")
+    return text
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(tag, str) for tag in value):
+        raise _Unfit("a list of texts")
+    return _distinct(tuple(map(_scrubbed, value)))
+
+
+_READERS: dict[str, Callable[[object], Any]] = {
+    "type": _one_of(get_args(EventType)),
+    "state": _one_of(get_args(EventState)),
+    "entity": _entity,
+    "check": _name,
+    "time": _whole,
+    "summary": _text,
+    "details": _text,
+    "perfdata": _text,
+    "tags": _tags,
+    "acknowledgement_id": _id,
+    "duration": _whole,
+    "initial_failure_delay": _whole,
+    "repeat_failure_delay": _whole,
+    "initial_recovery_delay": _whole,
+    "ttl": _whole,
+    "check_latency": _number,
+}

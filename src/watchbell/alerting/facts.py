@@ -1,0 +1,263 @@
+"""What is known of checks: the facts of a whole batch, read in one round trip."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from watchbell.alerting.decide.check import Facts, Maintenance
+from watchbell.alerting.effects import Command
+from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.store.client import Store
+from watchbell.store.script import Script
+
+SETTINGS = ("initial_failure_delay", "repeat_failure_delay", "initial_recovery_delay", "ttl")
+
+_LARGEST = 1 << 42
+_OPTIONAL = (
+    "details",
+    "perfdata",
+    "initial_failure_delay",
+    "repeat_failure_delay",
+    "initial_recovery_delay",
+)
+_TOLD = ("problem", "unknown", "warning", "critical", "recovery", "acknowledgement")
+_FAMILIES = (
+    "current",
+    "scheduled",
+    "unscheduled",
+    "last_problem",
+    "last_unknown",
+    "last_warning",
+    "last_critical",
+    "last_recovery",
+    "last_acknowledgement",
+    "scheduled_windows",
+    "unscheduled_windows",
+    "entity_ids",
+    "states",
+    "state",
+    "summary",
+)
+_OWN_FAMILIES = ("check_settings", "alerting_media", "decisions", "open_problems", "silence")
+
+# KEYS[1] any key of the namespace, by which a cluster finds the server.
+# ARGV[1] msgpack: what stands between the parts of each family of keys; ARGV[2] msgpack: checks,
+# flat: entity, check, whether in depth. Returns for each check its fields, and where it is new,
+# fails, was told of, is maintained or is asked for in depth also: the beginnings of the present
+# maintenances and the times of notifications, recorded lengths and remaining ms of the former,
+# planned windows, whether the entity is known, the recorded summary of the present state and the
+# record before it, the media alerted, the last decision. At the end, what was set for each check,
+# and until when it promised to report.
+_FACTS = Script("""
+local families, asked = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
+local names, answers, deep = {}, {}, {}
+
+-- A key of a wrong type, left by somebody else, counts as absent.
+local function read(...)
+  local answer = redis.pcall(...)
+  if type(answer) == 'table' and answer.err then return false end
+  return answer
+end
+
+for i = 1, #asked / 3 do
+  names[i] = asked[3 * i - 2] .. ':' .. asked[3 * i - 1]
+  deep[i] = asked[3 * i]
+end
+if #names == 0 then return {answers, {}, {}} end
+
+local told = read('SMISMEMBER', families.open_problems[1], unpack(names)) or {}
+local function between(name, i)
+  local parts = families[name]
+  return parts[1] .. asked[3 * i - 2] .. parts[2] .. asked[3 * i - 1] .. parts[3]
+end
+-- Which of the checks are maintained is asked for many at once, since most of them are not.
+local planned, present, open = families.scheduled_windows, families.scheduled, families.unscheduled
+for first = 1, #names, 32 do
+  local last, keys = math.min(first + 31, #names), {}
+  for i = first, last do
+    local entity, check = asked[3 * i - 2], asked[3 * i - 1]
+    keys[#keys + 1] = planned[1] .. entity .. planned[2] .. check .. planned[3]
+    keys[#keys + 1] = present[1] .. entity .. present[2] .. check .. present[3]
+    keys[#keys + 1] = open[1] .. entity .. open[2] .. check .. open[3]
+  end
+  if redis.call('EXISTS', unpack(keys)) > 0 then
+    for i = first, last do
+      local at = 3 * (i - first)
+      deep[i] = deep[i] or redis.call('EXISTS', keys[at + 1], keys[at + 2], keys[at + 3]) > 0
+    end
+  end
+end
+
+local function in_depth(i, fields)
+  local times = redis.call('MGET', between('scheduled', i), between('unscheduled', i),
+    between('last_problem', i), between('last_unknown', i), between('last_warning', i),
+    between('last_critical', i), between('last_recovery', i), between('last_acknowledgement', i))
+  local windows = read('ZRANGE', between('scheduled_windows', i), 0, -1, 'WITHSCORES') or {}
+  local length = times[2] and read('ZSCORE', between('unscheduled_windows', i), times[2])
+  local left = {times[1] and redis.call('PTTL', between('scheduled', i)) or 0,
+    times[2] and redis.call('PTTL', between('unscheduled', i)) or 0}
+  local known = read('HEXISTS', families.entity_ids[1], asked[3 * i - 2])
+  local stamps, before = read('LRANGE', between('states', i), -2, -1) or {}, {}
+  local at = between('summary', i)
+  if #stamps == 2 then
+    before = redis.call('MGET', at .. stamps[2] .. families.summary[4],
+      between('state', i) .. stamps[1] .. families.state[4], at .. stamps[1] .. families.summary[4])
+  elseif #stamps == 1 then
+    before = {redis.call('GET', at .. stamps[1] .. families.summary[4]), false, false}
+  end
+  return {fields, times, length, left, windows, known, before,
+    read('SMEMBERS', between('alerting_media', i)) or {},
+    read('LINDEX', between('decisions', i), 0)}
+end
+
+local current = families.current
+for i = 1, #names do
+  local key = current[1] .. asked[3 * i - 2] .. current[2] .. asked[3 * i - 1] .. current[3]
+  local fields = read('HMGET', key, 'state', 'last_change', 'summary', 'details',
+    'perfdata', 'initial_failure_delay', 'repeat_failure_delay', 'initial_recovery_delay')
+    or {false, false, false, false, false, false, false, false}
+  if fields[1] == 'ok' and not deep[i] and told[i] ~= 1 then
+    answers[i] = fields
+  else
+    answers[i] = in_depth(i, fields)
+  end
+end
+return {answers, read('HMGET', families.check_settings[1], unpack(names)) or {},
+  redis.call('EXISTS', families.silence[1]) == 1
+    and read('ZMSCORE', families.silence[1], unpack(names)) or {}}
+""")
+
+
+class CheckFacts:
+    """The checks of one namespace."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self._keys, own = Alerting(prefix), AlertingOwn(prefix)
+        pairs = [
+            *((name, getattr(self._keys, name)) for name in _FAMILIES),
+            *((name, getattr(own, name)) for name in _OWN_FAMILIES),
+        ]
+        self._families = msgspec.msgpack.encode({name: family.literals for name, family in pairs})
+
+    async def load(
+        self, store: Store, wanted: Sequence[tuple[str, str, bool]], now: int
+    ) -> tuple[list[Facts], list[Command]]:
+        """The facts of checks (entity, check, whether in depth), and what has to be tidied up."""
+        flat = [part for one in wanted for part in one]
+        args = [self._families, msgspec.msgpack.encode(flat)]
+        found, settings, promised = await _FACTS(store, [self._keys.events()], args)
+        tidying: list[Command] = []
+        facts = [
+            self._read(entity, check, answer, now, tidying)
+            for (entity, check, _), answer in zip(wanted, found, strict=True)
+        ]
+        for one, given in zip(facts, settings, strict=False):  # none of a wrong type
+            if given is not None:
+                one.delays = check_settings(given)
+                one.ttl = one.delays.pop("ttl", None)
+        for one, due in zip(facts, promised, strict=False):  # none where nobody promised
+            one.is_awaited = due is not None
+        return facts, tidying
+
+    def _read(
+        self, entity: str, check: str, answer: list[Any], now: int, tidying: list[Command]
+    ) -> Facts:
+        is_quiet = not isinstance(answer[0], list)
+        fields = answer if is_quiet else answer[0]
+        facts = Facts(
+            entity=entity,
+            check=check,
+            is_quiet=is_quiet,
+            state=_text(fields[0]),
+            last_change=_number(fields[1]) or 0,
+            summary=_text(fields[2]),
+        )
+        if any(field is not None for field in fields[3:]):
+            facts.has_fields = _present(fields)
+        if not is_quiet:
+            self._read_in_depth(facts, answer, now, tidying)
+        return facts
+
+    def _read_in_depth(
+        self, facts: Facts, answer: list[Any], now: int, tidying: list[Command]
+    ) -> None:
+        _, times, length, left, planned, known, before, media, decided = answer
+        facts.entity_known = bool(known)
+        facts.windows = [
+            Maintenance(_whole(start), _whole(start) + _whole(lasting))
+            for start, lasting in zip(planned[::2], planned[1::2], strict=True)
+        ]
+        self._read_maintenance(facts, times, (length, *left), now, tidying)
+        facts.told = {
+            name: _whole(time)
+            for name, time in zip(_TOLD, times[2:], strict=True)
+            if time is not None
+        }
+        if before:
+            facts.recorded_summary = _text(before[0])
+            facts.last_state, facts.last_summary = _text(before[1]), _text(before[2])
+        facts.alerting_media = [name.decode(errors="replace") for name in media]
+        facts.last_verdict = decided or b""
+
+    def _read_maintenance(
+        self,
+        facts: Facts,
+        times: Sequence[bytes | None],
+        spans: Sequence[Any],
+        now: int,
+        tidying: list[Command],
+    ) -> None:
+        """Maintenance by its recorded length, so that a replay sees it end; else by its expiry."""
+        length, left, left_unscheduled = spans
+        entity, check = facts.entity, facts.check
+        if times[0] is not None:
+            start = _whole(times[0])
+            ends = [window.end for window in facts.windows if window.start == start]
+            end = max(ends) if ends else now + max(_whole(left), 1000) // 1000
+            if end > now:
+                facts.scheduled = Maintenance(start, end)
+            else:
+                tidying.append(["DEL", self._keys.scheduled(entity, check)])
+        if times[1] is not None:
+            start, known = _whole(times[1]), _number(length)
+            end = now + max(_whole(left_unscheduled), 1000) // 1000
+            end = end if known is None else start + known
+            if end > now:
+                facts.unscheduled = Maintenance(start, end)
+            else:
+                tidying.append(["DEL", self._keys.unscheduled(entity, check)])
+
+
+def check_settings(stored: bytes) -> dict[str, int]:
+    """What was set for a check; what makes no sense counts as not set."""
+    try:
+        given = msgspec.json.decode(stored, type=dict[str, int])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {}
+    return {
+        name: value for name, value in given.items() if name in SETTINGS and 0 <= value <= _LARGEST
+    }
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode(errors="replace")
+
+
+def _number(value: bytes | None) -> int | None:
+    """A whole number that somebody wrote, or nothing where it is none that we could count with."""
+    try:
+        number = None if value is None else int(float(value))
+    except (ValueError, OverflowError):
+        return None
+    return number if number is not None and abs(number) <= _LARGEST else None
+
+
+def _whole(value: bytes | int) -> int:
+    return value if isinstance(value, int) else _number(value) or 0
+
+
+def _present(fields: Sequence[bytes | None]) -> frozenset[str]:
+    return frozenset(
+        name for name, value in zip(_OPTIONAL, fields[3:], strict=True) if value is not None
+    )

@@ -1,0 +1,1 @@
+"""Receivers: check results as other programs write them, made into check events."""

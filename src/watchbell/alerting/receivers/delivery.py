@@ -1,0 +1,49 @@
+"""The last step of every receiver: good events are pushed, bad ones are told and counted."""
+
+from collections.abc import Callable, Iterable
+
+from watchbell.alerting.event import encode
+from watchbell.alerting.intake import submit_raw
+from watchbell.alerting.model import CheckEvent, Rejection
+from watchbell.errors import StoreUnavailable
+from watchbell.store.client import Store, patiently
+
+
+class Delivery:
+    """Waits for a store that is away, unless it is to stop.
+
+    Where the store's answer to a push is lost, the push is repeated: a result may come twice, but
+    none is lost.
+    """
+
+    def __init__(self, store: Store, tell: Callable[[str], None]) -> None:
+        self.sent = self.skipped = 0
+        self.is_stopping = False
+        self.store, self._tell = store, tell
+        self._is_waiting = False
+
+    async def deliver(self, results: Iterable[tuple[str, CheckEvent | Rejection]]) -> None:
+        """Results, each with the words for where it comes from."""
+        items = []
+        for where, result in results:
+            if isinstance(result, Rejection):
+                self.skipped += 1
+                self._tell(f"{where}: {result.reason}")
+            else:
+                items.append(encode(result))
+        if items:
+            await patiently(
+                lambda: submit_raw(self.store, items), lambda error: self._wait(error, len(items))
+            )
+            self.sent += len(items)
+            self._is_waiting = False
+
+    def told(self) -> str:
+        return f"{self.sent:,} sent, {self.skipped:,} skipped"
+
+    def _wait(self, error: StoreUnavailable, count: int) -> None:
+        if self.is_stopping:
+            raise StoreUnavailable(f"{error}; {count:,} results could not be sent") from error
+        if not self._is_waiting:
+            self._tell(f"{error}; waiting for it")
+        self._is_waiting = True

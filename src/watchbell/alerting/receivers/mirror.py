@@ -1,0 +1,96 @@
+"""Events of another installation, read from its archive, oldest first."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from msgspec import Struct
+
+from watchbell.alerting.keys import Alerting
+from watchbell.alerting.processor import hour
+from watchbell.clock import SYSTEM
+from watchbell.store.client import Store, patiently
+
+PAUSE = 0.5
+"""Seconds between two looks at an archive; lists can't be waited for without taking from them."""
+
+_PAGE = 500
+_REMEMBERED = 50
+"""Last items by which a place is found again; some may be taken out, as Flapjack does it with
+those that it rejects."""
+_HOUR = 3_600
+_HOURS = 4
+"""Hours that are looked at in any case: the earliest Flapjack keeps no list of its archives."""
+
+
+class _Place(Struct):
+    """How far a list was read: how many items from its old end, and the last ones of them."""
+
+    done: int = 0
+    last: list[bytes] = []
+
+
+class Mirror:
+    """The archive of another installation, of which nothing is given twice."""
+
+    def __init__(self, source: Store) -> None:
+        self._source = source
+        self._keys = Alerting(source.prefix)
+        self._places: dict[str, _Place] = {}
+
+    async def skip(self) -> None:
+        """Passes over all that is there."""
+        for key in await self._archives():
+            count = await self._call("LLEN", key)
+            last = await self._call("LRANGE", key, -count, _REMEMBERED - 1 - count)
+            self._places[key] = _Place(count, last[::-1])
+
+    async def fresh(self) -> AsyncIterator[list[bytes]]:
+        """All that was not given yet."""
+        keys = await self._archives()
+        self._places = {key: self._places.get(key, _Place()) for key in keys}
+        for key in keys:
+            async for items in self._rest_of(key, self._places[key]):
+                yield items
+
+    async def follow(self) -> AsyncIterator[list[bytes]]:
+        while True:
+            async for items in self.fresh():
+                yield items
+            await asyncio.sleep(PAUSE)
+
+    async def _archives(self) -> list[str]:
+        """The keys of all hours there may be, in the order of time."""
+        known = await self._call("SMEMBERS", self._keys.archives())
+        now = int(SYSTEM.now())
+        recent = [self._keys.archive(hour(now - n * _HOUR)) for n in range(_HOURS)]
+        ours = self._keys.archive("")
+        names = {name.decode(errors="surrogateescape") for name in known}
+        return sorted({*recent, *(name for name in names if name.startswith(ours))})
+
+    async def _rest_of(self, key: str, place: _Place) -> AsyncIterator[list[bytes]]:
+        while True:
+            # The newest come first in the list; with the last item given, to see that it is there.
+            page = await self._call("LRANGE", key, -place.done - _PAGE, -max(place.done, 1))
+            items = page[::-1]
+            if place.done:
+                if not items or items[0] != place.last[-1]:
+                    await self._find_again(key, place)
+                    continue
+                items = items[1:]
+            if not items:
+                return
+            place.done += len(items)
+            place.last = [*place.last, *items][-_REMEMBERED:]
+            yield items
+
+    async def _find_again(self, key: str, place: _Place) -> None:
+        """Items were taken out, or the old end was cut off; maybe beyond the last one given."""
+        items = (await self._call("LRANGE", key, 0, -1))[::-1]
+        given = items[: place.done][::-1]
+        while place.last and place.last[-1] not in given:
+            place.last.pop()
+        place.done = len(given) - given.index(place.last[-1]) if place.last else 0
+
+    async def _call(self, *command: str | int) -> Any:
+        return await patiently(lambda: self._source.call(*command))

@@ -1,0 +1,82 @@
+"""Silence is an answer: a check that said how often it reports, and did not, becomes unknown."""
+
+import msgspec
+
+from watchbell.alerting.effects import verbatim
+from watchbell.alerting.event import encode
+from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.alerting.model import CheckEvent, split_id
+from watchbell.store.client import Store
+from watchbell.store.script import Script
+
+_MOST = 500
+
+# KEYS[1] silence, KEYS[2] events; ARGV[1] now, ARGV[2] msgpack: {check, its event} for those found
+# silent. Only who is silent still is spoken for, and only once. Returns how many were.
+_CALL = Script("""
+local called = 0
+for _, pair in ipairs(cmsgpack.unpack(ARGV[2])) do
+  local due = redis.call('ZSCORE', KEYS[1], pair[1])
+  if due and tonumber(due) <= tonumber(ARGV[1]) then
+    redis.call('ZREM', KEYS[1], pair[1])
+    redis.call('LPUSH', KEYS[2], pair[2])
+    called = called + 1
+  end
+end
+return called
+""")
+
+
+class Silence:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._silence = AlertingOwn(store.prefix).silence()
+        self._events = Alerting(store.prefix).events()
+
+    async def unread(self) -> int:
+        """Reports that wait to be processed: who sent them is not silent, however it looks."""
+        return int(await self._store.call("LLEN", self._events))
+
+    async def call(self, now: int) -> int:
+        """Reports, in the name of every check that is overdue as of `now`, that it is silent."""
+        called = 0
+        while True:
+            due = await self._store.call(
+                "ZRANGEBYSCORE", self._silence, "-inf", now, "WITHSCORES", "LIMIT", 0, _MOST
+            )
+            pairs = [
+                (
+                    verbatim(name),
+                    verbatim(encode(_unknown(name.decode(errors="replace"), int(since), now))),
+                )
+                for name, since in _scored(due)
+            ]
+            if not pairs:
+                return called
+            packed = msgspec.msgpack.encode(pairs)
+            called += await _CALL(self._store, [self._silence, self._events], [now, packed])
+
+
+def _scored(answer: list[object]) -> list[tuple[bytes, float]]:
+    """Members with their scores, whether the client paired them or not."""
+    if answer and isinstance(answer[0], tuple | list):
+        return [(pair[0], float(pair[1])) for pair in answer]  # type: ignore[index]
+    return [
+        (name, float(score))  # type: ignore[arg-type, misc]
+        for name, score in zip(answer[::2], answer[1::2], strict=True)
+    ]
+
+
+def _unknown(event_id: str, since: int, now: int) -> CheckEvent:
+    entity, check = split_id(event_id)
+    late = max(now - since, 0)
+    summary = f"no report was heard; the last one promised another {late} s ago"
+    return CheckEvent(
+        type="service",
+        state="unknown",
+        entity=entity,
+        check=check,
+        time=now,
+        summary=summary,
+        initial_failure_delay=0,  # it was silent for long enough, and nothing more will come
+    )

@@ -1,0 +1,60 @@
+"""What people set for one check: its delays, how often it reports, whether it counts at all."""
+
+import msgspec
+
+from watchbell.alerting.facts import SETTINGS, check_settings
+from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.alerting.model import split_id
+from watchbell.errors import NotFound, Refused
+from watchbell.store.client import Store
+from watchbell.store.script import Script
+
+# KEYS[1] current_checks of the entity, KEYS[2] current_entities, KEYS[3] silence,
+# KEYS[4] alerting_media of the check; ARGV[1] entity, ARGV[2] check, ARGV[3] ENTITY:CHECK,
+# ARGV[4] and ARGV[5] what stands around the parts of contact_alerting_checks.
+# Returns whether the check was enabled.
+_DISABLE = Script("""
+local was = redis.call('ZREM', KEYS[1], ARGV[2])
+if redis.call('ZCARD', KEYS[1]) == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end
+redis.call('ZREM', KEYS[3], ARGV[3])
+for _, member in ipairs(redis.call('SMEMBERS', KEYS[4])) do
+  redis.call('ZREM', ARGV[4] .. member, ARGV[3])
+end
+redis.call('DEL', KEYS[4])
+return was
+""")
+
+
+async def settings(store: Store, event_id: str) -> dict[str, int]:
+    stored = await store.call("HGET", AlertingOwn(store.prefix).check_settings(), event_id)
+    return check_settings(stored) if stored else {}
+
+
+async def configure(store: Store, event_id: str, given: dict[str, int | None]) -> dict[str, int]:
+    """Sets what is given, takes back what is None, and returns what holds now."""
+    for name, value in given.items():
+        if name not in SETTINGS or (value is not None and value < 0):
+            raise Refused(f"{name} is {value}; expected seconds, 0 or more")
+    held: dict[str, int | None] = {**await settings(store, event_id), **given}
+    now = {name: value for name, value in held.items() if value is not None}
+    key = AlertingOwn(store.prefix).check_settings()
+    if now:
+        await store.call("HSET", key, event_id, msgspec.json.encode(now))
+    else:
+        await store.call("HDEL", key, event_id)
+    return now
+
+
+async def disable(store: Store, event_id: str) -> None:
+    """Hides the check until it reports again."""
+    keys, own = Alerting(store.prefix), AlertingOwn(store.prefix)
+    entity, check = split_id(event_id)
+    named = [
+        keys.current_checks(entity),
+        keys.current_entities(),
+        own.silence(),
+        own.alerting_media(entity, check),
+    ]
+    begin = keys.alerting_checks.literals[0]
+    if not await _DISABLE(store, named, [entity, check, event_id, begin]):
+        raise NotFound(f"there is no enabled check {event_id!r}")

@@ -1,0 +1,87 @@
+"""`watchbell ack`."""
+
+import asyncio
+import re
+
+import click
+
+from watchbell.alerting import event, history
+from watchbell.alerting.history import Status
+from watchbell.alerting.intake import submit
+from watchbell.alerting.keys import Alerting
+from watchbell.alerting.model import FAILING, split_id
+from watchbell.alerting.reading import text
+from watchbell.cli.options import opened, with_settings
+from watchbell.cli.telling import counted, length, meant, plain, storable
+from watchbell.clock import SYSTEM
+from watchbell.errors import Refused
+from watchbell.schedule import spoken
+from watchbell.settings import Loaded, Settings
+from watchbell.store.client import Store
+
+_SHORT_ID = re.compile("[0-9a-f]{8}", re.IGNORECASE)
+
+
+@click.command
+@click.argument("target", metavar="ENTITY:CHECK|PATTERN|ACKID", type=storable)
+@click.option(
+    "--summary", type=storable, metavar="TEXT", help="What you know of it, for the others."
+)
+@click.option(
+    "--for",
+    "duration",
+    type=length,
+    default="4 hours",
+    show_default=True,
+    metavar="LENGTH",
+    help="How long nobody is told again.",
+)
+@with_settings()
+def command(*, loaded: Loaded, target: str, summary: str | None, duration: int) -> None:
+    """Acknowledge failures: the check, the failing ones among those that a pattern means, or the
+    one whose short id came with an alert. Nobody is told of them again until the time is over or
+    they recover.
+
+    Example: watchbell ack web-1:HTTP --summary "Alice is on it" --for "2 hours"
+    """
+    sent = asyncio.run(_sent(loaded.settings, target, summary, duration))
+    for status in sent:
+        click.echo(f"acknowledged for {spoken.in_words(duration)}: {plain(status.id)}")
+        if status.scheduled is not None:
+            click.echo("  it is in scheduled maintenance, which silences it anyway")
+
+
+async def _sent(
+    settings: Settings, target: str, summary: str | None, duration: int
+) -> list[Status]:
+    now = int(SYSTEM.now())
+    async with opened(settings) as store:
+        by_short_id = await _by_short_id(store, target)
+        ids = [by_short_id] if by_short_id else await meant(store, target)
+        states = await history.check_states(store, ids, now)
+        failing = [status for status in states if status.state in FAILING]
+        if not failing:
+            what = f"{plain(ids[0])} is" if len(ids) == 1 else f"of {counted(len(ids), 'check')},"
+            none = "not failing" if len(ids) == 1 else "none is failing"
+            raise Refused(f"{what} {none}; there is nothing to acknowledge")
+        await submit(
+            store,
+            *(
+                event.acknowledge(
+                    *split_id(status.id),
+                    summary=summary,
+                    duration=duration,
+                    acknowledgement_id=target.lower() if by_short_id else None,
+                    time=now,
+                )
+                for status in failing
+            ),
+        )
+    return failing
+
+
+async def _by_short_id(store: Store, target: str) -> str | None:
+    if not _SHORT_ID.fullmatch(target):
+        return None
+    found = await store.call("HGET", Alerting(store.prefix).checks_by_hash(), target.lower())
+    return None if found is None else text(found)

@@ -1,0 +1,79 @@
+"""`watchbell check`."""
+
+import asyncio
+
+import click
+
+from watchbell.alerting import switches
+from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.errors import Refused
+from watchbell.settings import Loaded, Settings
+
+
+@click.group
+def command() -> None:
+    """Set what holds for one check, or hide it.
+
+    Example: watchbell check set web-1:HTTP --ttl 300
+    """
+
+
+@command.command(name="set")
+@click.argument("check", metavar="ENTITY:CHECK")
+@click.option("--ttl", help="Seconds of silence after which the check is unknown.")
+@click.option("--initial-failure-delay", help="Seconds a failure must last to be told.")
+@click.option("--repeat-failure-delay", help="Seconds before the same failure is told again.")
+@click.option("--initial-recovery-delay", help="Seconds a recovery must last to be told.")
+@with_settings()
+@as_json
+def set_(*, loaded: Loaded, check: str, as_json: bool, **given: str | None) -> None:
+    """Set what holds for one check; `none` takes a value back. An event's own values win.
+
+    Example: watchbell check set web-1:HTTP --ttl 300 --initial-failure-delay 0
+    """
+    chosen = {name: _seconds(name, text) for name, text in given.items() if text is not None}
+    held = asyncio.run(_configured(loaded.settings, _named(check), chosen))
+    if as_json:
+        print_json(held)
+    else:
+        words = ", ".join(f"{name} {value}" for name, value in sorted(held.items()))
+        click.echo(f"{check}: {words or 'nothing is set'}")
+
+
+@command.command
+@click.argument("check", metavar="ENTITY:CHECK")
+@with_settings()
+def disable(*, loaded: Loaded, check: str) -> None:
+    """Hide a check that is no longer wanted; it comes back when it reports again.
+
+    Example: watchbell check disable old-web:HTTP
+    """
+    asyncio.run(_disabled(loaded.settings, _named(check)))
+    click.echo(f"{check} is disabled")
+
+
+def _named(check: str) -> str:
+    entity, colon, name = check.partition(":")
+    if not (entity and colon and name):
+        raise Refused(f"the check is {check!r}; expected ENTITY:CHECK")
+    return f"{entity.lower()}:{name}"
+
+
+def _seconds(name: str, text: str) -> int | None:
+    if text == "none":
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise Refused(f"{name} is {text!r}; expected seconds, or none")
+    return int(text)
+
+
+async def _configured(
+    settings: Settings, check: str, chosen: dict[str, int | None]
+) -> dict[str, int]:
+    async with opened(settings) as store:
+        return await switches.configure(store, check, chosen)
+
+
+async def _disabled(settings: Settings, check: str) -> None:
+    async with opened(settings) as store:
+        await switches.disable(store, check)

@@ -1,0 +1,398 @@
+"""`watchbell contacts`, and contacts as they stand in files."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from watchbell import ids
+from watchbell.alerting import contacts, entities, rules
+from watchbell.alerting.model import Contact, Medium
+from watchbell.cli.entities import Item, converted, export_to, imported, items_of
+from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.rules import RuleItem, as_item, known
+from watchbell.cli.tables import show_table
+from watchbell.errors import NotFound, Refused
+from watchbell.schedule import spoken
+from watchbell.settings import Loaded, Secret, Settings
+from watchbell.store.client import Store
+
+
+class MediumItem(Struct, kw_only=True):
+    address: str | None = None
+    interval: int | None = None
+    rollup_threshold: int | None = None
+    service_key: str | None = None
+    subdomain: str | None = None
+    username: str | None = None
+    password: str | None = None
+    token: str | None = None
+
+
+class ContactItem(Struct, kw_only=True):
+    """A contact as files have it; what is absent or null is empty."""
+
+    id: str | int
+    first_name: str
+    last_name: str | None = None
+    email: str | None = None
+    timezone: str | None = None
+    tags: tuple[str, ...] | None = None
+    media: Item | None = None
+    notification_rules: tuple[Any, ...] | None = None
+
+
+def from_item(item: Item, new_id: Callable[[], str]) -> Contact:
+    """The contact that a file describes, with the rules that it has for it."""
+    found = converted(item, ContactItem)
+    contact_id = str(found.id)
+    given = {
+        name: converted(
+            raw if isinstance(raw, dict) else {"address": raw}, MediumItem, f"media.{name}"
+        )
+        for name, raw in (found.media or {}).items()
+        if raw is not None
+    }
+    media = {name: _medium(name, medium) for name, medium in given.items()}
+    account = msgspec.structs.asdict(given.get("pagerduty", MediumItem()))
+    own = [
+        converted(rule, RuleItem, f"notification_rules[{n}]").rule(contact_id, new_id)
+        for n, rule in enumerate(found.notification_rules or ())
+    ]
+    return Contact(
+        id=contact_id,
+        first_name=found.first_name,
+        last_name=found.last_name or "",
+        email=found.email or "",
+        timezone=found.timezone or "",
+        tags=tuple(dict.fromkeys(found.tags or ())),
+        media={name: medium for name, medium in media.items() if medium is not None},
+        pagerduty={name: account[name] for name in contacts.PAGERDUTY if account[name]},
+        rules=tuple(own),
+    )
+
+
+def _medium(name: str, item: MediumItem) -> Medium | None:
+    """None for PagerDuty's account alone, from which acknowledgements are read."""
+    address = item.service_key or item.address
+    if not address:
+        if name == "pagerduty":
+            return None
+        raise Refused(f"media.{name}.address: it is missing")
+    usual = Medium(address=address)
+    interval, threshold = item.interval or usual.interval, item.rollup_threshold or 0
+    return replace(usual, interval=interval, rollup_threshold=threshold)
+
+
+def to_item(contact: Contact) -> Item:
+    """The contact as a file has it, secrets included."""
+    media: Item = {name: msgspec.to_builtins(medium) for name, medium in contact.media.items()}
+    if "pagerduty" in media:
+        media["pagerduty"]["service_key"] = media["pagerduty"].pop("address")
+    if contact.pagerduty:
+        media["pagerduty"] = {**media.get("pagerduty", {}), **contact.pagerduty}
+    return {
+        "id": contact.id,
+        "first_name": contact.first_name,
+        "last_name": contact.last_name,
+        "email": contact.email,
+        "timezone": contact.timezone,
+        "tags": list(contact.tags),
+        "media": media,
+        "notification_rules": [as_item(rule) for rule in contact.rules],
+    }
+
+
+def shown(contact: Contact) -> Contact:
+    """The contact as anybody may see it."""
+    hidden = {name: Secret(contact.pagerduty.get(name, "")).shown() for name in contacts.SECRET}
+    seen = {name: hidden.get(name, value) for name, value in contact.pagerduty.items()}
+    return replace(contact, pagerduty=seen)
+
+
+@click.group
+def command() -> None:
+    """Contacts are people, or groups of them, with the media by which they are told.
+
+    \b
+    Examples:
+      watchbell contacts set alice --first-name Alice --medium email=alice@example.com
+      watchbell contacts link alice --entity web-1
+      watchbell contacts import contacts.json
+    """
+
+
+@command.command("import")
+@click.argument("file")
+@with_settings()
+def import_(*, loaded: Loaded, file: str) -> None:
+    """Import contacts from a JSON array, as Flapjack's, in FILE or - for standard input. A
+    contact with the same id is replaced; its rules are, if the item has any. What is not right
+    is told by position and field, the others are imported, and the exit code is 1.
+
+    Example: watchbell contacts import contacts.json
+    """
+    asyncio.run(_import(loaded.settings, items_of(file)))
+
+
+async def _import(settings: Settings, items: Sequence[Any]) -> None:
+    async with opened(settings) as store:
+        before = await contacts.tags(store)
+
+        async def one(item: Item) -> None:
+            contact = from_item(item, ids.token)
+            with_rules = item.get("notification_rules") is not None
+            tags = before.get(contact.id, ())
+            await contacts.save(store, contact, with_rules=with_rules, tags_before=tags)
+            before[contact.id] = contact.tags
+
+        await imported(items, ContactItem, "contacts", one)
+
+
+async def everybody(store: Store, wanted: Sequence[str] = ()) -> list[Contact]:
+    """Contacts with their rules and tags: those that are wanted, or all."""
+    found = await contacts.load(store, wanted or await contacts.all_ids(store))
+    for contact_id in wanted:
+        if contact_id not in found:
+            raise NotFound(f"there is no contact {contact_id}")
+    tags = await contacts.tags(store)
+    return [replace(one, tags=tags.get(one.id, ())) for one in found.values()]
+
+
+@command.command
+@click.argument("file", default="-")
+@with_settings()
+def export(*, loaded: Loaded, file: str) -> None:
+    """Export all contacts to FILE or standard output, as a JSON array that can be imported
+    again. Secrets are in it as they are.
+
+    Example: watchbell contacts export contacts.json
+    """
+    people = asyncio.run(_everybody(loaded.settings, ()))
+    export_to(file, [to_item(contact) for contact in people])
+
+
+async def _everybody(settings: Settings, wanted: Sequence[str]) -> list[Contact]:
+    async with opened(settings) as store:
+        return await everybody(store, wanted)
+
+
+@command.command
+@click.argument("contact", required=False)
+@with_settings()
+@as_json
+def show(*, loaded: Loaded, contact: str | None, as_json: bool) -> None:
+    """Show all contacts, or one with its media, its rules in words, and what it is told about.
+    Secrets are not shown, unless they are references.
+
+    Example: watchbell contacts show alice
+    """
+    if contact is not None:
+        person, about = asyncio.run(_one(loaded.settings, contact))
+        if as_json:
+            print_json({**to_item(person), "told_about": about})
+        else:
+            _tell(person, about)
+        return
+    people = [shown(person) for person in asyncio.run(_everybody(loaded.settings, ()))]
+    if as_json:
+        print_json([to_item(person) for person in people])
+        return
+    rows = [
+        [
+            p.id,
+            f"{p.first_name} {p.last_name}".strip(),
+            ", ".join(p.media),
+            p.timezone,
+            ", ".join(p.tags),
+            str(len(p.rules)),
+        ]
+        for p in people
+    ]
+    show_table(["contact", "name", "media", "time zone", "tags", "rules"], rows, right=["rules"])
+
+
+async def _one(settings: Settings, contact_id: str) -> tuple[Contact, list[str]]:
+    async with opened(settings) as store:
+        (person,) = await everybody(store, [contact_id])
+        about = []
+        for entity in await entities.find(store):
+            if contact_id in entity.contacts:
+                about.append("everything" if entity.id == entities.ALL else entity.name)
+            checks = entity.check_contacts.items()
+            about += [f"{entity.name}:{check}" for check, told in checks if contact_id in told]
+        return shown(person), about
+
+
+def _tell(person: Contact, about: list[str]) -> None:
+    account = ", ".join(f"{name} {value}" for name, value in person.pagerduty.items())
+    for name, value in (
+        ("contact", person.id),
+        ("name", f"{person.first_name} {person.last_name}".strip()),
+        ("email", person.email),
+        ("time zone", person.timezone),
+        ("tags", ", ".join(person.tags)),
+        ("PagerDuty", account),
+        ("told about", ", ".join(about) or "nothing"),
+    ):
+        if value:
+            click.echo(f"{name:12}{value}")
+    if person.media:
+        click.echo()
+        show_table(
+            ["medium", "address", "repeated after", "rolled up from"],
+            [
+                [name, m.address, spoken.in_words(m.interval), str(m.rollup_threshold or "never")]
+                for name, m in person.media.items()
+            ],
+        )
+    for rule in person.rules:
+        click.echo(f"\nrule {rule.id}\n  {rules.describe(rule)}")
+
+
+def _named(option: str, pairs: Sequence[str]) -> dict[str, str]:
+    for pair in pairs:
+        if "=" not in pair or pair.startswith("="):
+            raise click.UsageError(f"--{option} {pair!r}: expected NAME=VALUE")
+    return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
+
+
+@command.command("set")
+@click.argument("contact")
+@click.option("--first-name", metavar="TEXT")
+@click.option("--last-name", metavar="TEXT")
+@click.option("--email", metavar="ADDRESS", help="To tell people apart; mail goes to the medium.")
+@click.option("--timezone", metavar="ZONE", help="In which the rules are read, as Europe/Rome.")
+@click.option("--medium", multiple=True, metavar="NAME=ADDRESS", help="Empty takes it away.")
+@click.option("--interval", multiple=True, metavar="NAME=TIME", help="Seconds, or as '5 minutes'.")
+@click.option("--rollup", multiple=True, metavar="NAME=N", help="Failing checks; 0 is never.")
+@click.option("--pagerduty", multiple=True, metavar="FIELD=VALUE", help="Or file:PATH, env:NAME.")
+@click.option("--tag", multiple=True, metavar="TAG", help="A tag to add.")
+@click.option("--untag", multiple=True, metavar="TAG", help="A tag to take away.")
+@with_settings()
+def set_(*, loaded: Loaded, contact: str, **given: Any) -> None:
+    """Make a contact, or change what is given of one. An empty value takes something away.
+
+    \b
+    Examples:
+      watchbell contacts set alice --first-name Alice --medium email=alice@example.com
+      watchbell contacts set alice --interval email=300 --rollup email=5 --timezone Europe/Rome
+      watchbell contacts set alice --pagerduty password=file:/run/secrets/pagerduty
+    """
+    asyncio.run(_set(loaded.settings, contact, given))
+    click.echo(f"{contact} is set")
+
+
+async def _set(settings: Settings, contact_id: str, given: Item) -> None:
+    async with opened(settings) as store:
+        found = await contacts.load(store, [contact_id])
+        if contact_id not in found and not given["first_name"]:
+            raise NotFound(f"there is no contact {contact_id}; to make one, give --first-name")
+        new = Contact(id=contact_id, first_name="")
+        before = (await contacts.tags(store)).get(contact_id, ())
+        changed = changes(replace(found.get(contact_id, new), tags=before), given)
+        await contacts.save(store, changed, tags_before=before)
+
+
+def changes(contact: Contact, given: Item) -> Contact:
+    names = ("first_name", "last_name", "email", "timezone")
+    texts = {name: given[name] for name in names if given[name] is not None}
+    account = {**contact.pagerduty, **_named("pagerduty", given["pagerduty"])}
+    tags = dict.fromkeys((*contact.tags, *given["tag"]))
+    return replace(
+        contact,
+        **texts,
+        media=_media(contact.media, given),
+        pagerduty={name: value for name, value in account.items() if value},
+        tags=tuple(tag for tag in tags if tag not in given["untag"]),
+    )
+
+
+def _media(media: dict[str, Medium], given: Item) -> dict[str, Medium]:
+    found = dict(media)
+    for name, address in _named("medium", given["medium"]).items():
+        found[name] = replace(found.get(name, Medium(address="")), address=address)
+    for option, field in (("interval", "interval"), ("rollup", "rollup_threshold")):
+        for name, text in _named(option, given[option]).items():
+            if name not in found:
+                raise Refused(f"--{option} {name}: the contact has no such medium")
+            said = f"--{option} {name}"
+            number = spoken.duration(text) if option == "interval" else converted(text, int, said)
+            found[name] = replace(found[name], **{field: number})
+    return {name: medium for name, medium in found.items() if medium.address}
+
+
+@command.command
+@click.argument("contact")
+@with_settings()
+def remove(*, loaded: Loaded, contact: str) -> None:
+    """Remove a contact with its rules, links and tags.
+
+    Example: watchbell contacts remove alice
+    """
+    asyncio.run(_remove(loaded.settings, contact))
+    click.echo(f"{contact} is removed")
+
+
+async def _remove(settings: Settings, contact_id: str) -> None:
+    async with opened(settings) as store:
+        await contacts.remove(store, contact_id)
+
+
+def _linking(name: str, says: str) -> None:
+    @command.command(name, help=says)
+    @click.argument("contact")
+    @click.option("--entity", metavar="NAME", help="An entity, by its name or id.")
+    @click.option("--check", metavar="NAME", help="One check of the entity.")
+    @click.option("--all", "everything", is_flag=True, help="Every entity there is or will be.")
+    @with_settings()
+    def linking(
+        *, loaded: Loaded, contact: str, entity: str | None, check: str | None, everything: bool
+    ) -> None:
+        if everything == (entity is not None) or (everything and check is not None):
+            raise click.UsageError("give either --entity NAME, with --check NAME or not, or --all")
+        about = entities.ALL if entity is None else entity
+        asyncio.run(_link(loaded.settings, name, contact, about, check))
+
+
+async def _link(
+    settings: Settings, how: str, contact_id: str, entity: str, check: str | None
+) -> None:
+    about = entity if check is None else f"{entity}:{check}"
+    async with opened(settings) as store:
+        person = await known(store, contact_id)
+        if how == "unlink":
+            await contacts.unlink(store, contact_id, await entities.id_of(store, entity), check)
+            click.echo(f"{person.first_name} is no longer told about {about} by a link of its own")
+            return
+        try:
+            entity_id = await entities.id_of(store, entity)
+        except NotFound:
+            entity_id = await entities.ensure(store, entity)
+            click.echo(f"{entity} is new: nothing was reported about it so far", err=True)
+        await contacts.link(store, contact_id, entity_id, check)
+        click.echo(f"{person.first_name} is told about {about}")
+
+
+_linking(
+    "link",
+    """Tell a contact about an entity, about one check of it, or about everything.
+
+    \b
+    Examples:
+      watchbell contacts link alice --entity web-1
+      watchbell contacts link alice --entity web-1 --check HTTP
+      watchbell contacts link bob --all
+    """,
+)
+_linking(
+    "unlink",
+    """Undo a link.
+
+    Example: watchbell contacts unlink alice --entity web-1
+    """,
+)

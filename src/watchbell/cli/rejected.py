@@ -1,0 +1,96 @@
+"""`watchbell rejected`."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import click
+import msgspec
+
+from watchbell.alerting.keys import AlertingOwn
+from watchbell.alerting.processor import hour
+from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.tables import show_table
+from watchbell.clock import SYSTEM
+from watchbell.settings import Loaded, Settings
+
+_LONGEST = 300
+
+
+class Rejected(msgspec.Struct):
+    """What the processor writes down of something that is no check event."""
+
+    time: int = 0
+    reason: str = "unreadable"
+    event: str = ""
+
+
+class Found(msgspec.Struct):
+    rejections: list[Rejected]
+    """The newest first."""
+    hours: dict[str, int]
+    """How many there are of each hour (UTC, YYYYMMDDHH), the newest first."""
+
+
+@click.command
+@click.option("--limit", default=20, type=click.IntRange(0), metavar="N", help="How many.  [20]")
+@with_settings()
+@as_json
+def command(*, loaded: Loaded, limit: int, as_json: bool) -> None:
+    """List what was pushed to `events` and is no check event, the newest first, with the
+    reason; and how many there were in each hour.
+
+    Example: watchbell rejected --limit 5
+    """
+    found = asyncio.run(_found(loaded.settings, limit, int(SYSTEM.now())))
+    if as_json:
+        print_json(found)
+        return
+    if not found.hours:
+        click.echo("Nothing was rejected.")
+        return
+    rows = [[_moment(r.time), _line(r.reason), _line(r.event)] for r in found.rejections]
+    show_table(["time (UTC)", "reason", "event"], rows)
+    click.echo()
+    counts = [[_hour(name), f"{count:,}"] for name, count in found.hours.items()]
+    show_table(["hour (UTC)", "rejected"], counts, right=["rejected"])
+
+
+async def _found(settings: Settings, limit: int, now: int) -> Found:
+    found = Found([], {})
+    async with opened(settings) as store:
+        keys = AlertingOwn(store.prefix)
+        for back in range(settings.alerting.rejected_days * 24 + 1):
+            name = hour(now - back * 3_600)
+            count = await store.call("LLEN", keys.rejections(name))
+            if not count:
+                continue
+            found.hours[name] = count
+            room = limit - len(found.rejections)
+            if room > 0:
+                items = await store.call("LRANGE", keys.rejections(name), 0, room - 1)
+                found.rejections += map(_decoded, items)
+    return found
+
+
+def _decoded(item: bytes) -> Rejected:
+    try:
+        return msgspec.json.decode(item, type=Rejected)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return Rejected(event=item.decode(errors="replace"))
+
+
+def _line(text: str) -> str:
+    """The text on one line, with nothing in it that a terminal would take for an order."""
+    short = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in short)
+
+
+def _moment(time: int) -> str:
+    try:
+        return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError, OSError):
+        return str(time)
+
+
+def _hour(name: str) -> str:
+    return f"{name[:4]}-{name[4:6]}-{name[6:8]} {name[8:]}:00"

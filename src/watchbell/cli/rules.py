@@ -1,0 +1,234 @@
+"""`watchbell rules`, and rules as they stand in files."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from watchbell import ids
+from watchbell.alerting import contacts, rules
+from watchbell.alerting.model import Contact, Rule
+from watchbell.cli.options import Command, as_json, opened, print_json, with_settings
+from watchbell.cli.tables import show_table
+from watchbell.errors import NotFound
+from watchbell.schedule import spoken
+from watchbell.settings import Loaded, Settings
+from watchbell.store.client import Store
+
+Texts = tuple[str, ...] | None
+Given = dict[str, Any]
+
+
+class RuleItem(Struct, kw_only=True):
+    """A rule as files have it; what is absent or null is empty."""
+
+    id: str | int | None = None
+    contact_id: str | int | None = None
+    entities: Texts = None
+    regex_entities: Texts = None
+    tags: Texts = None
+    entity_tags: Texts = None
+    regex_tags: Texts = None
+    time_restrictions: tuple[dict[str, Any], ...] | None = None
+    unknown_media: Texts = None
+    warning_media: Texts = None
+    critical_media: Texts = None
+    unknown_blackhole: bool | None = None
+    warning_blackhole: bool | None = None
+    critical_blackhole: bool | None = None
+
+    def rule(self, contact_id: str, new_id: Callable[[], str]) -> Rule:
+        """The rule of a contact, with its own id or else a new one."""
+        given = {name: value for name, value in msgspec.structs.asdict(self).items() if value}
+        tags = given.pop("entity_tags", ())
+        rule_id = str(given.pop("id", "") or new_id())
+        given.pop("contact_id", None)
+        return Rule(id=rule_id, contact_id=contact_id, **{"tags": tags, **given})
+
+
+def as_item(rule: Rule) -> dict[str, Any]:
+    item: dict[str, Any] = msgspec.to_builtins(rule)
+    del item["contact_id"]
+    return item
+
+
+@click.group
+def command() -> None:
+    """Rules say when, and by which media, a contact is told about what. A rule with conditions
+    goes before the general one, which Watchbell makes for every contact that has none.
+
+    \b
+    Examples:
+      watchbell rules add alice --tag database --when "mon-fri 08:00-18:00" --critical email,sms
+      watchbell rules show alice
+      watchbell rules edit 4f1c… --blackhole warning
+    """
+
+
+def _conditions(command: Command) -> Command:
+    options = [
+        click.option("--entity", multiple=True, metavar="NAME", help="The entity is one of these."),
+        click.option(
+            "--entity-regex", multiple=True, metavar="RE", help="The entity's name matches."
+        ),
+        click.option("--tag", multiple=True, metavar="TAG", help="The event has this tag."),
+        click.option("--tag-regex", multiple=True, metavar="RE", help="One of its tags matches."),
+        click.option(
+            "--when",
+            multiple=True,
+            metavar="TIMES",
+            help="At these times by the contact's clock, as 'mon-fri 08:00-18:00'; several "
+            "are separated by ;",
+        ),
+        *(
+            click.option(f"--{severity}", metavar="MEDIA", help=f"Media for what is {severity}.")
+            for severity in rules.SEVERITIES
+        ),
+        click.option(
+            "--blackhole",
+            multiple=True,
+            type=click.Choice([*rules.SEVERITIES, "none"]),
+            help="Tell the contact nothing of this severity, whatever other rules say.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def changes(given: Given) -> Given:
+    """The fields of a rule that the options give; an empty value empties a field."""
+    names = {
+        "entity": "entities",
+        "entity_regex": "regex_entities",
+        "tag": "tags",
+        "tag_regex": "regex_tags",
+    }
+    found: Given = {
+        field: tuple(text for text in given[option] if text)
+        for option, field in names.items()
+        if given[option]
+    }
+    if given["when"]:
+        times = [time for text in given["when"] if text for time in spoken.windows(text)]
+        found["time_restrictions"] = tuple(times)
+    for severity in rules.SEVERITIES:
+        if given[severity] is not None:
+            media = (name.strip() for name in given[severity].split(","))
+            found[f"{severity}_media"] = tuple(dict.fromkeys(name for name in media if name))
+        if given["blackhole"]:
+            found[f"{severity}_blackhole"] = severity in given["blackhole"]
+    return found
+
+
+@command.command
+@click.argument("contact")
+@with_settings()
+@as_json
+def show(*, loaded: Loaded, contact: str, as_json: bool) -> None:
+    """Show the rules of a contact, in words.
+
+    Example: watchbell rules show alice
+    """
+    person = asyncio.run(_person(loaded.settings, contact))
+    if as_json:
+        print_json([{**as_item(rule), "words": rules.describe(rule)} for rule in person.rules])
+        return
+    if person.rules:
+        show_table(["rule", "does"], [[rule.id, rules.describe(rule)] for rule in person.rules])
+    if all(rule.is_specific for rule in person.rules):
+        click.echo(
+            f"{'N' if not person.rules else 'There is n'}o general rule: one for all media is made "
+            f"as soon as there is something to tell {person.first_name}."
+        )
+
+
+async def _person(settings: Settings, contact_id: str) -> Contact:
+    async with opened(settings) as store:
+        return await known(store, contact_id)
+
+
+async def known(store: Store, contact_id: str) -> Contact:
+    found = await contacts.load(store, [contact_id])
+    if contact_id not in found:
+        raise NotFound(f"there is no contact {contact_id}")
+    return found[contact_id]
+
+
+@command.command
+@click.argument("contact")
+@_conditions
+@with_settings()
+def add(*, loaded: Loaded, contact: str, **given: Any) -> None:
+    """Add a rule to a contact. All its conditions must hold: any of the entities, all the
+    tags, every expression. Media are separated by commas.
+
+    \b
+    Examples:
+      watchbell rules add alice --entity web-1 --critical email,sms --warning email
+      watchbell rules add bob --tag-regex '^db' --when 'sat,sun' --blackhole warning
+    """
+    rule = Rule(id=ids.token(), contact_id=contact, **changes(given))
+    asyncio.run(_save(loaded.settings, rule))
+
+
+@command.command
+@click.argument("rule")
+@_conditions
+@with_settings()
+def edit(*, loaded: Loaded, rule: str, **given: Any) -> None:
+    """Change a rule: each option that is given replaces what the rule had there, and an
+    empty value empties it.
+
+    Example: watchbell rules edit 4f1c… --tag '' --critical sms --blackhole none
+    """
+    asyncio.run(_edit(loaded.settings, rule, changes(given)))
+
+
+async def _edit(settings: Settings, rule_id: str, changed: Given) -> None:
+    async with opened(settings) as store:
+        before = rules.without_unreadable(await rules.find(store, rule_id), changed)
+        if "regex_entities" in changed:
+            kept = tuple(map(rules.never, rules.unreadable(before)))
+            changed = {**changed, "regex_entities": (*changed["regex_entities"], *kept)}
+        await _stored(store, replace(before, **changed))
+
+
+async def _save(settings: Settings, rule: Rule) -> None:
+    async with opened(settings) as store:
+        await _stored(store, rule)
+
+
+async def _stored(store: Store, rule: Rule) -> None:
+    person = await known(store, rule.contact_id)
+    await rules.save(store, rule)
+    click.echo(f"{rule.id}: {rules.describe(rule)}")
+    missing = [name for name in _media(rule) if name not in person.media]
+    if missing:
+        names = ", ".join(missing)
+        click.echo(f"{person.first_name} has no {names}: nothing is sent by it.", err=True)
+
+
+def _media(rule: Rule) -> Iterable[str]:
+    return dict.fromkeys((*rule.critical_media, *rule.warning_media, *rule.unknown_media))
+
+
+@command.command
+@click.argument("rule")
+@with_settings()
+def remove(*, loaded: Loaded, rule: str) -> None:
+    """Remove a rule.
+
+    Example: watchbell rules remove 4f1c…
+    """
+    asyncio.run(_remove(loaded.settings, rule))
+    click.echo(f"{rule} is removed")
+
+
+async def _remove(settings: Settings, rule_id: str) -> None:
+    async with opened(settings) as store:
+        await rules.remove(store, rule_id)

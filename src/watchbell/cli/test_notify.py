@@ -1,0 +1,46 @@
+"""`watchbell test-notify`."""
+
+import asyncio
+
+import click
+
+from watchbell.alerting import event
+from watchbell.alerting.intake import submit
+from watchbell.alerting.keys import Alerting
+from watchbell.alerting.model import split_id
+from watchbell.cli.options import opened, with_settings
+from watchbell.cli.telling import plain, storable
+from watchbell.clock import SYSTEM
+from watchbell.errors import NotFound
+from watchbell.settings import Loaded, Settings
+
+
+@click.command
+@click.argument("check", metavar="ENTITY[:CHECK]", type=storable)
+@click.option(
+    "--summary",
+    type=storable,
+    default="Testing notifications to all contacts",
+    show_default=True,
+    metavar="TEXT",
+    help="What the test says.",
+)
+@with_settings()
+def command(*, loaded: Loaded, check: str, summary: str) -> None:
+    """Send a test notification: everybody who would be told that the check is critical gets a
+    message that says it is a test. Without a check's name, one called `test` stands for it.
+
+    Example: watchbell test-notify web-1:HTTP
+    """
+    entity, name = split_id(check)
+    entity, name = entity.lower(), name or "test"
+    asyncio.run(_sent(loaded.settings, entity, name, summary))
+    click.echo(f"sent: a test of the notifications of {plain(f'{entity}:{name}')}")
+
+
+async def _sent(settings: Settings, entity: str, check: str, summary: str) -> None:
+    async with opened(settings) as store:
+        if not await store.call("HEXISTS", Alerting(store.prefix).entity_ids(), entity):
+            raise NotFound(f"there is no entity {plain(entity)!r}; expected ENTITY[:CHECK]")
+        tested = event.try_notifications(entity, check, summary=summary, time=int(SYSTEM.now()))
+        await submit(store, tested)

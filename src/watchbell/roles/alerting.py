@@ -1,0 +1,54 @@
+"""The roles of alerting: the processor, the notifier, and the one that hears silence."""
+
+import asyncio
+import os
+
+from watchbell import logs
+from watchbell.alerting.notifier import Notifier
+from watchbell.alerting.processor import Processor
+from watchbell.alerting.silence import Silence
+from watchbell.errors import LeaseLost
+from watchbell.roles.role import Context, Role
+
+_EVERY = 1.0
+
+
+async def process(context: Context) -> None:
+    processor = Processor(context.store, context.settings.alerting, os.getpid())
+    await processor.boot(int(context.clock.now()))
+    await _work(processor, context, "events")
+
+
+async def notify(context: Context) -> None:
+    await _work(Notifier(context.store, context.settings.alerting), context, "notifications")
+
+
+async def _work(worker: Processor | Notifier, context: Context, what: str) -> None:
+    done = 0
+    try:
+        async for batch in worker.taker.batches():
+            try:
+                async with worker.taker.holding():
+                    await worker.process(batch, int(context.clock.now()))
+            except LeaseLost as error:
+                logs.get().warning("batch lost", reason=str(error))
+                continue
+            done += len(batch.items)
+            context.say(f"{done:,} {what} so far")
+    finally:
+        await worker.taker.release()
+
+
+async def hear_silence(context: Context) -> None:
+    silence = Silence(context.store)
+    called = 0
+    while True:
+        if not await silence.unread():
+            called += await silence.call(int(context.clock.now()))
+        context.say(f"{called:,} silent checks called out" if called else "")
+        await asyncio.sleep(_EVERY)
+
+
+PROCESSOR = Role("processor", "turns check events into states and notifications", process)
+NOTIFIER = Role("notifier", "turns notifications into alerts", notify)
+SILENCE = Role("silence", "calls out checks that should have reported", hear_silence)
