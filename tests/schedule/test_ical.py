@@ -6,7 +6,7 @@ from itertools import islice
 import pytest
 from dateutil import rrule
 from hypothesis import assume, given, settings
-from hypothesis import settings, strategies as st
+from hypothesis import strategies as st
 
 from watchbell.errors import Refused
 from watchbell.schedule import ical, wallclock

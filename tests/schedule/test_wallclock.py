@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import settings, strategies as st
+from hypothesis import strategies as st
 
 from watchbell.errors import Refused
 from watchbell.schedule import names, wallclock

@@ -1,7 +1,6 @@
 """`watchbell explain`."""
 
 import asyncio
-from datetime import UTC, datetime
 
 import click
 import msgspec
@@ -11,6 +10,7 @@ from watchbell.alerting.decide.check import Verdict
 from watchbell.alerting.decide.routing import Fate
 from watchbell.alerting.model import Decision, split_id
 from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.telling import plain, when
 from watchbell.errors import NotFound
 from watchbell.settings import Loaded, Settings
 
@@ -49,18 +49,18 @@ async def _decisions(settings: Settings, check: str, limit: int) -> list[Decisio
 
 
 def _told(decision: Decision) -> list[str]:
-    until = f", until {_time(decision.until)}" if decision.until else ""
+    until = f", until {when(decision.until)}" if decision.until else ""
     if decision.by == "processor":
         verdict = Verdict[decision.verdict]
         outcome = "to be told" if verdict is Verdict.TELL else "held back"
-        head = f"{_time(decision.time)}  {decision.state}: {outcome}, {verdict.value}{until}"
+        head = f"{when(decision.time)}  {decision.state}: {outcome}, {verdict.value}{until}"
     else:
-        head = f"{_time(decision.time)}  {decision.state}: {_NOTIFIER[decision.verdict]}"
-    lines = [head + (f"  ({_safe(decision.summary)})" if decision.summary else "")]
+        head = f"{when(decision.time)}  {decision.state}: {_NOTIFIER[decision.verdict]}"
+    lines = [head + (f"  ({plain(decision.summary)})" if decision.summary else "")]
     for contact in decision.contacts:
-        lines.append(f"    {_safe(contact.contact)}: {_safe(contact.reason)}")
-        lines += [f"        rule {_safe(rule)}" for rule in contact.rules]
-        lines += [f"        {_safe(m)}: {_fate(fate)}" for m, fate in contact.media.items()]
+        lines.append(f"    {plain(contact.contact)}: {plain(contact.reason)}")
+        lines += [f"        rule {plain(rule)}" for rule in contact.rules]
+        lines += [f"        {plain(m)}: {_fate(fate)}" for m, fate in contact.media.items()]
     if decision.by == "notifier" and not decision.contacts:
         lines.append("    no contact is interested in this check")
     return lines
@@ -68,13 +68,4 @@ def _told(decision: Decision) -> list[str]:
 
 def _fate(stored: str) -> str:
     name, _, until = stored.partition(":")
-    return Fate[name].value + (f", until {_time(int(until))}" if until else "")
-
-
-def _time(epoch: int) -> str:
-    return f"{datetime.fromtimestamp(epoch, UTC).astimezone():%Y-%m-%d %H:%M:%S}"
-
-
-def _safe(text: str) -> str:
-    """Without what a terminal would take for a command."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return Fate[name].value + (f", until {when(int(until))}" if until else "")
