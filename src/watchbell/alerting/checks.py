@@ -12,6 +12,7 @@ from watchbell.alerting.decide.check import (
     Facts,
     Outcome,
     Verdict,
+    has_delays,
     kinds,
 )
 from watchbell.alerting.effects import Command, verbatim
@@ -37,7 +38,7 @@ class Checks:
         """Everything that has to be written for one event, except what a batch shares."""
         keys, entity, check = self.keys, event.entity, event.check
         if outcome is QUIET:
-            return list(self._state(facts, event, outcome, count, now))
+            return self._heard(facts, event, now)
         found: list[Command] = []
         if not facts.entity_known:
             found.append(self.new_entity(entity))
@@ -56,6 +57,20 @@ class Checks:
             found += self._decision(facts, event, outcome, now)
         return found
 
+    def _heard(self, facts: Facts, event: CheckEvent, now: int) -> list[Command]:
+        """That a quiet check is as well as it was: of most events, all that there is to write."""
+        if facts.has_fields or event.details or event.perfdata or has_delays(event):
+            return list(self._state(facts, event, QUIET, 0, now))
+        command: list[str | int] = [
+            *("HSET", self.keys.current(event.entity, event.check), "last_update", now)
+        ]
+        if event.summary == facts.latest_summary:
+            return [command]
+        if event.summary is None:
+            return list(self._state(facts, event, QUIET, 0, now))
+        facts.latest_summary = event.summary
+        return [[*command, "summary", event.summary]]
+
     def _state(
         self, facts: Facts, event: CheckEvent, outcome: Outcome, count: int, now: int
     ) -> Iterable[Command]:
@@ -71,12 +86,12 @@ class Checks:
             "repeat_failure_delay": event.repeat_failure_delay,
             "initial_recovery_delay": event.initial_recovery_delay,
         }
-        if event.summary == facts.summary and not outcome.changed:
+        if event.summary == facts.latest_summary and not outcome.changed:
             del given["summary"]
         for name, value in given.items():
             if value is not None:
                 fields += [name, value]
-        held = facts.has_fields | ({"summary"} if facts.summary is not None else set())
+        held = facts.has_fields | ({"summary"} if facts.latest_summary is not None else set())
         gone = [name for name, value in given.items() if value is None and name in held]
         if facts.state is None:
             yield ["ZADD", keys.all_checks(), now, event.id]
@@ -87,7 +102,7 @@ class Checks:
             yield ["HDEL", current, *gone]
         facts.has_fields = frozenset(name for name, value in given.items() if value is not None)
         if not outcome.changed:
-            facts.summary = event.summary
+            facts.latest_summary = event.summary
             return
         yield from self._history(event, outcome.timestamp, count)
 

@@ -35,6 +35,7 @@ _FAMILIES = (
     "scheduled_windows",
     "unscheduled_windows",
     "entity_ids",
+    "counters",
     "states",
     "state",
     "summary",
@@ -64,7 +65,8 @@ for i = 1, #asked / 3 do
   names[i] = asked[3 * i - 2] .. ':' .. asked[3 * i - 1]
   deep[i] = asked[3 * i]
 end
-if #names == 0 then return {answers, {}, {}} end
+local counted = read('HGET', families.counters[1], 'all')
+if #names == 0 then return {answers, {}, {}, counted} end
 
 local told = read('SMISMEMBER', families.open_problems[1], unpack(names)) or {}
 local function between(name, i)
@@ -125,7 +127,7 @@ for i = 1, #names do
 end
 return {answers, read('HMGET', families.check_settings[1], unpack(names)) or {},
   redis.call('EXISTS', families.silence[1]) == 1
-    and read('ZMSCORE', families.silence[1], unpack(names)) or {}}
+    and read('ZMSCORE', families.silence[1], unpack(names)) or {}, counted}
 """)
 
 
@@ -142,11 +144,12 @@ class CheckFacts:
 
     async def load(
         self, store: Store, wanted: Sequence[tuple[str, str, bool]], now: int
-    ) -> tuple[list[Facts], list[Command]]:
-        """The facts of checks (entity, check, whether in depth), and what has to be tidied up."""
+    ) -> tuple[list[Facts], list[Command], int]:
+        """The facts of checks (entity, check, whether in depth), what has to be tidied up, and how
+        many events there were so far."""
         flat = [part for one in wanted for part in one]
         args = [self._families, msgspec.msgpack.encode(flat)]
-        found, settings, promised = await _FACTS(store, [self._keys.events()], args)
+        found, settings, promised, counted = await _FACTS(store, [self._keys.events()], args)
         tidying: list[Command] = []
         facts = [
             self._read(entity, check, answer, now, tidying)
@@ -158,7 +161,7 @@ class CheckFacts:
                 one.ttl = one.delays.pop("ttl", None)
         for one, due in zip(facts, promised, strict=False):  # none where nobody promised
             one.is_awaited = due is not None
-        return facts, tidying
+        return facts, tidying, _number(counted) or 0
 
     def _read(
         self, entity: str, check: str, answer: list[Any], now: int, tidying: list[Command]
@@ -171,7 +174,7 @@ class CheckFacts:
             is_quiet=is_quiet,
             state=_text(fields[0]),
             last_change=_number(fields[1]) or 0,
-            summary=_text(fields[2]),
+            latest_summary=_text(fields[2]),
         )
         if any(field is not None for field in fields[3:]):
             facts.has_fields = _present(fields)
@@ -195,7 +198,7 @@ class CheckFacts:
             if time is not None
         }
         if before:
-            facts.recorded_summary = _text(before[0])
+            facts.summary = _text(before[0])
             facts.last_state, facts.last_summary = _text(before[1]), _text(before[2])
         facts.alerting_media = [name.decode(errors="replace") for name in media]
         facts.last_verdict = decided or b""

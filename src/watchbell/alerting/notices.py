@@ -107,8 +107,9 @@ _STANDINGS = Script(
     + """
 local answers, countable = {}, {}
 for i, asked in ipairs(cmsgpack.unpack(ARGV[3])) do
-  local held = {}
-  for n, key in ipairs(asked[1]) do
+  local held = {{}, {}, {}, {}, {}}
+  local holds = redis.call('EXISTS', unpack(asked[1])) > 0
+  for n, key in ipairs(holds and asked[1] or {}) do
     local remaining = redis.call('PTTL', key)
     held[n] = remaining == -2 and {} or {remaining, read('ZSCORE', ARGV[1], key)}
   end
@@ -291,42 +292,45 @@ class Notices:
         yield ["DEL", key]
         yield ["ZREM", self.own.drops(), key]
 
-    def tidied(self, ended: Sequence[bytes], now: int) -> Iterable[Command]:
+    def tidied(self, ended: Sequence[bytes]) -> Iterable[Command]:
         """In a replay a key that held alerts back outlives its end, so it goes with its record."""
         if ended:
             keys = [verbatim(key) for key in ended]
             yield ["DEL", *keys]
             yield ["ZREM", self.own.drops(), *keys]
-        yield ["ZREMRANGEBYSCORE", self.keys.alerts(), "-inf", now - self._alert_seconds]
 
-    def alert(self, alert: Alert, now: int) -> Iterable[Command]:
-        """The alert on its queue, and in the records by which people find it."""
-        keys, old = self.keys, now - self._alert_seconds
-        entity, _, check = alert.event_id.partition(":")
-        yield ["RPUSH", keys.queue(alert.media), verbatim(msgspec.json.encode(alert))]
-        record = keys.alert(alert.id)
-        fields: dict[str, str | int] = {
-            "timestamp": now,
-            "contact": alert.contact_id,
-            "media": alert.media,
-            "address": alert.address,
-            "check": alert.event_id,
-            "type": alert.notification_type,
-            "rollup": alert.rollup or "",
-            "state": alert.state,
-        }
-        yield ["HSET", record, *(x for pair in fields.items() for x in pair)]
-        yield ["EXPIRE", record, self._alert_seconds]
-        yield ["ZADD", keys.alerts(), now, alert.id]
-        by_contact = keys.alerts_by_contact(alert.contact_id)
-        by_medium = keys.alerts_by_medium(alert.contact_id, alert.media)
-        by_check = keys.alerts_by_check(entity, check)
-        for index in (by_contact, by_medium, by_check):
-            yield ["ZADD", index, now, alert.id]
-            yield ["ZREMRANGEBYSCORE", index, "-inf", old]
+    def alerts(self, alerts: Sequence[Alert], now: int) -> Iterable[Command]:
+        """The alerts on their queues, and in the records by which people find them."""
+        keys = self.keys
         by_date = keys.alerts_by_date(f"{datetime.fromtimestamp(now, UTC):%Y%m%d}")
-        yield ["ZADD", by_date, now, alert.id]
-        yield ["EXPIRE", by_date, self._alert_seconds]
+        queues: dict[str, list[msgspec.Raw]] = {}
+        indexes: dict[str, list[str | int]] = {}
+        for alert in alerts:
+            entity, _, check = alert.event_id.partition(":")
+            queue = queues.setdefault(keys.queue(alert.media), [])
+            queue.append(verbatim(msgspec.json.encode(alert)))
+            record = keys.alert(alert.id)
+            yield [
+                *("HSET", record, "timestamp", now, "contact", alert.contact_id),
+                *("media", alert.media, "address", alert.address, "check", alert.event_id),
+                *("type", alert.notification_type, "rollup", alert.rollup or ""),
+                *("state", alert.state),
+            ]
+            yield ["EXPIRE", record, self._alert_seconds]
+            for index in (
+                keys.alerts(),
+                keys.alerts_by_contact(alert.contact_id),
+                keys.alerts_by_medium(alert.contact_id, alert.media),
+                keys.alerts_by_check(entity, check),
+                by_date,
+            ):
+                indexes.setdefault(index, []).extend((now, alert.id))
+        for key, items in queues.items():
+            yield from _pieces("RPUSH", key, items)
+        for key, pairs in indexes.items():
+            yield from _pieces("ZADD", key, pairs)
+        if alerts:
+            yield ["EXPIRE", by_date, self._alert_seconds]
 
     def parked(self, item: bytes, reason: str, now: int) -> Iterable[Command]:
         shown = item[:PARKED_SHOWN].decode(errors="replace")
@@ -351,6 +355,12 @@ class Notices:
         yield ["LPUSH", key, verbatim(msgspec.json.encode(decision))]
         yield ["LTRIM", key, 0, DECISIONS_KEPT - 1]
         yield ["EXPIRE", key, DECISIONS_SECONDS]
+
+
+def _pieces(command: str, key: str, words: Sequence[str | int | msgspec.Raw]) -> Iterable[Command]:
+    """A command with as many words as a script can pass on at once."""
+    for first in range(0, len(words), 1000):
+        yield [command, key, *words[first : first + 1000]]
 
 
 def _end(held: Sequence[Any], now: int) -> int:

@@ -134,18 +134,19 @@ class Settling:
     def sparing(self, notification: Notification) -> Iterator[None]:
         """A notification over which the body fails is parked, and stops none of the others."""
         commands, alerts = len(self._commands), len(self.alerts)
+        summaries = len(self.summaries)
         try:
             yield
         except Exception as error:  # noqa: BLE001 it is told with the notification
             logs.get(role="notifier").exception("notification failed", check=notification.event_id)
-            del self._commands[commands:], self.alerts[alerts:]
+            del self._commands[commands:], self.alerts[alerts:], self.summaries[summaries:]
             self.park(msgspec.json.encode(notification), f"we failed over it: {error!r}")
 
     async def load(self, store: Store, questions: list[Question]) -> None:
         self._standings, self._alerting, ended = await self._notices.standings(
             store, questions, self._now
         )
-        self._commands += self._notices.tidied(ended, self._now)
+        self._commands += self._notices.tidied(ended)
 
     def settle(self, routed: Routed) -> None:
         notification, now = routed.notification, self._now
@@ -182,8 +183,7 @@ class Settling:
         alert.rollup_alerts = await self._notices.failing(store, *pair, added, self._now)
 
     def everything(self) -> list[Command]:
-        for alert in self.alerts:
-            self._commands += self._notices.alert(alert, self._now)
+        self._commands += self._notices.alerts(self.alerts, self._now)
         return self._commands
 
 

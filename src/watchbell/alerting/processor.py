@@ -3,12 +3,10 @@
 import socket
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 
 import msgspec
 from msgspec import Struct
-from redis.exceptions import ResponseError
 
 from watchbell import logs
 from watchbell.alerting import effects
@@ -104,11 +102,7 @@ class Processor:
             pair = (event.entity, event.check)
             deep[pair] = deep.get(pair, False) or event.state != "ok"
         wanted = [(entity, check, flag) for (entity, check), flag in deep.items()]
-        facts, tidying = await self._facts.load(self._store, wanted, now)
-        counted = b""
-        with suppress(ResponseError):  # a key of a wrong type, left by somebody else
-            counted = await self._store.call("HGET", self._keys.counters(), "all") or b""
-        count = int(counted) if counted.isdigit() and len(counted) < 16 else 0
+        facts, tidying, count = await self._facts.load(self._store, wanted, now)
         return {f"{one.entity}:{one.check}": one for one in facts}, tidying, count
 
     def _decide(

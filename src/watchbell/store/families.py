@@ -97,7 +97,7 @@ class Channel(Family):
 class Named:
     """A family in a namespace: called with the parts, it gives the key."""
 
-    __slots__ = ("family", "literals", "prefix")
+    __slots__ = ("_count", "_form", "family", "literals", "prefix")
 
     def __init__(self, family: Family, prefix: str) -> None:
         self.family = family
@@ -105,14 +105,13 @@ class Named:
         self.literals = [prefix + family.literals[0], *family.literals[1:]]
         """What stands between the parts; scripts make keys of it."""
 
+        self._count = len(self.literals) - 1
+        self._form = "%s".join(literal.replace("%", "%%") for literal in self.literals)
+
     def __call__(self, *parts: str | int) -> str:
-        literals = self.literals
-        if len(parts) != len(literals) - 1:
-            raise TypeError(f"{self.family!r} takes {len(literals) - 1} parts, got {len(parts)}")
-        key = literals[0]
-        for part, literal in zip(parts, literals[1:], strict=True):
-            key += f"{part}{literal}"
-        return key
+        if len(parts) != self._count:
+            raise TypeError(f"{self.family!r} takes {self._count} parts, got {len(parts)}")
+        return self._form % parts
 
 
 class Keyspace:

@@ -50,8 +50,8 @@ class Facts(Struct, kw_only=True):
     state: str | None = None
     last_change: int = 0
     summary: str | None = None
-    recorded_summary: str | None = None
     """The summary that came with the present state, when it began."""
+    latest_summary: str | None = None
     last_state: str | None = None
     """The state before the present one, and the summary that came with it."""
     last_summary: str | None = None
@@ -190,7 +190,7 @@ def judge(
     facts: Facts, event: CheckEvent, tags: frozenset[str], policy: Policy, count: int, now: int
 ) -> Outcome:
     """What follows from `event`, the `count`-th of all, with its `tags`, for the check as it is."""
-    if facts.is_quiet and event.state == "ok":
+    if facts.is_quiet and event.state == "ok" and event.type == "service":
         return QUIET
     outcome = Outcome()
     if event.type == "service" and event.state != facts.state:
@@ -230,9 +230,9 @@ def follow(facts: Facts, event: CheckEvent, outcome: Outcome, now: int) -> None:
         return
     facts.entity_known, facts.is_quiet = True, False
     if outcome.changed:
-        facts.last_state, facts.last_summary = facts.state, facts.recorded_summary
+        facts.last_state, facts.last_summary = facts.state, facts.summary
         facts.state, facts.last_change = event.state, outcome.timestamp
-        facts.summary = facts.recorded_summary = event.summary
+        facts.summary = facts.latest_summary = event.summary
     if outcome.ended is not None:
         facts.unscheduled = None
     if outcome.opened:
@@ -266,11 +266,19 @@ def current_window(windows: list[Maintenance], now: int) -> Maintenance | None:
     return max(current, key=lambda window: window.end, default=None)
 
 
+def has_delays(event: CheckEvent) -> bool:
+    return (
+        event.initial_failure_delay is not None
+        or event.repeat_failure_delay is not None
+        or event.initial_recovery_delay is not None
+    )
+
+
 def delays(event: CheckEvent, facts: Facts, default: Delays) -> Delays:
     """The event's own, else what was set for the check, else everybody's."""
-    own = (event.initial_failure_delay, event.repeat_failure_delay, event.initial_recovery_delay)
-    if own == (None, None, None) and not facts.delays:
+    if not facts.delays and not has_delays(event):
         return default
+    own = (event.initial_failure_delay, event.repeat_failure_delay, event.initial_recovery_delay)
     names = ("initial_failure_delay", "repeat_failure_delay", "initial_recovery_delay")
     general = (default.initial_failure, default.repeat_failure, default.initial_recovery)
     return Delays(

@@ -144,8 +144,9 @@ def zone_of(contact: Contact, default: str) -> ZoneInfo:
 
 
 def _counted(alerting: Alerting, notification: Notification) -> bool | None:
-    """A problem may be over by the time that it is told."""
-    if not alerting.is_countable:
+    """A problem may be over by the time that it is told; and once its end is told, whatever came
+    since is told, and counted, by its own notification."""
+    if notification.type in ENDING or not alerting.is_countable:
         return False
     return True if notification.type == "problem" else None
 
