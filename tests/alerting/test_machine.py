@@ -179,23 +179,40 @@ class World(RuleBasedStateMachine):
     def time_passes(self, seconds: int) -> None:
         self.now += seconds
 
-    @rule(events=st.lists(event_made(), min_size=1, max_size=4))
-    def events_come(self, events: list[dict[str, Any]]) -> None:
+    @rule(events=st.lists(event_made(), min_size=1, max_size=4), at_once=st.booleans())
+    def events_come(self, events: list[dict[str, Any]], at_once: bool) -> None:
         for event in events:
-            self.numbered += 1
-            self._come({**event, "time": self.numbered})
-
-    @rule(name=NAMES, state=st.sampled_from(SEVERITIES), seconds=st.sampled_from((29, 30, 31, 60)))
-    def a_check_fails_for_a_while(self, name: str, state: str, seconds: int) -> None:
-        entity, _, check = name.partition(":")
-        for _ in range(2):
-            self.numbered += 1
-            event = {"type": "service", "state": state, "entity": entity, "check": check}
-            self._come({**event, "time": self.numbered})
+            self._come(event)
+        if at_once:
             self.everything_is_done()
-            self.now += seconds
+
+    @rule(
+        name=NAMES,
+        state=st.sampled_from(SEVERITIES),
+        lasting=st.sampled_from((29, 30, 31, 60)),
+        ends=st.sampled_from((None, None, "ok", "ok", "acknowledgement")),
+    )
+    def a_failure_lasts(self, name: str, state: str, lasting: int, ends: str | None) -> None:
+        self._reported(name, state)
+        self.now += lasting
+        self._reported(name, state)
+        if ends is not None:
+            self.now += lasting
+            self._reported(name, ends)
+
+    @rule(name=NAMES, state=st.sampled_from(("ok", "ok", *SEVERITIES, "acknowledgement")))
+    def a_check_reports(self, name: str, state: str) -> None:
+        self._reported(name, state)
+
+    def _reported(self, name: str, state: str) -> None:
+        entity, _, check = name.partition(":")
+        kind = "action" if state == "acknowledgement" else "service"
+        self._come({"type": kind, "state": state, "entity": entity, "check": check})
+        self.everything_is_done()
 
     def _come(self, event: dict[str, Any]) -> None:
+        self.numbered += 1
+        event = {**event, "time": self.numbered}
         self.run(self.store.call("LPUSH", self.keys.events(), msgspec.json.encode(event)))
         self.model.events.append(event)
 
@@ -365,7 +382,9 @@ class World(RuleBasedStateMachine):
             found = [msgspec.json.decode(one) for one in picture.list(key)]
             identifiers = {one.pop("id") for one in found}
             assert len(identifiers) == len(found)
-            assert found == self.model.alerts.pop(medium, [])
+            expected = self.model.alerts.pop(medium, [])
+            wrong = [_differences(*pair) for pair in zip(found, expected, strict=False)]
+            assert found == expected, wrong
             self.run(self.store.call("DEL", key))
 
     def _compare_rollups(self, picture: Picture) -> None:

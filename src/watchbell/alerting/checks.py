@@ -19,6 +19,13 @@ from watchbell.alerting.effects import Command, verbatim
 from watchbell.alerting.event import perfdata_items
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import FAILING, CheckEvent, Decision, Notification
+from watchbell.alerting.windows import (
+    Window,
+    commands_for_create_unscheduled,
+    commands_for_current,
+    commands_for_end_unscheduled,
+    commands_for_scheduled,
+)
 from watchbell.store.families import Named
 
 DECISIONS_KEPT = 50
@@ -142,27 +149,23 @@ class Checks:
     def _maintenance(
         self, facts: Facts, event: CheckEvent, outcome: Outcome, now: int
     ) -> Iterable[Command]:
-        keys, entity, check = self.keys, event.entity, event.check
-        if outcome.ended is not None and facts.unscheduled is not None:
-            start = facts.unscheduled.start
-            yield ["DEL", keys.unscheduled(entity, check)]
-            yield ["ZADD", keys.unscheduled_windows(entity, check), outcome.ended - start, start]
+        keys, windows = self.keys, [Window(w.start, w.end - w.start) for w in facts.windows]
+        current = facts.unscheduled.start if facts.unscheduled else None
         if outcome.opened is not None:
             start, end = outcome.opened
-            yield ["SET", keys.unscheduled(entity, check), start, "PX", (end - now) * 1000]
-            yield ["ZADD", keys.unscheduled_windows(entity, check), end - start, start]
-            yield ["ZADD", keys.unscheduled_times(entity, check), start, start]
-            if event.summary is not None:
-                yield ["SET", keys.unscheduled_summary(entity, check, start), event.summary]
-        if outcome.entered is not None:
-            start, end = outcome.entered
-            yield ["SET", keys.scheduled(entity, check), start, "PX", (end - now) * 1000]
+            yield from commands_for_create_unscheduled(
+                keys, event.id, current, start, end - start, event.summary or "", now
+            )
+        elif outcome.ended is not None and current is not None:
+            yield from commands_for_end_unscheduled(keys, event.id, current, outcome.ended)
         if outcome.planned is not None:
             start, end = outcome.planned
             words = "Automatically created for new check"
-            yield ["ZADD", keys.scheduled_windows(entity, check), end - start, start]
-            yield ["ZADD", keys.scheduled_times(entity, check), start, start]
-            yield ["SET", keys.scheduled_summary(entity, check, start), words]
+            yield from commands_for_scheduled(
+                keys, event.id, windows, start, end - start, words, now
+            )
+        elif outcome.entered is not None:
+            yield from commands_for_current(keys, event.id, "scheduled", windows, now)
 
     def no_longer_alerting(self, event_id: str, media: Iterable[str]) -> Iterable[Command]:
         """The check is taken out of the rollups of everybody who was alerted about it."""

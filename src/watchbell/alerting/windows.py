@@ -1,7 +1,7 @@
 """Maintenance windows: which one is open, and the commands that open, extend and end them."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -44,9 +44,19 @@ def family(keys: Alerting, kind: Kind) -> Family:
     return Family(*(getattr(keys, name) for name in names))
 
 
-def current_window(windows: Iterable[Window], now: int) -> Window | None:
+class Span(Protocol):
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+S = TypeVar("S", bound=Span)
+
+
+def current_window(windows: Iterable[S], now: int) -> S | None:
     """Of the windows that are open, the one that ends last."""
-    opened = [window for window in windows if window.is_open(now)]
+    opened = [window for window in windows if window.start <= now < window.end]
     return max(opened, key=lambda window: (window.end, window.start), default=None)
 
 

@@ -14,6 +14,7 @@ from watchbell.alerting.model import (
     NotificationType,
     State,
 )
+from watchbell.alerting.windows import current_window
 
 ACKNOWLEDGED_FOR = 14_400
 """Seconds of unscheduled maintenance where an acknowledgement names none."""
@@ -258,12 +259,6 @@ def kinds(notification: Notification) -> tuple[str, ...]:
     if notification.type == "problem":
         return "problem", notification.state
     return (notification.type,)
-
-
-def current_window(windows: list[Maintenance], now: int) -> Maintenance | None:
-    """Of the windows that are open, the one that ends last."""
-    current = [window for window in windows if window.start <= now < window.end]
-    return max(current, key=lambda window: window.end, default=None)
 
 
 def has_delays(event: CheckEvent) -> bool:
