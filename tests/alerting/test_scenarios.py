@@ -324,6 +324,18 @@ async def test_a_summary_is_repeated_after_the_interval(stage: Stage) -> None:
     assert [alert.rollup for alert in await stage.alerts()] == ["problem"]
 
 
+async def test_many_recoveries_at_once_are_few_messages(stage: Stage) -> None:
+    await stage.contact("alice", "email", threshold=5)
+    checks = [{"entity": "web", "check": f"disk {n}", "type": "service"} for n in range(100)]
+    for wait, state in ((0, "critical"), (30, "critical"), (60, "ok")):
+        stage.later(wait)
+        await stage.push(*({**check, "state": state} for check in checks))
+        await stage.drain()
+    told = [f"{a.rollup or a.notification_type}" for a in await stage.alerts()]
+    assert told == [*["problem"] * 5, "recovery", *["recovery"] * 4]
+    assert await stage.store.call("EXISTS", stage.keys.alerting_checks("alice", "email")) == 0
+
+
 async def test_pagerduty_is_never_rolled_up(stage: Stage) -> None:
     await stage.contact("alice", "pagerduty", threshold=1)
     await stage.fails()

@@ -55,8 +55,10 @@ class Checks:
             found.append(["HSET", keys.actions(entity, check), now, event.state])
         if outcome.planned or outcome.entered or outcome.ended is not None or outcome.opened:
             found += self._maintenance(facts, event, outcome, now)
-        quiet = outcome.entered or outcome.opened
-        if facts.alerting_media and (quiet or (outcome.changed and event.state == "ok")):
+        ends = outcome.entered or outcome.opened or (outcome.changed and event.state == "ok")
+        if ends and facts.alerting_media and outcome.notification is None:
+            # Where it is told, the notifier does so in its turn: many recoveries at once are then
+            # told as many failures were, in a summary.
             found += self.no_longer_alerting(event.id, facts.alerting_media)
         if outcome.notification is not None:
             found += self._notification(event, outcome.notification, outcome.told_at)
@@ -200,10 +202,10 @@ class Checks:
         key = self.own.decisions(event.entity, event.check)
         encoded = msgspec.json.encode(decision)
         if outcome.verdict is not Verdict.TELL and facts.last_verdict.startswith(begin):
-            yield ["LSET", key, 0, verbatim(encoded)]
-        else:
-            yield ["LPUSH", key, verbatim(encoded)]
-            yield ["LTRIM", key, 0, DECISIONS_KEPT - 1]
+            # By its content: the notifier may have put one of its own in front meanwhile.
+            yield ["LREM", key, 1, verbatim(facts.last_verdict)]
+        yield ["LPUSH", key, verbatim(encoded)]
+        yield ["LTRIM", key, 0, DECISIONS_KEPT - 1]
         yield ["EXPIRE", key, DECISIONS_SECONDS]
         facts.last_verdict = encoded
 

@@ -12,8 +12,8 @@ Command = Sequence[str | int | float | msgspec.Raw]
 # (a key of a wrong type, left by somebody else) is told and stops none of the others. Returns what
 # was refused.
 run = Effects("""
--- The one command that is ours: an entity that nobody named yet gets its id, and only then the
--- keys that go with it.
+-- Two commands are ours. CLAIM: an entity that nobody named yet gets its id, and only then the keys
+-- that go with it.
 local function claim(ids, names, by_name, by_id, entity, id)
   local answer = redis.pcall('HSETNX', ids, entity, id)
   if answer ~= 1 then return answer end
@@ -22,12 +22,21 @@ local function claim(ids, names, by_name, by_id, entity, id)
   return redis.pcall('HSET', by_id, 'name', entity)
 end
 
+-- FORGET: a check is taken out of the failing ones of everybody who is alerted about it.
+local function forget(media, begin, id)
+  local members = redis.pcall('SMEMBERS', media)
+  if members.err then return members end
+  for _, member in ipairs(members) do redis.pcall('ZREM', begin .. member, id) end
+  return redis.pcall('DEL', media)
+end
+
+local ours = {CLAIM = claim, FORGET = forget}
 local refused, words, at = {}, cmsgpack.unpack(ARGV[1]), 1
 local pcall, unpack, total = redis.pcall, unpack, #words
 while at < total do
-  local answer
-  if words[at + 1] == 'CLAIM' then
-    answer = claim(unpack(words, at + 2, at + words[at]))
+  local command, answer = ours[words[at + 1]]
+  if command then
+    answer = command(unpack(words, at + 2, at + words[at]))
   else
     answer = pcall(unpack(words, at + 1, at + words[at]))
   end

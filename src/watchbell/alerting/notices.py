@@ -283,6 +283,11 @@ class Notices:
             drop = self.keys.state_drop(contact, medium, entity, check, state)
             yield from self._drop(drop, settings.interval, now)
 
+    def forgotten(self, notification: Notification) -> Command:
+        """Nobody is alerted about the check any more, also by media that no rule names now."""
+        media = self.own.alerting_media(notification.entity, notification.check)
+        return ["FORGET", media, self.keys.alerting_checks.literals[0], notification.event_id]
+
     def _drop(self, key: str, seconds: int, now: int) -> Iterable[Command]:
         """Held back by the key's expiry, as others read it, and by its end as of our clock."""
         yield ["SET", key, "d", "PX", max(seconds, 1) * 1000]

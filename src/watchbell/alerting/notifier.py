@@ -11,8 +11,8 @@ from msgspec import Struct
 from watchbell import ids, logs
 from watchbell.alerting import contacts as contact_store
 from watchbell.alerting import effects, rules
-from watchbell.alerting.decide.routing import Alerting as AlertingFacts
 from watchbell.alerting.decide.routing import (
+    ENDING,
     Route,
     Settled,
     Standing,
@@ -20,6 +20,7 @@ from watchbell.alerting.decide.routing import (
     settle,
     zone_of,
 )
+from watchbell.alerting.decide.routing import Alerting as AlertingFacts
 from watchbell.alerting.effects import Command
 from watchbell.alerting.model import Alert, Contact, ContactDecision, Notification
 from watchbell.alerting.notices import Notices, Question, Subject
@@ -62,8 +63,8 @@ class Notifier:
         for one in work:
             with settling.sparing(one.notification):
                 settling.settle(one)
-        for alert, added in settling.summaries:
-            await patiently(partial(settling.summarise, self._store, alert, added))
+        for alert, changed in settling.summaries:
+            await patiently(partial(settling.summarise, self._store, alert, changed))
         probe("notifier.decided")
         packed = effects.packed(settling.everything())
         refused = await self.taker.acknowledge(batch, effects.run, [], [packed])
@@ -114,11 +115,11 @@ class Settling:
         self._commands: list[Command] = []
         self._standings: dict[tuple[str, str], Standing] = {}
         self._alerting: dict[Subject, AlertingFacts] = {}
-        self._added: dict[tuple[str, str], dict[str, None]] = {}
-        """Checks that this batch adds to those a contact is alerted about, in their order."""
+        self._changed: dict[tuple[str, str], dict[str, bool]] = {}
+        """Checks that this batch adds to, or takes from, those a contact is alerted about."""
         self.alerts: list[Alert] = []
-        self.summaries: list[tuple[Alert, list[str]]] = []
-        """Those of the alerts that list all that fails, with what was added before them."""
+        self.summaries: list[tuple[Alert, dict[str, bool]]] = []
+        """Those of the alerts that list all that fails, with what had changed before them."""
 
     def decoded(self, item: bytes) -> Notification | None:
         try:
@@ -157,6 +158,8 @@ class Settling:
                 settled = self._settled(routed, contact, medium)
                 decision.media[medium] = _words(settled)
             decisions.append(decision)
+        if notification.type in ENDING:
+            self._commands.append(self._notices.forgotten(notification))
         self._commands += self._notices.decision(notification, decisions, now)
 
     def _settled(self, routed: Routed, contact: Contact, medium: str) -> Settled:
@@ -167,20 +170,24 @@ class Settling:
         self._commands += self._notices.settled(
             question, settings, notification, settled, self._now
         )
-        added = self._added.setdefault(pair, {})
-        if settled.counted:
-            added[notification.event_id] = None
+        changed = self._changed.setdefault(pair, {})
+        if settled.counted is not None:
+            changed[notification.event_id] = settled.counted
         if settled.tells:
             alert = _alert(notification, contact, medium, settled)
             self.alerts.append(alert)
             if settled.rollup is not None:
-                self.summaries.append((alert, list(added)))
+                self.summaries.append((alert, dict(changed)))
         return settled
 
-    async def summarise(self, store: Store, alert: Alert, added: list[str]) -> None:
-        """All that fails for the contact, with what this batch adds to it."""
+    async def summarise(self, store: Store, alert: Alert, changed: dict[str, bool]) -> None:
+        """All that fails for the contact, with what this batch makes of it."""
         pair = (alert.contact_id, alert.media)
-        alert.rollup_alerts = await self._notices.failing(store, *pair, added, self._now)
+        added = [name for name, counted in changed.items() if counted]
+        found = await self._notices.failing(store, *pair, added, self._now)
+        alert.rollup_alerts = {
+            name: entry for name, entry in found.items() if changed.get(name, True)
+        }
 
     def everything(self) -> list[Command]:
         self._commands += self._notices.alerts(self.alerts, self._now)

@@ -21,6 +21,7 @@ from watchbell.probes import probe
 from watchbell.settings import Alerting as Settings
 from watchbell.store.client import Store, patiently
 from watchbell.store.queue import Batch, Queue, Taker
+from watchbell.store.script import Script
 
 ARCHIVE_MOST = 100_000
 """Events that are kept of one hour, at the most."""
@@ -28,6 +29,13 @@ INSTANCE_SECONDS = 12 * 86_400
 DEADLY = 3
 """Processors that died with an event in hand, after which it is not looked at again."""
 _SHOWN = 1_000
+
+# KEYS[1] a hash, ARGV[1] the seconds that it is kept, ARGV[2…] its fields and values: a processor
+# that dies while it starts leaves none behind for ever.
+_BOOT = Script("""
+redis.call('HSET', KEYS[1], unpack(ARGV, 2))
+redis.call('EXPIRE', KEYS[1], ARGV[1])
+""")
 
 
 class Tally(Struct):
@@ -53,10 +61,8 @@ class Processor:
         """This instance's counters begin anew."""
         boot, counters = self._keys.instance(*self._instance), self._counters
         zero = [x for name in ("all", "ok", "failure", "action", "invalid") for x in (name, 0)]
-        await self._store.call("HSET", boot, "boot_time", now)
-        await self._store.call("HSET", counters, *zero)
-        for key in (boot, counters):
-            await self._store.call("EXPIRE", key, INSTANCE_SECONDS)
+        await _BOOT(self._store, [boot], [INSTANCE_SECONDS, "boot_time", now])
+        await _BOOT(self._store, [counters], [INSTANCE_SECONDS, *zero])
 
     @property
     def _counters(self) -> str:

@@ -67,8 +67,11 @@ for _, dead in ipairs(redis.call('ZRANGEBYSCORE', takers, '-inf', now)) do
   if dead ~= taker then
     local _, count = in_hand(dead)
     if count > 0 then
+      local counted = {}  -- equal items share a count, and one death is one
       for _, item in ipairs(redis.call('LRANGE', lists .. dead, 0, count - 1)) do
-        redis.call('HINCRBY', attempts, redis.sha1hex(item), 1)
+        local digest = redis.sha1hex(item)
+        if not counted[digest] then redis.call('HINCRBY', attempts, digest, 1) end
+        counted[digest] = true
       end
       redis.call('EXPIRE', attempts, 86400)
     end

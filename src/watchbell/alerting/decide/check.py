@@ -238,8 +238,7 @@ def follow(facts: Facts, event: CheckEvent, outcome: Outcome, now: int) -> None:
         facts.unscheduled = None
     if outcome.opened:
         facts.unscheduled = outcome.opened
-    if outcome.planned:
-        facts.windows = [*facts.windows, outcome.planned]
+    facts.windows = _windows(facts, outcome)
     if outcome.entered:
         facts.scheduled = outcome.entered
     told = outcome.notification
@@ -294,11 +293,19 @@ def _maintain(outcome: Outcome, facts: Facts, event: CheckEvent, now: int) -> No
     """A recovery ends unscheduled maintenance; a report finds a planned window to be open."""
     if event.state == "ok" and facts.unscheduled is not None:
         outcome.ended = now
-    windows = [*facts.windows, outcome.planned] if outcome.planned else facts.windows
+    windows = _windows(facts, outcome)
     if event.type == "service" and windows:
         window = current_window(windows, now)
         if window is not None and window != facts.scheduled:
             outcome.entered = window
+
+
+def _windows(facts: Facts, outcome: Outcome) -> list[Maintenance]:
+    """A window that is planned takes the place of one that begins in the same second."""
+    if outcome.planned is None:
+        return facts.windows
+    others = [window for window in facts.windows if window.start != outcome.planned.start]
+    return [*others, outcome.planned]
 
 
 def _severity(facts: Facts, event: CheckEvent) -> State:
