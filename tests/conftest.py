@@ -58,12 +58,15 @@ class Up:
     def _started(self) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
             return subprocess.Popen(
-                watchbell("up", "--data", str(self.data), *self._options),
+                self._command(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 env=bare_environment(**self._environment),
             )
+
+    def _command(self) -> list[str]:
+        return watchbell("up", "--data", str(self.data), *self._options)
 
     def ready(self) -> Self:
         wait_until(self._is_up, 20, f"up on {self.data}")
@@ -91,10 +94,17 @@ class Up:
         self.end()
 
 
+class BareStore(Up):
+    """The embedded store alone, without roles that write into it."""
+
+    def _command(self) -> list[str]:
+        return [sys.executable, "-m", "tests.bare_store", str(self.data)]
+
+
 @contextmanager
 def embedded(folder: Path) -> Iterator[Up]:
-    with Up(folder / "data", "--port", "0") as up:
-        yield up
+    with BareStore(folder / "data") as running:
+        yield running
 
 
 TOPOLOGIES: dict[str, Callable[[Path], AbstractContextManager[Any]]] = {

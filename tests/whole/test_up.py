@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.conftest import Up, bare_environment, watchbell
+from tests.conftest import BareStore, Up, bare_environment, watchbell
 from tests.families import keys
 from tests.waiting import wait_until
 from watchbell.errors import StoreUnavailable
@@ -167,7 +167,7 @@ def test_ten_starts_at_once_run_one_server(folder: Path) -> None:
 
 @pytest.mark.parametrize("torn", ["cut short", "followed by zeros"])
 def test_a_torn_end_of_the_file_is_repaired_and_told(folder: Path, torn: str) -> None:
-    with Up(folder / "data", "--port", "0") as up:
+    with BareStore(folder / "data") as up:
         asyncio.run(fill(up.url, 1000))
         up.end()
         file = next((up.data / "appendonlydir").glob("*.incr.aof"))
