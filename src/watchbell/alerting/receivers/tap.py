@@ -41,8 +41,9 @@ class Tap:
         descriptor = _opened(path)
         try:
             while await self._is_readable(descriptor):
-                with suppress(BlockingIOError):
-                    chunk = os.read(descriptor, _CHUNK)
+                # To its end at once: of a writer that left before the pipe was opened anew, only
+                # the bytes are announced, not that it left.
+                while (chunk := _held(descriptor)) is not None:
                     if not chunk:
                         # Anew, or it would be at its end, and readable, until a writer comes; and
                         # the new one first, since a pipe that nobody holds loses what is in it.
@@ -50,6 +51,8 @@ class Tap:
                         os.close(descriptor)
                         descriptor = fresh
                     yield chunk
+                    if not chunk:
+                        break
             with suppress(BlockingIOError):
                 yield os.read(descriptor, _PIPE)
         finally:
@@ -69,6 +72,14 @@ class Tap:
         finally:
             loop.remove_reader(descriptor)
         return not self.is_off
+
+
+def _held(descriptor: int) -> bytes | None:
+    """What a pipe holds; b"" where its writers left, None where they are silent."""
+    try:
+        return os.read(descriptor, _CHUNK)
+    except BlockingIOError:
+        return None
 
 
 def _opened(path: Path) -> int:
