@@ -1,5 +1,6 @@
 """Whether the documented keys agree with each other, whatever happened before."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -8,6 +9,7 @@ from typing import Any
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import FAILING, split_id
 from watchbell.store.client import Store
+from watchbell.store.keys import StoreKeys, tagged
 from watchbell.store.script import Script
 
 KINDS = {
@@ -20,6 +22,7 @@ KINDS = {
     "test": "tests",
 }
 """Kind of notification to the family that lists their times."""
+ENDING = ("recovery", "acknowledgement")
 LAST = (*FAILING, "acknowledgement", "recovery")
 """What can be the last notification."""
 
@@ -99,6 +102,13 @@ class Picture:
             return None
         is_over = self._now is not None and int(start) + windows.get(start, self._now) <= self._now
         return None if is_over else int(start)
+
+    def ending(self) -> set[str]:
+        """Checks of whose recovery or acknowledgement the notifier is about to learn."""
+        queue = self.keys.notifications()
+        taken = self.beginning(StoreKeys().taken(tagged(queue), "")).values()
+        waiting = [json.loads(one) for items in (self.list(queue), *taken) for one in items]
+        return {one["event_id"] for one in waiting if one["type"] in ENDING}
 
     def story(self, name: str) -> dict[str, Any]:
         """All that the keys tell of a check."""
@@ -261,12 +271,13 @@ def _alerting(picture: Picture) -> Iterator[str]:
     back = {(check, medium) for check, found in media.items() for medium in found}
     for check, medium in there ^ back:
         yield f"{check}: alerted by {medium} on one side only"
+    ending = picture.ending()
     for check, medium in there:
-        if picture.state(check) not in FAILING:
-            yield f"{check}: alerted by {medium}, but it is {picture.state(check)}"
-        if picture.in_maintenance(check):
-            yield f"{check}: alerted by {medium}, but it is in maintenance"
         entity, name = split_id(check)
+        if picture.state(check) not in FAILING and check not in ending:
+            yield f"{check}: alerted by {medium}, but it is {picture.state(check)}"
+        if picture.in_maintenance(check) and check not in ending:
+            yield f"{check}: alerted by {medium}, but it is in maintenance"
         if name not in picture.scores(picture.keys.current_checks(entity)):
             yield f"{check}: alerted by {medium}, but it is disabled"
 

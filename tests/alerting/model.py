@@ -14,6 +14,8 @@ FAILING = ("unknown", "warning", "critical")
 """The lightest first."""
 TOLD = (*FAILING, "acknowledgement", "recovery")
 """What counts as the last notification."""
+ENDING = ("recovery", "acknowledgement")
+"""Notifications after which nobody is being alerted about the check any more."""
 TYPES = {"ok": "recovery", "acknowledgement": "acknowledgement", "test_notifications": "test"}
 DAY = 86_400
 
@@ -168,6 +170,7 @@ class Model:
     def _processed(self, event: dict[str, Any], now: int) -> None:
         check, state = self.check(f"{event['entity'].lower()}:{event['check']}"), event["state"]
         is_new = changes = False
+        before = check.scheduled_until(now)
         if event["type"] == "action":
             self._count("action")
         else:
@@ -184,6 +187,8 @@ class Model:
             verdict, until = self._held(check, event, now)
         if verdict == "TELL":
             self._tell(check, event, now)
+        elif (changes and state == "ok") or check.scheduled_until(now) != before:
+            self._spare(check)
         if verdict == "TELL" or state != "ok" or changes:
             check.decision = {"verdict": verdict, "state": state, "time": now, "until": until}
 
@@ -197,7 +202,6 @@ class Model:
         check.summary, check.updated, check.enabled = event.get("summary"), now, True
         ttl = event.get("ttl")
         check.due = now + ttl if ttl else None
-        self._quieten(check, now)
 
     def _held(self, check: Check, event: dict[str, Any], now: int) -> tuple[str, int | None]:
         """The first thing that holds the event back, and until when."""
@@ -239,7 +243,6 @@ class Model:
                 assert check.unscheduled is not None
                 check.acknowledged[check.unscheduled] = now - check.unscheduled
             check.acknowledged[now], check.unscheduled = duration, now
-            self._quieten(check, now)
         before = check.history[-2] if len(check.history) > 1 else (0, None, None)
         entity, _, name = check.name.partition(":")
         host, _, domain = entity.partition(".")
@@ -284,7 +287,8 @@ class Model:
         check = self.check(name)
         check.planned[start] = length
         check.put_into_window(now)
-        self._quieten(check, now)
+        if check.scheduled_until(now):
+            self._spare(check)
 
     def end(self, name: str, start: int, now: int) -> bool:
         check = self.check(name)
@@ -297,10 +301,10 @@ class Model:
         check.put_into_window(now)
         return True
 
-    def disable(self, name: str, now: int) -> bool:
+    def disable(self, name: str) -> bool:
         check = self.check(name)
         was, check.enabled, check.due = check.enabled, False, None
-        self._quieten(check, now)
+        self._spare(check)
         return was
 
     def call_silent(self, now: int) -> int:
@@ -323,12 +327,11 @@ class Model:
             check.due = None
         return len(silent)
 
-    def _quieten(self, check: Check, now: int) -> None:
-        """What does not fail, or is in maintenance, or disabled, counts in no rollup."""
-        if not check.is_alertable(now):
-            for person in self.people:
-                for medium in person.media.values():
-                    medium.alerting.pop(check.name, None)
+    def _spare(self, check: Check) -> None:
+        """What fails no more, is in maintenance, or is disabled, counts in nobody's rollup."""
+        for person in self.people:
+            for medium in person.media.values():
+                medium.alerting.pop(check.name, None)
 
     # --- notifications
 
@@ -345,12 +348,14 @@ class Model:
                         for medium in person.wanted_media(notice, now)
                     }
             self.check(name).fates = fates
+            if notice["type"] in ENDING:
+                self._spare(self.check(name))
 
     def _settled(self, person: Person, name: str, notice: dict[str, Any], now: int) -> str:
         """What becomes of the notification at one medium of somebody it is meant for."""
         medium, event_id, kind = person.media[name], notice["event_id"], notice["type"]
         drop = (event_id, notice["state"])
-        if kind in ("recovery", "acknowledgement"):
+        if kind in ENDING:
             for state in FAILING:
                 medium.drops.pop((event_id, state), None)
         if person.silenced:
@@ -367,10 +372,10 @@ class Model:
 
     def _recount(self, medium: Medium, notice: dict[str, Any], now: int) -> None:
         name, kind = notice["event_id"], notice["type"]
-        if kind == "problem" and self.check(name).is_alertable(now):
-            medium.alerting[name] = now
-        elif kind in ("recovery", "acknowledgement"):
+        if kind in ENDING or not self.check(name).is_alertable(now):
             medium.alerting.pop(name, None)
+        elif kind == "problem":
+            medium.alerting[name] = now
 
     def _rolled_up(self, name: str, medium: Medium, now: int) -> tuple[str, str | None]:
         if name == "pagerduty" or not medium.threshold:

@@ -313,9 +313,9 @@ class World(RuleBasedStateMachine):
         try:
             self.run(switches.disable(self.store, name))
         except NotFound:
-            assert not self.model.disable(name, self.now)
+            assert not self.model.disable(name)
         else:
-            assert self.model.disable(name, self.now)
+            assert self.model.disable(name)
 
     @rule(number=st.integers(0, 2))
     def an_operator_silences_somebody_or_no_longer(self, number: int) -> None:

@@ -293,6 +293,21 @@ class Notices:
         yield ["SET", key, "d", "PX", max(seconds, 1) * 1000]
         yield ["ZADD", self.own.drops(), now + seconds, key]
 
+    def merged(self, commands: Iterable[Command]) -> list[Command]:
+        """The same with the records of what holds alerts back written together."""
+        found: list[Command] = []
+        held: list[str | int | msgspec.Raw] = []
+        drops = self.own.drops()
+        for command in commands:
+            if command[1] == drops and command[0] == "ZADD":
+                held += command[2:]  # type: ignore[arg-type]
+                continue
+            if command[1] == drops:
+                found += _pieces("ZADD", drops, held)
+                held = []
+            found.append(command)
+        return [*found, *_pieces("ZADD", drops, held)]
+
     def _undrop(self, key: str) -> Iterable[Command]:
         yield ["DEL", key]
         yield ["ZREM", self.own.drops(), key]

@@ -191,7 +191,7 @@ class Settling:
 
     def everything(self) -> list[Command]:
         self._commands += self._notices.alerts(self.alerts, self._now)
-        return self._commands
+        return self._notices.merged(self._commands)
 
 
 def _alert(notification: Notification, contact: Contact, medium: str, settled: Settled) -> Alert:
