@@ -244,6 +244,36 @@ class World(RuleBasedStateMachine):
         self.a_processor_works(0)
         self.a_notifier_works(0)
 
+    @rule()
+    def a_notifier_works_while_a_processor_decides(self) -> None:
+        """As if it had worked right before it."""
+        processor = Processor(self.store, self.settings, 4)
+        taken = self._met(processor, _all_of(notifying.step, self.notifiers[1], self.now))
+        self.model.notify(self.now)
+        self.model.process(self.now, taken)
+        self.crashes["notifier"] = 0
+
+    def _met(self, worker: Processor | Notifier, other: Coroutine[Any, Any, None]) -> int:
+        """The other works between what a worker decides and what it writes."""
+
+        async def both() -> int:
+            batch = await worker.taker.take()
+            if batch is None:
+                await other
+                return 0
+            acknowledge = worker.taker.acknowledge
+
+            async def late(*given: Any) -> Any:
+                await other
+                return await acknowledge(*given)
+
+            worker.taker.acknowledge = late  # type: ignore[method-assign,assignment]
+            await worker.process(batch, self.now)
+            await worker.taker.release()
+            return len(batch.items)
+
+        return self.run(both())
+
     # --- what goes wrong
 
     # What three died with is put aside, so that at most two do.
@@ -486,7 +516,7 @@ def test_whatever_happens_the_model_would_have_said_so(world: type[World]) -> No
     run_state_machine_as_test(
         world,
         settings=settings(
-            max_examples=EXAMPLES or 60,
+            max_examples=EXAMPLES or 150,
             phases=[Phase.generate, *([Phase.shrink] if EXAMPLES else [])],
             stateful_step_count=30,
             derandomize=not EXAMPLES,

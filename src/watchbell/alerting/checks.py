@@ -56,10 +56,10 @@ class Checks:
         if outcome.planned or outcome.entered or outcome.ended is not None or outcome.opened:
             found += self._maintenance(facts, event, outcome, now)
         ends = outcome.entered or outcome.opened or (outcome.changed and event.state == "ok")
-        if ends and facts.alerting_media and outcome.notification is None:
+        if ends and outcome.notification is None:
             # Where it is told, the notifier does so in its turn: many recoveries at once are then
             # told as many failures were, in a summary.
-            found += self.no_longer_alerting(event.id, facts.alerting_media)
+            found.append(self.forgotten(entity, check))
         if outcome.notification is not None:
             found += self._notification(event, outcome.notification, outcome.told_at)
         if event.state != "ok" or outcome.changed or outcome.notification is not None:
@@ -176,6 +176,11 @@ class Checks:
             yield ["ZREM", self.keys.alerting_checks(contact, medium), event_id]
         entity, _, check = event_id.partition(":")
         yield ["DEL", self.own.alerting_media(entity, check)]
+
+    def forgotten(self, entity: str, check: str) -> Command:
+        """The same for whoever is alerted about it when that is done, just now included."""
+        begin = self.keys.alerting_checks.literals[0]
+        return ["FORGET", self.own.alerting_media(entity, check), begin, f"{entity}:{check}"]
 
     def new_entity(self, entity: str) -> Command:
         """Gives the entity an id, unless somebody else has just done so."""

@@ -40,7 +40,7 @@ _FAMILIES = (
     "state",
     "summary",
 )
-_OWN_FAMILIES = ("check_settings", "alerting_media", "decisions", "open_problems", "silence")
+_OWN_FAMILIES = ("check_settings", "decisions", "open_problems", "silence")
 
 # KEYS[1] any key of the namespace, by which a cluster finds the server.
 # ARGV[1] msgpack: what stands between the parts of each family of keys; ARGV[2] msgpack: checks,
@@ -48,8 +48,8 @@ _OWN_FAMILIES = ("check_settings", "alerting_media", "decisions", "open_problems
 # fails, was told of, is maintained or is asked for in depth also: the beginnings of the present
 # maintenances and the times of notifications, recorded lengths and remaining ms of the former,
 # planned windows, whether the entity is known, the recorded summary of the present state and the
-# record before it, the media alerted, the last decision. At the end, what was set for each check,
-# and until when it promised to report.
+# record before it, the last decision. At the end, what was set for each check, and until when it
+# promised to report.
 _FACTS = Script("""
 local families, asked = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
 local names, answers, deep = {}, {}, {}
@@ -109,7 +109,6 @@ local function in_depth(i, fields)
     before = {redis.call('GET', at .. stamps[1] .. families.summary[4]), false, false}
   end
   return {fields, times, length, left, windows, known, before,
-    read('SMEMBERS', between('alerting_media', i)) or {},
     read('LINDEX', between('decisions', i), 0)}
 end
 
@@ -185,7 +184,7 @@ class CheckFacts:
     def _read_in_depth(
         self, facts: Facts, answer: list[Any], now: int, tidying: list[Command]
     ) -> None:
-        _, times, length, left, planned, known, before, media, decided = answer
+        _, times, length, left, planned, known, before, decided = answer
         facts.entity_known = bool(known)
         facts.windows = [
             Maintenance(_whole(start), _whole(start) + _whole(lasting))
@@ -200,7 +199,6 @@ class CheckFacts:
         if before:
             facts.summary = _text(before[0])
             facts.last_state, facts.last_summary = _text(before[1]), _text(before[2])
-        facts.alerting_media = [name.decode(errors="replace") for name in media]
         facts.last_verdict = decided or b""
 
     def _read_maintenance(

@@ -68,7 +68,6 @@ class Facts(Struct, kw_only=True):
     """Whether the latest report promised another one."""
     has_fields: frozenset[str] = frozenset()
     """Optional fields of the stored check, which an event without them takes away."""
-    alerting_media: list[str] = []
     last_verdict: bytes = b""
 
 
