@@ -299,6 +299,8 @@ class Model:
         else:
             check.planned[start] = now - start
         check.put_into_window(now)
+        if check.scheduled_until(now):
+            self._spare(check)
         return True
 
     def disable(self, name: str) -> bool:

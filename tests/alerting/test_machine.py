@@ -245,6 +245,15 @@ class World(RuleBasedStateMachine):
         self.a_notifier_works(0)
 
     @rule()
+    def a_processor_works_while_a_notifier_decides(self) -> None:
+        """As if it had worked right after it."""
+        notifier = Notifier(self.store, self.settings)
+        taken = self._met(notifier, _all_of(processing.step, self.processors[1], self.now))
+        self.model.notify(self.now, taken)
+        self.model.process(self.now)
+        self.crashes["processor"] = 0
+
+    @rule()
     def a_notifier_works_while_a_processor_decides(self) -> None:
         """As if it had worked right before it."""
         processor = Processor(self.store, self.settings, 4)
@@ -317,8 +326,6 @@ class World(RuleBasedStateMachine):
     @rule(name=NAMES, begins=st.sampled_from((-5000, -300, -1, 0, 0, 1, 60, 900)), length=LENGTHS)
     def maintenance_is_planned(self, name: str, begins: int, length: int) -> None:
         start = self.now + begins
-        if self._is_noticed_late(name, start):
-            return
         self.run(maintenance.create_scheduled(self.store, name, start, length, "planned", self.now))
         self.model.plan(name, start, length, self.now)
 
@@ -327,16 +334,8 @@ class World(RuleBasedStateMachine):
     def maintenance_is_ended(self, chosen: int) -> None:
         windows = [(c.name, start) for c in self.model.checks.values() for start in c.planned]
         name, start = windows[chosen % len(windows)]
-        if self._is_noticed_late(name, start):
-            return
         ended = self.run(maintenance.end_scheduled(self.store, name, start, self.now))
         assert ended == self.model.end(name, start, self.now)
-
-    def _is_noticed_late(self, name: str, changed: int) -> bool:
-        """Another window is open than the one that is changed, and no report has come since."""
-        check = self.model.check(name)
-        others = [s for s, length in check.planned.items() if s <= self.now < s + length]
-        return any(start not in (changed, check.scheduled) for start in others)
 
     @rule(name=NAMES)
     def a_check_is_disabled(self, name: str) -> None:

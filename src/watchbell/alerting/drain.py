@@ -17,13 +17,18 @@ class Drained(Struct):
     rejected: int = 0
 
 
-async def drain(silence: Silence, processing: Processor, notifying: Notifier, now: int) -> Drained:
-    done = Drained()
-    await silence.call(now)
+async def _processed(processing: Processor, done: Drained, now: int) -> None:
     while (events := await processor.step(processing, now)) is not None:
         done.events += events.events
         done.notifications += events.notifications
         done.rejected += events.rejected
+
+
+async def drain(silence: Silence, processing: Processor, notifying: Notifier, now: int) -> Drained:
+    done = Drained()
+    await _processed(processing, done, now)
+    if await silence.call(now):  # after what waits: who sent that is not silent
+        await _processed(processing, done, now)
     while (notices := await notifier.step(notifying, now)) is not None:
         done.alerts += notices.alerts
     return done

@@ -12,7 +12,7 @@ Command = Sequence[str | int | float | msgspec.Raw]
 # (a key of a wrong type, left by somebody else) is told and stops none of the others. Returns what
 # was refused.
 run = Effects("""
--- Two commands are ours. CLAIM: an entity that nobody named yet gets its id, and only then the keys
+-- Three commands are ours. CLAIM: an entity that nobody named yet gets its id, and then the keys
 -- that go with it.
 local function claim(ids, names, by_name, by_id, entity, id)
   local answer = redis.pcall('HSETNX', ids, entity, id)
@@ -30,7 +30,28 @@ local function forget(media, begin, id)
   return redis.pcall('DEL', media)
 end
 
-local ours = {CLAIM = claim, FORGET = forget}
+local function is_open(key, windows, now)
+  local start = redis.pcall('GET', key)
+  if type(start) ~= 'string' then return false end
+  local length = redis.pcall('ZSCORE', windows, start)
+  local last = type(length) == 'string' and tonumber(start) and tonumber(start) + tonumber(length)
+  return not last or last > now
+end
+
+-- COUNT: a check is put among the failing ones that a contact is alerted about, unless it fails
+-- no more, is disabled, or is in maintenance by now.
+local function count(alerted, media, member, now, id, failed, enabled, check, ...)
+  local windows = {...}
+  if type(redis.pcall('ZSCORE', failed, id)) ~= 'string'
+      or type(redis.pcall('ZSCORE', enabled, check)) ~= 'string'
+      or is_open(windows[1], windows[2], now) or is_open(windows[3], windows[4], now) then
+    return false
+  end
+  redis.pcall('SADD', media, member)
+  return redis.pcall('ZADD', alerted, now, id)
+end
+
+local ours = {CLAIM = claim, FORGET = forget, COUNT = count}
 local refused, words, at = {}, cmsgpack.unpack(ARGV[1]), 1
 local pcall, unpack, total = redis.pcall, unpack, #words
 while at < total do

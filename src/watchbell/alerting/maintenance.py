@@ -82,7 +82,8 @@ async def create_scheduled(
         commands = commands_for_scheduled(
             keys, event_id, known.windows, start, duration, summary, now, known.said
         )
-        opens = Window(start, duration).is_open(now)
+        others = [window for window in known.windows if window.start != start]
+        opens = current_window([*others, Window(start, duration)], now) is not None
         return [*commands, *(_quiet(store, event_id, known) if opens else [])]
 
     await _changed(store, event_id, "scheduled", start, decided)
@@ -91,13 +92,14 @@ async def create_scheduled(
 async def end_scheduled(store: Store, event_id: str, start: int, now: int) -> bool:
     """Takes a window to come back, or ends one that is open; False where it is neither."""
     keys = Alerting(store.prefix)
-    return await _changed(
-        store,
-        event_id,
-        "scheduled",
-        start,
-        lambda known: commands_for_end_scheduled(keys, event_id, known.windows, start, now),
-    )
+
+    def decided(known: Known) -> Commands:
+        commands = commands_for_end_scheduled(keys, event_id, known.windows, start, now)
+        others = [window for window in known.windows if window.start != start]
+        stays = commands and current_window(others, now) is not None
+        return [*commands, *(_quiet(store, event_id, known) if stays else [])]
+
+    return await _changed(store, event_id, "scheduled", start, decided)
 
 
 async def create_unscheduled(

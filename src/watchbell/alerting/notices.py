@@ -262,8 +262,13 @@ class Notices:
         entity, _, check = event_id.partition(":")
         member = f"{contact}:media:{medium}"
         if settled.counted:
-            yield ["ZADD", self.keys.alerting_checks(contact, medium), now, event_id]
-            yield ["SADD", self.own.alerting_media(entity, check), member]
+            keys, name = self.keys, (entity, check)
+            yield [
+                *("COUNT", keys.alerting_checks(contact, medium), self.own.alerting_media(*name)),
+                *(member, now, event_id, keys.failed_checks(), keys.current_checks(entity), check),
+                *(keys.scheduled(*name), keys.scheduled_windows(*name)),
+                *(keys.unscheduled(*name), keys.unscheduled_windows(*name)),
+            ]
         elif settled.counted is False:
             yield ["ZREM", self.keys.alerting_checks(contact, medium), event_id]
             yield ["SREM", self.own.alerting_media(entity, check), member]
