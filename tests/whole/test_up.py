@@ -16,8 +16,10 @@ import pytest
 
 from tests.conftest import BareStore, Up, bare_environment, watchbell
 from tests.families import keys
-from tests.waiting import wait_until
+from tests.waiting import eventually, wait_until
 from watchbell.errors import StoreUnavailable
+from watchbell.settings import Settings
+from watchbell.settings import Store as StoreSettings
 from watchbell.store import embedded
 from watchbell.store import url as store_url
 from watchbell.store.client import Store, patiently
@@ -150,6 +152,22 @@ def test_a_second_up_adopts_the_store_and_takes_over_when_the_first_ends(folder:
             )
             assert len(servers_on(first.data)) == 1
             assert asyncio.run(missing(first.url, 500)) == []
+
+
+async def test_an_owner_that_ends_late_leaves_the_record_of_its_successor(folder: Path) -> None:
+    settings = Settings(data=folder / "data", store=StoreSettings(port=0))
+    owner = embedded.Embedded(settings, tell=print)
+    await owner.start()
+    server = server_pid(settings.data)
+    os.kill(server, signal.SIGSTOP)
+    ending = asyncio.create_task(owner.stop())
+    try:
+        gone = settings.data / "store.json"
+        await eventually(lambda: not gone.exists(), why="its record goes before its server does")
+        assert servers_on(settings.data) == [server]
+    finally:
+        os.kill(server, signal.SIGCONT)
+        await ending
 
 
 def test_ten_starts_at_once_run_one_server(folder: Path) -> None:

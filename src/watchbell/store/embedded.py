@@ -111,6 +111,8 @@ class Embedded:
         process = self._process
         if process is None or process.returncode is not None:
             return
+        # While it runs nobody else can have a record there; once it ended, a successor may.
+        (self._data / "store.json").unlink(missing_ok=True)
         process.terminate()
         try:
             async with asyncio.timeout(_STOP):
@@ -118,7 +120,6 @@ class Embedded:
         except TimeoutError:
             process.kill()
             await process.wait()
-        (self._data / "store.json").unlink(missing_ok=True)
 
     def kill(self) -> None:
         if self._process is not None and self._process.returncode is None:
