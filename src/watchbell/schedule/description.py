@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from math import prod
 
 from watchbell.schedule.lengths import in_words
 from watchbell.schedule.names import MONTHS, ORDINALS, WEEKDAYS, listed
@@ -22,9 +23,33 @@ def described(
         said.append(f"once, {_moment(start)} to {_moment(start + timedelta(seconds=length))}")
     if times:
         said.append(f"{listed([_moment(time) for time in times])}, for {in_words(length)}")
+    return "; ".join(said) + _excepted(start, exceptions, except_times)
+
+
+def starts_described(
+    start: datetime,
+    rules: Sequence[Rule],
+    exceptions: Sequence[Rule],
+    times: Sequence[datetime],
+    except_times: Sequence[datetime],
+) -> str:
+    """As `described`, of occurrences that have no length."""
+    said = [", ".join([_days(rule, start), *_at(rule, start)]) for rule in rules]
+    said += [_moment(time) for time in (times if rules else (start, *times))]
+    return "; ".join(said) + _excepted(start, exceptions, except_times)
+
+
+def _excepted(start: datetime, exceptions: Sequence[Rule], except_times: Sequence[datetime]) -> str:
     excepted = [_days(rule, start) for rule in exceptions]
     excepted += [_moment(time) for time in except_times]
-    return "; ".join(said) + (f"; except {listed(excepted)}" if excepted else "")
+    return f"; except {listed(excepted)}" if excepted else ""
+
+
+def _at(rule: Rule, start: datetime) -> list[str]:
+    sets = (rule.hours, rule.minutes, rule.seconds)
+    if rule.unit < Unit.DAY or prod(max(1, len(each)) for each in sets) > 6:
+        return _times(rule, start)
+    return [f"at {listed(_openings(rule, start))}"]
 
 
 def _moment(moment: datetime) -> str:
@@ -32,7 +57,7 @@ def _moment(moment: datetime) -> str:
     return shown if moment.tzinfo is None else f"{shown} UTC"
 
 
-def _clock(seconds: int) -> str:
+def clock(seconds: int) -> str:
     shown = f"{seconds // 3600 % 24:02}:{seconds % 3600 // 60:02}:{seconds % 60:02}"
     return shown.removesuffix(":00")
 
@@ -44,9 +69,9 @@ def _hours(rule: Rule, start: datetime, length: int) -> str:
     if opens == 0 and length == DAY:
         return "all day"
     if length >= DAY:
-        return f"from {_clock(opens)} for {in_words(length)}"
-    closes = "24:00" if opens + length == DAY else _clock(opens + length)
-    return f"{_clock(opens)} to {closes}"
+        return f"from {clock(opens)} for {in_words(length)}"
+    closes = "24:00" if opens + length == DAY else clock(opens + length)
+    return f"{clock(opens)} to {closes}"
 
 
 def _times(rule: Rule, start: datetime) -> list[str]:
@@ -57,11 +82,12 @@ def _times(rule: Rule, start: datetime) -> list[str]:
 
 
 def _openings(rule: Rule, start: datetime) -> list[str]:
+    hours = rule.hours or {start.hour}
     minutes = rule.minutes or {start.minute}
     seconds = rule.seconds or {start.second}
     return [
-        _clock(hour * 3600 + minute * 60 + second)
-        for hour in sorted(rule.hours)
+        clock(hour * 3600 + minute * 60 + second)
+        for hour in sorted(hours)
         for minute in sorted(minutes)
         for second in sorted(seconds)
     ]
@@ -70,11 +96,11 @@ def _openings(rule: Rule, start: datetime) -> list[str]:
 def _days(rule: Rule, start: datetime) -> str:
     words = [_which(rule, start)]
     if rule.months:
-        words.append("in " + _runs([MONTHS[month - 1] for month in sorted(rule.months)], MONTHS))
+        words.append("in " + in_runs([MONTHS[month - 1] for month in sorted(rule.months)], MONTHS))
     if rule.weeks:
         words.append(f"in week {_numbers(rule.weeks)}")
     if rule.positions:
-        words.append(f"(only the {listed([_place(n) for n in _ordered(rule.positions)])} of these)")
+        words.append(f"(only the {listed([place(n) for n in _ordered(rule.positions)])} of these)")
     if rule.until is not None:
         words.append(f"until {_moment(rule.until)}")
     if rule.count is not None:
@@ -109,10 +135,12 @@ def _named_days(rule: Rule) -> str:
     words = []
     if rule.weekdays:
         week = (*WEEKDAYS[1:], WEEKDAYS[0])
-        words.append(_runs([name for name in week if WEEKDAYS.index(name) in rule.weekdays], week))
+        words.append(
+            in_runs([name for name in week if WEEKDAYS.index(name) in rule.weekdays], week)
+        )
     if rule.nth:
         ordered = sorted(rule.nth, key=lambda pair: (pair[1] < 0, pair[1], pair[0]))
-        words.append(listed([f"the {_place(n)} {WEEKDAYS[day]}" for day, n in ordered]))
+        words.append(listed([f"the {place(n)} {WEEKDAYS[day]}" for day, n in ordered]))
     if rule.month_days:
         words.append(_month_days(rule.month_days))
     if rule.year_days:
@@ -121,14 +149,14 @@ def _named_days(rule: Rule) -> str:
     return both.join(words)
 
 
-def _place(number: int) -> str:
+def place(number: int) -> str:
     if number < 0:
-        return "last" if number == -1 else f"{_place(-number)} last"
+        return "last" if number == -1 else f"{place(-number)} last"
     return ORDINALS[number - 1] if number <= len(ORDINALS) else f"{number}th"
 
 
 def _month_days(days: frozenset[int]) -> str:
-    words = [f"the {_place(day)} day" for day in _ordered(days) if day < 0]
+    words = [f"the {place(day)} day" for day in _ordered(days) if day < 0]
     counted = [str(day) for day in _ordered(days) if day > 0]
     return listed([f"day {listed(counted)}", *words] if counted else words)
 
@@ -138,10 +166,10 @@ def _ordered(numbers: frozenset[int]) -> list[int]:
 
 
 def _numbers(numbers: frozenset[int]) -> str:
-    return listed([str(n) if n >= 0 else _place(n) for n in _ordered(numbers)])
+    return listed([str(n) if n >= 0 else place(n) for n in _ordered(numbers)])
 
 
-def _runs(names: list[str], order: Sequence[str]) -> str:
+def in_runs(names: list[str], order: Sequence[str]) -> str:
     """`Monday to Friday and Sunday`: three or more that follow each other are one range."""
     if len(names) == len(order):
         return "every day" if len(order) == 7 else "every month"

@@ -19,6 +19,8 @@ from watchbell.schedule.wallclock import DAY
 Times = Sequence[int]
 """Seconds of a day, ascending; a range where it can be, since there may be 86,400."""
 
+_FURTHEST = 40 * 366
+_LAST_DAY = date.max.toordinal() - 366
 _SECONDS_OF = {Unit.SECOND: 1, Unit.MINUTE: 60, Unit.HOUR: 3600}
 
 
@@ -272,6 +274,23 @@ class Plan:
         if index:
             return second - times[index - 1] < self._duration
         return wall - self._before(day) < self._duration
+
+    def following(self, wall: int) -> int | None:
+        """The first start from a reading on; each day up to 40 years ahead is asked for its own.
+
+        Within them comes whatever comes at all, but for intervals of many years.
+        """
+        index = bisect_left(self._points, wall)
+        point = self._points[index] if index < len(self._points) else None
+        first = max(wall // DAY, self._first_day)
+        last = min(first + _FURTHEST, _LAST_DAY if point is None else point // DAY)
+        for day in range(first, last + 1) if self._patterns else ():
+            times = self._of_day(day)
+            place = bisect_left(times, wall - day * DAY)
+            if place < len(times):
+                start = day * DAY + times[place]
+                return start if point is None else min(start, point)
+        return point
 
     def _starts(self, day: int) -> Times:
         included = tuple(times for one in self._patterns if (times := one.starts(day)))

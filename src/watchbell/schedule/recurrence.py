@@ -41,6 +41,10 @@ class Restriction:
             local.toordinal() * 86_400 + local.hour * 3600 + local.minute * 60 + local.second
         )
 
+    def following(self, wall: int, zone: ZoneInfo) -> int | None:
+        """The first reading, from one on, of the zone's clock at which a window opens."""
+        return (self._plans.get(zone) or self._plan(zone)).following(wall)
+
     def describe(self) -> str:
         """In words, such as `Monday to Friday, 08:00 to 18:00`."""
         return description.described(
