@@ -14,6 +14,7 @@ from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Contact
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store
+from watchbell.store.search import scanned
 
 PREFIX = "{a07}:"
 keys = Alerting(PREFIX)
@@ -48,7 +49,7 @@ async def indexed(store: Store) -> dict[str, str]:
         assert await store.call("HGET", keys.entity(raw_id.decode()), "name") == raw_name
         assert await store.call("GET", keys.entity_id(raw_name.decode())) == raw_id
     for begin, kind in ((keys.entity(""), "hash"), (keys.entity_id(""), "string")):
-        found = {key async for _, page in entities.scanned(store, begin, kind) for key in page}
+        found = {key async for _, page in scanned(store, begin, kind) for key in page}
         assert len(found) == len(by_id)
     return {raw_id.decode(): raw_name.decode() for raw_id, raw_name in by_id.items()}
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from watchbell.alerting import event as events
 from watchbell.alerting.event import (
-    LARGEST,
     MOST_BYTES,
     NOOP,
     acknowledge,
@@ -20,7 +19,8 @@ from watchbell.alerting.event import (
     perfdata_items,
     try_notifications,
 )
-from watchbell.alerting.model import CheckEvent, Rejection
+from watchbell.alerting.keys import RESERVED_ENTITIES
+from watchbell.alerting.model import LARGEST, CheckEvent, Rejection
 
 NOW = 1_700_000_000
 LEAST: dict[str, Any] = {"type": "service", "state": "ok", "entity": "web-1", "check": "HTTP"}
@@ -148,6 +148,7 @@ def test_values_take_their_normal_form(fields: dict[str, Any], expected: dict[st
         (raw(more=1, state=5), "unknown fields: 'more'"),
         (raw(more=[[[{}]]]), "unknown fields: 'more'"),
         (raw(type="job"), "type is 'job'; expected one of service, action"),
+        (raw(type="noop"), "type is 'noop'; expected one of service, action"),
         (raw(type=5), "type is 5; expected one of service, action"),
         (raw(state="up"), "state is 'up'; expected one of ok, warning, critical, unknown, ackn"),
         (raw(state=" ok"), "state is ' ok'; expected one of"),
@@ -157,6 +158,10 @@ def test_values_take_their_normal_form(fields: dict[str, Any], expected: dict[st
         (raw(entity={"a": 1}), "entity is {'a': 1}; expected text"),
         (raw(check=0), "check is 0; expected text"),
         (raw(entity="web:1"), "entity is 'web:1'; expected a name without a colon"),
+        (raw(entity="check"), "entity is 'check'; expected a name that no other keys begin with"),
+        (raw(entity="Contact"), "entity is 'Contact'; expected a name that no other keys begin"),
+        (raw(entity="CHEC\u212a"), "expected a name that no other keys begin with"),
+        (raw(entity="all_checks", time="5"), "expected a name that no other keys begin with"),
         (raw(entity="web\0"), r"entity is 'web\x00'; expected a name without control characters"),
         (raw(check="a\nb"), r"check is 'a\nb'; expected a name without control characters"),
         (raw(check="a\x7f"), "expected a name without control characters"),
@@ -248,7 +253,7 @@ LIKELY = st.fixed_dictionaries(
     {
         "type": st.sampled_from(["service", "action", "Service", "noop"]),
         "state": st.sampled_from(["ok", "CRITICAL", "warning", "acknowledgement", "up"]),
-        "entity": st.text(min_size=1, max_size=20),
+        "entity": st.text(min_size=1, max_size=20) | st.sampled_from(sorted(RESERVED_ENTITIES)),
         "check": st.text(min_size=1, max_size=20),
     },
     optional={

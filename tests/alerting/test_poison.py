@@ -64,6 +64,9 @@ REJECTED: list[bytes] = [
     *(raw(state=state) for state in ODD_STATES),
     *(raw(summary=text) for text in ODD_TEXTS),
     *(raw(tags=tags) for tags in ODD_TAGS),
+    # names that begin as keys of other families do
+    *(raw(entity="check", check=f"{entity}:{name}") for entity, name in NEIGHBOURS),
+    *(raw(entity=name) for name in ("contact", "Decisions", "entity_id", "{events}", "{foe}")),
     raw(type="noop"),
     raw(**{"": 1}),
     raw(__proto__={}),
@@ -78,10 +81,8 @@ HANDLED: list[bytes] = [
             *("日本", "🔔", "e\u0301", "\u202e", "\ufeff", "\U0010ffff", "x" * 1_000, "🔔" * 900),
         )
     ),
-    *(raw(entity=name) for name in ("a/b", "*", "%d", "ÄÖ", "日本", "{foe}", "x" * 1_000, "-")),
-    # names that begin as keys of other families do
-    *(raw(entity="check", check=f"{entity}:{name}") for entity, name in NEIGHBOURS),
-    *(raw(entity=name) for name in ("all", "events", "notifications", "contact", "entity_id")),
+    *(raw(entity=name) for name in ("a/b", "*", "%d", "ÄÖ", "日本", "}foe{", "x" * 1_000, "-")),
+    *(raw(entity=name) for name in ("all", "events", "notifications", "contacts", "checks")),
     raw(summary="x" * (1 << 20)),
     raw(details="\n" * 1_000_000 + "x", perfdata="=" * 100_000),
     raw(summary="a\0b\r\n\x1b[0m", details="\u2028"),

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.waiting import eventually
-from watchbell.alerting.event import MOST_BYTES
+from watchbell.alerting.event import MOST_BYTES, NOOP
+from watchbell.alerting.hours import hour
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import CheckEvent, Rejection
-from watchbell.alerting.processor import hour
 from watchbell.alerting.receivers import nagios, nsca
 from watchbell.alerting.receivers.delivery import Delivery
 from watchbell.alerting.receivers.json_stream import Cutter, Piece
@@ -332,6 +332,7 @@ async def test_a_delivery_pushes_the_good_and_tells_of_the_bad(store: Store) -> 
     delivery = Delivery(store, told.append)
     one, two = service(summary="1"), service(summary="2")
     await delivery.deliver([("here", one), ("there", Rejection("no")), ("here", two)])
+    await delivery.deliver([("there", NOOP)])
     await delivery.deliver([])
     assert told == ["there: no"]
     assert delivery.told() == "2 sent, 1 skipped"

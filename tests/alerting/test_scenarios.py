@@ -218,6 +218,13 @@ async def test_a_matching_specific_rule_wins_over_the_general_one(
     assert reached == told
 
 
+async def test_an_expression_that_would_take_for_ever_does_not(stage: Stage) -> None:
+    slow = {"regex_entities": ("(a+)+$", "^(a|aa)+$"), "critical_media": ("sms",)}
+    await stage.contact("alice", "email", "sms", rule=slow)
+    await stage.fails("a" * 400 + "!:http")
+    assert len(await stage.told("email")) == 1
+
+
 @pytest.mark.parametrize(
     ("zone", "local", "reached"),
     [
@@ -361,6 +368,20 @@ async def test_an_alert_is_found_by_contact_medium_check_and_day(stage: Stage) -
     assert alert.event_hash == short_id("web:http")
 
 
+async def test_a_check_called_like_the_state_of_another_is_told(stage: Stage) -> None:
+    await stage.contact("alice", "email")
+    await stage.fails("web:disk")
+    await stage.fails("web:disk:critical", "warning")
+    assert await stage.told() == [
+        "alice problem web:disk critical",
+        "alice problem web:disk:critical warning",
+    ]
+    drop = stage.keys.check_drop("alice", "email", "web", "load:critical")
+    await stage.store.call("SET", drop, "d", "EX", 600)  # by an operator
+    await stage.fails("web:load:critical")
+    assert await stage.told() == []
+
+
 # --- what can't be understood
 
 
@@ -375,6 +396,24 @@ async def test_what_is_no_event_is_kept_with_its_reason_and_stops_nothing(stage:
     assert all(msgspec.json.decode(one)["reason"] for one in reasons)
     counters = await stage.store.call("HGETALL", stage.keys.counters())
     assert counters[b"invalid"] == str(len(bad)).encode()
+
+
+async def test_a_noop_counts_for_nothing_and_leaves_nothing(stage: Stage) -> None:
+    event = {"type": "service", "state": "ok", "entity": "web", "check": "http"}
+    noop = b'{"type":"noop"}'
+    await stage.push(noop, event, noop, b"5", {**event, "state": "critical"}, noop)
+    done = await stage.drain()
+    assert (done.events, done.rejected) == (2, 1)
+    keys, call = stage.keys, stage.store.call
+    counters = await call("HGETALL", keys.counters())
+    assert counters == {b"all": b"3", b"ok": b"1", b"failure": b"1", b"invalid": b"1"}
+    assert await call("LRANGE", keys.rejected("2023111422"), 0, -1) == [b"5"]
+    assert noop not in await call("LRANGE", keys.archive("2023111422"), 0, -1)
+    _, again = await call("LRANGE", keys.states("web", "http"), 0, -1)
+    assert await call("GET", keys.count("web", "http", int(again))) == b"3"
+    await stage.push(noop)
+    assert (await stage.drain()).rejected == 0
+    assert await call("HGET", keys.counters(), "all") == b"3"
 
 
 async def test_a_key_of_a_wrong_type_stops_none_of_the_others(stage: Stage) -> None:

@@ -14,8 +14,8 @@ import pytest
 from tests import servers
 from tests.conftest import bare_environment, watchbell
 from tests.waiting import wait_until
+from watchbell.alerting.hours import hour
 from watchbell.alerting.keys import Alerting, AlertingOwn
-from watchbell.alerting.processor import hour
 from watchbell.cli.simulate import course
 from watchbell.clock import SYSTEM
 
@@ -362,6 +362,19 @@ def test_rejected_events_are_listed_with_their_reasons(place: servers.Single) ->
     assert "\x1b" not in out
     counts = [line.split()[-1] for line in out.splitlines()[-2:]]
     assert counts == ["2", "1"]
+
+
+def test_rejected_events_of_a_year_are_found(place: servers.Single, tmp_path: Path) -> None:
+    file = tmp_path / "watchbell.toml"
+    file.write_text("[alerting]\nrejected_days = 365\n")
+    long_ago = int(SYSTEM.now()) - 300 * 86_400
+    key = OWN.rejections(hour(long_ago))
+    place.server.call("LPUSH", key, json.dumps({"time": long_ago, "reason": "x", "event": "y"}))
+    place.server.call("EXPIRE", key, 600)
+    code, out, _ = ran(place, "rejected", "--json", "--config", str(file))
+    assert (code, json.loads(out)["hours"]) == (0, {hour(long_ago): 1})
+    code, out, _ = ran(place, "rejected", "--json")
+    assert (code, json.loads(out)["hours"]) == (0, {})
 
 
 def test_nothing_rejected_is_told_so(place: servers.Single) -> None:

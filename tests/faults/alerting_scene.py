@@ -138,7 +138,7 @@ async def reach(store: Store, count: int) -> None:
     async def reached() -> bool:
         return await processed(store) >= count
 
-    await eventually(reached, 60, f"{count} events are processed")
+    await eventually(reached, 150, f"{count} events are processed")
 
 
 async def drained(store: Store) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests import servers
+from tests import families, servers
 from tests.alerting.scenes import START, Stage
 from tests.conftest import watched
 from tests.faults.alerting_scene import (
@@ -179,6 +179,31 @@ async def test_nothing_is_lost_or_doubled_whoever_dies_and_wherever(
 # --- row 21: too much at once
 
 
+@asynccontextmanager
+async def overheard(store: Store) -> AsyncIterator[list[str]]:
+    """The keys of lists in the order in which something was pushed to them, whoever did it; it is
+    there at the end, and no matter how late anybody looks."""
+    pushes: list[str] = []
+    ending = families.keys.queue("ending")
+    await store.call("CONFIG", "SET", "notify-keyspace-events", "El")
+    ear = store.pubsub()
+    try:
+        await ear.subscribe("__keyevent@0__:lpush", "__keyevent@0__:rpush")
+        yield pushes
+        await store.call("RPUSH", ending, "")
+        while ending not in pushes[-1:]:
+            heard = await ear.get_message(ignore_subscribe_messages=True, timeout=10)
+            pushes += [heard["data"].decode()] if heard else []
+    finally:
+        await ear.aclose()
+        await store.call("CONFIG", "SET", "notify-keyspace-events", "")
+
+
+def batches(pushes: list[str]) -> int:
+    """How many batches of events were processed: each goes to the archive at once."""
+    return sum(key.startswith(Alerting().archive("")) for key in pushes)
+
+
 async def test_a_burst_is_processed_whole_and_told_in_few_words(
     server: servers.Single, store: Store
 ) -> None:
@@ -189,21 +214,26 @@ async def test_a_burst_is_processed_whole_and_told_in_few_words(
     many = {"regex_entities": ("^mass-",), "critical_media": ("email",)}
     await stage.contact("bob", "email", threshold=5, rule=many)
     await stage.rule("bob", id="bob-general")
-    steady = [(f"host-{n % 500}", f"disk {n % 10}") for n in range(24_500)]
+    steady = [(f"host-{n % 500}", f"disk {n % 10}") for n in range(48_999)]
     mass = [(f"mass-{n % 100}", f"disk {n // 100}") for n in range(1_000)]
     burst = [
-        *every("ok", steady),
+        *every("ok", steady[:9_000]),
         *every("critical", [*mass, ("brand-new", "x")], initial_failure_delay=0),
-        *every("ok", steady)[:-1],
+        *every("ok", steady[9_000:]),
     ]
     assert len(burst) == 50_000
-    workers = Crew(server.url, "-", random.Random(1))
-    try:
-        await submit_raw(store, encoded(burst))
-        await reach(store, len(burst))
-        await drained(store)
-    finally:
-        workers.dismiss()
+    async with overheard(store) as pushes:
+        workers = Crew(server.url, "-", random.Random(1))
+        try:
+            await submit_raw(store, encoded(burst))
+            await reach(store, len(burst))
+            await drained(store)
+        finally:
+            workers.dismiss()
+    failed_at = pushes.index(stage.keys.states("brand-new", "x"))
+    told_at = len(pushes) - 1 - pushes[::-1].index(stage.keys.queue("email"))
+    # Nobody waits for the rest of the burst to be told of something new within it.
+    assert batches(pushes[failed_at:told_at]) < batches(pushes[failed_at:]) / 2
     alerts = await stage.alerts()
     assert [a.event_id for a in alerts if a.contact_id == "alice"] == ["brand-new:x"]
     assert [a.rollup for a in alerts if a.contact_id == "bob"] == [*[None] * 4, "problem"]

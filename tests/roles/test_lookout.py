@@ -14,25 +14,27 @@ import structlog
 from tests import servers
 from tests.waiting import eventually
 from watchbell import logs
+from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM, Clock, SetClock
 from watchbell.roles import lookout
 from watchbell.roles.role import Context
 from watchbell.settings import Settings
 from watchbell.settings import Store as StoreSettings
+from watchbell.store import url as store_url
 from watchbell.store.client import Store
 
 FORGETS = "the store forgets keys when memory runs short (maxmemory-policy allkeys-lru)"
 
 
 def context(store: Store, words: list[str], clock: Clock = SYSTEM, url: str = "x") -> Context:
-    settings = Settings(data=Path("/"), store=StoreSettings(url=url))
-    return Context(settings, store, clock, words.append)
+    data = Path("/nonexistent/data") if url else Path("/")
+    return Context(Settings(data=data, store=StoreSettings(url=url)), store, clock, words.append)
 
 
 @asynccontextmanager
-async def watching(store: Store, words: list[str]) -> AsyncIterator[None]:
+async def watching(store: Store, words: list[str], clock: Clock = SYSTEM) -> AsyncIterator[None]:
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(lookout.run(context(store, words), every=0.01))
+        task = group.create_task(lookout.run(context(store, words, clock), every=0.01))
         yield
         task.cancel()
 
@@ -90,6 +92,32 @@ async def test_another_policy_is_told_anew(
             told = f"the store forgets keys when memory runs short (maxmemory-policy {name})"
             await eventually(partial(words.__contains__, told))
     assert [line["level"] for line in lines(logged)] == ["warning", "warning"]
+
+
+async def test_a_store_that_is_away_is_told_of_and_known_again_when_it_comes_back(
+    folder: Path, logged: io.StringIO
+) -> None:
+    words: list[str] = []
+    clock = SetClock(SYSTEM.now())
+    with servers.Server(folder / "forgetful", ['save ""', "appendonly no"]) as server:
+        async with (
+            Store(store_url.parse(server.url)) as store,
+            watching(store, words, clock),
+        ):
+            await eventually(lambda: words)
+            clock.advance(60)
+            before = len(words)
+            await eventually(lambda: len(words) > before + 2)
+            await asyncio.to_thread(server.kill)
+            away = f"the store at {server.url} can't be used: "
+            await eventually(lambda: words[-1].startswith(away))
+            await asyncio.to_thread(server.start)
+            await eventually(lambda: "store lost: it was emptied" in words[-1])
+            assert await store.call("LLEN", Alerting().events()) == 1
+    told = [(line["level"], line["event"]) for line in lines(logged)]
+    assert {level for level, event in told if event.startswith(away)} == {"warning"}
+    assert [level for level, event in told if event.startswith("store lost: ")] == ["error"]
+    assert ("info", "well again") in told
 
 
 async def test_a_clock_that_is_off_is_found(store: Store) -> None:

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.alerting.keys import Alerting
 from watchbell.archive.keys import Archive
+from watchbell.cli.keys import KEYSPACES
 from watchbell.cron.keys import Cron
 from watchbell.store.families import Family, Keyspace, Named, family_of
 from watchbell.store.keys import StoreKeys
 
 PAGE = Path(__file__).parents[2] / "docs" / "keys.md"
-KEYSPACES: list[type[Keyspace]] = [Alerting, Cron, Archive, StoreKeys, AlertingOwn]
 FAMILIES = [family for keyspace in KEYSPACES for family in keyspace.families()]
 COLUMNS = ["name", "pattern", "type", "expires", "fields or content", "meaning"]
 EXPIRY = {False: "no", True: "yes", "sometimes": "sometimes"}

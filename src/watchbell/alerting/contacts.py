@@ -9,12 +9,13 @@ import msgspec
 from msgspec.structs import replace
 
 from watchbell.alerting import rules
-from watchbell.alerting.entities import ALL, MEMBERS, memberships, scanned, turned
+from watchbell.alerting.entities import ALL
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import Contact, Medium
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
+from watchbell.store.search import MEMBERS, memberships, scanned, turned
 
 PAGERDUTY = ("subdomain", "username", "password", "token")
 SECRET = ("password", "token")
@@ -390,10 +391,9 @@ def _told(keys: Alerting, entity_id: str, check: str | None) -> str:
 async def interested(store: Store, entity_id: str, check: str) -> list[str]:
     """Who is told about a check: through its entity, through ALL, through itself; each once."""
     keys = Alerting(store.prefix)
-    told = [keys.entity_contacts(entity_id), keys.entity_contacts(ALL)]
-    sets = await MEMBERS(store, [*told, keys.check_contacts(entity_id, check)])
+    told = [*map(keys.entity_contacts, (entity_id, ALL)), keys.check_contacts(entity_id, check)]
     found: dict[str, None] = {}
-    for raw in (member for members in sets for member in sorted(members)):
+    for raw in (member for members in await MEMBERS(store, told) for member in sorted(members)):
         with suppress(UnicodeDecodeError):  # what is no text is no id
             found[raw.decode()] = None
     return list(found)

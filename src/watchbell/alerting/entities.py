@@ -1,19 +1,19 @@
 """Entities: their names, ids and tags, and how those are found and kept together."""
 
-import re
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 import msgspec
 from msgspec import Struct
 
 from watchbell import ids
-from watchbell.alerting.keys import Alerting
+from watchbell.alerting.keys import Alerting, is_reserved
 from watchbell.alerting.patterns import compiled
 from watchbell.alerting.rules import identifier, plain
-from watchbell.errors import NotFound
-from watchbell.store.client import Argument, Primary, Store
+from watchbell.errors import NotFound, Refused
+from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
+from watchbell.store.search import memberships, scanned, turned
 
 ALL = "ALL"
 """In place of an entity's id: every entity."""
@@ -31,16 +31,6 @@ class Entity(Struct, frozen=True, kw_only=True):
     """Who is told about single checks of it."""
 
 
-# KEYS, or ARGV for those of one server: sets. Returns the members of each.
-MEMBERS = Script("""
-local found = {}
-for i, key in ipairs(#KEYS > 0 and KEYS or ARGV) do
-  local members = redis.pcall('SMEMBERS', key)
-  found[i] = members.err and {} or members
-end
-return found
-""")
-
 # ARGV: keys of this server. Returns the names of those that are entities.
 _NAMES = Script("""
 local found = {}
@@ -52,52 +42,14 @@ return found
 """)
 
 
-async def scanned(
-    store: Store, begin: str, kind: str
-) -> AsyncIterator[tuple[Primary, list[bytes]]]:
-    """The keys of a type that begin so, page by page; one may come twice."""
-    match = re.sub(r"([\\*?\[\]])", r"\\\1", begin) + "*"
-    for primary in await store.primaries():
-        cursor: bytes | int = 0
-        while True:
-            cursor, page = await primary.call(
-                *("SCAN", cursor, "MATCH", match, "COUNT", 1000, "TYPE", kind)
-            )
-            if page:
-                yield primary, page
-            if int(cursor) == 0:
-                break
-
-
-async def memberships(store: Store, begin: str) -> dict[str, set[str]]:
-    """The members of every set whose key begins so, by the rest of its key. What is no text is
-    left out."""
-    found: dict[str, set[str]] = {}
-    async for primary, page in scanned(store, begin, "set"):
-        for key, members in zip(page, await MEMBERS.on(primary, page), strict=True):
-            with suppress(UnicodeDecodeError):
-                found[key[len(begin.encode()) :].decode()] = set(_texts(members))
-    return found
-
-
-def _texts(raw: Iterable[bytes]) -> Iterable[str]:
-    for one in raw:
-        with suppress(UnicodeDecodeError):
-            yield one.decode()
-
-
-def turned(sets: Mapping[str, Collection[str]]) -> dict[str, tuple[str, ...]]:
-    """Each member with the sets that it is in."""
-    found: dict[str, list[str]] = {}
-    for name in sorted(sets):
-        for member in sets[name]:
-            found.setdefault(member, []).append(name)
-    return {member: tuple(names) for member, names in found.items()}
-
-
 def named(name: str) -> str:
     """The name as it is kept."""
-    return identifier("name", name).lower()
+    kept = identifier("name", name).lower()
+    if is_reserved(kept):
+        raise Refused(
+            f"name: {kept!r} is not allowed; expected a name that no other keys begin with"
+        )
+    return kept
 
 
 # KEYS[1] ids by name, KEYS[2] names by id, KEYS[3] the name's id; ARGV[1] name, ARGV[2] an id for

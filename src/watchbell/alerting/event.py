@@ -5,18 +5,23 @@ import math
 import re
 import reprlib
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, get_args
+from typing import Any, get_args
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec.structs import force_setattr
 
-from watchbell.alerting.model import CheckEvent, EventState, EventType, Rejection
+from watchbell.alerting.keys import RESERVED_BEGINNING, RESERVED_ENTITIES, is_reserved
+from watchbell.alerting.model import (
+    LARGEST,
+    LONGEST_NAME,
+    CheckEvent,
+    EventState,
+    EventType,
+    Rejection,
+)
 
 MOST_BYTES = 8 << 20
 """What is longer is no check event."""
-LONGEST_NAME = 1_000
-LARGEST = (1 << 33) - 1
-"""The latest time, in the year 2242, and the longest duration. Milliseconds are beyond it."""
 NOOP = Rejection("a noop")
 """What some programs push to wake a processor that is to stop."""
 
@@ -33,33 +38,7 @@ _PERFDATA = re.compile(r"(?:'((?:[^']|'')*)'|([^\s=]*))(?:=([^\s;]*)\S*)?")
 _shown = reprlib.Repr()
 _shown.maxstring = _shown.maxother = _shown.maxlong = 60
 
-_Whole = Annotated[int, Meta(ge=0, le=LARGEST)]
-# Half of the longest, since a name may grow when it is put in lower case.
-_Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME // 2)]
-
-
-class _Plain(Struct, forbid_unknown_fields=True, gc=False):
-    """An event as most producers write it, which needs no second look at most of its fields."""
-
-    type: EventType
-    state: EventState
-    entity: _Name
-    check: _Name
-    time: _Whole | None = None
-    summary: str | None = None
-    details: str | None = None
-    perfdata: str | None = None
-    tags: tuple[str, ...] | None = None
-    acknowledgement_id: str | None = None
-    duration: _Whole | None = None
-    initial_failure_delay: _Whole | None = None
-    repeat_failure_delay: _Whole | None = None
-    initial_recovery_delay: _Whole | None = None
-    ttl: _Whole | None = None
-    check_latency: float | None = None
-
-
-_decode = msgspec.json.Decoder(_Plain).decode
+_decode = msgspec.json.Decoder(CheckEvent).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -68,41 +47,46 @@ def parse(raw: bytes, now: int) -> CheckEvent | Rejection:
     if len(raw) > MOST_BYTES:
         return Rejection(f"too long: {len(raw):,} bytes, expected at most {MOST_BYTES:,}")
     try:
-        plain = _decode(raw)
+        event = _decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return _judged(raw, now)
-    entity, check = plain.entity, plain.check
+    name, check, summary = event.entity, event.check, event.summary
+    entity = name.lower()
     if (
         not (entity.isprintable() and check.isprintable())
         or ":" in entity
+        or entity[0] == RESERVED_BEGINNING
+        or entity in RESERVED_ENTITIES
         or entity.isspace()
         or check.isspace()
-        or plain.acknowledgement_id is not None
+        or event.acknowledgement_id is not None
     ):
         return _judged(raw, now)
-    summary, details, perfdata, tags = plain.summary, plain.details, plain.perfdata, plain.tags
-    return CheckEvent(
-        type=plain.type,
-        state=plain.state,
-        entity=entity.lower(),
-        check=check,
-        time=plain.time if plain.time is not None else now,
-        summary=(summary.strip() or None) if summary else None,
-        details=(details.strip() or None) if details else None,
-        perfdata=(perfdata.strip() or None) if perfdata else None,
-        tags=_distinct(tags) if tags else (),
-        duration=plain.duration,
-        initial_failure_delay=plain.initial_failure_delay,
-        repeat_failure_delay=plain.repeat_failure_delay,
-        initial_recovery_delay=plain.initial_recovery_delay,
-        ttl=plain.ttl,
-        check_latency=plain.check_latency,
-    )
+    if entity != name:
+        force_setattr(event, "entity", entity)
+    if event.time is None:
+        force_setattr(event, "time", now)
+    if summary is not None and (not summary or summary != summary.strip()):
+        force_setattr(event, "summary", summary.strip() or None)
+    if event.tags != () or event.details is not None or event.perfdata is not None:
+        _tidy(event)
+    return event
+
+
+def _tidy(event: CheckEvent) -> None:
+    """Puts what most events do not have into its normal form."""
+    if event.tags != ():
+        force_setattr(event, "tags", _distinct(event.tags) if event.tags else ())
+    details, perfdata = event.details, event.perfdata
+    if details is not None and (not details or details != details.strip()):
+        force_setattr(event, "details", details.strip() or None)
+    if perfdata is not None and (not perfdata or perfdata != perfdata.strip()):
+        force_setattr(event, "perfdata", perfdata.strip() or None)
 
 
 def from_fields(fields: Mapping[str, object], now: int) -> CheckEvent | Rejection:
     """The event that has these fields, each of any type; `parse` for what is no JSON any more."""
-    if fields.get("type") == "noop":
+    if fields == {"type": "noop"}:
         return NOOP
     missing = [name for name in REQUIRED if _is_empty(fields.get(name))]
     if missing:
@@ -241,7 +225,7 @@ def _scrubbed(text: str) -> str:
 
 
 def _distinct(tags: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([tag for each in tags if (tag := each.strip())]))
+    return tuple({tag: None for each in tags if (tag := each.strip())})
 
 
 def _scrubbed_fields(event: CheckEvent) -> dict[str, Any]:
@@ -282,6 +266,8 @@ def _entity(value: object) -> str:
     name = _name(value).lower()
     if ":" in name:
         raise _Unfit("a name without a colon")
+    if is_reserved(name):
+        raise _Unfit("a name that no other keys begin with")
     return _name(name)
 
 

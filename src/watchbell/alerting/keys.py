@@ -111,3 +111,31 @@ class AlertingOwn(Keyspace, document="watchbell"):
     drops = SortedSet("drops")
     parked = List("parked_notifications", expires=True)
     purging = String("purging", expires=True)
+
+
+# Words that keys of other domains begin with, and in which names that people choose come last.
+_ELSEWHERE = ("pagerduty_acks",)
+
+RESERVED_ENTITIES = frozenset(_ELSEWHERE).union(
+    word
+    for space in (Alerting, AlertingOwn)
+    for family in space.families()
+    for word, colon, _ in [family.literals[0].partition(":")]
+    if colon
+)
+"""What no entity is called: `check:a:b:states` would be the states of one check and all of another.
+Those who look for all keys that begin with such a word find what they expect."""
+RESERVED_BEGINNING = "{"
+"""What no entity's name begins with, since keys of other domains do."""
+
+RESERVED_MEDIA = frozenset(
+    family.pattern.removesuffix(Alerting.queue.literals[-1])
+    for family in AlertingOwn.families()
+    if family.pattern.endswith(Alerting.queue.literals[-1])
+)
+"""What no medium is called, since its queue would be another list."""
+
+
+def is_reserved(entity: str) -> bool:
+    """Whether no entity may be called so, in lower case as its name is kept."""
+    return entity.startswith(RESERVED_BEGINNING) or entity in RESERVED_ENTITIES

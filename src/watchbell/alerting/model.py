@@ -1,8 +1,8 @@
 """What things are in alerting: events, checks, notifications, contacts, rules and alerts."""
 
-from typing import Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 State = Literal["ok", "warning", "critical", "unknown"]
 FAILING = ("warning", "critical", "unknown")
@@ -14,25 +14,37 @@ EventState = Literal[
 ]
 NotificationType = Literal["problem", "recovery", "acknowledgement", "test"]
 
+LONGEST_NAME = 1_000
+LARGEST = (1 << 33) - 1
+"""The latest time, in the year 2242, and the longest duration. Milliseconds are beyond it."""
+# What is asked of JSON that becomes an event at once; half of the longest, since a name may grow
+# when it is put in lower case.
+_Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME // 2)]
+_Whole = Annotated[int, Meta(ge=0, le=LARGEST)]
+if TYPE_CHECKING:
+    _Tags = tuple[str, ...]
+else:
+    _Tags = tuple[str, ...] | None  # in JSON, where null is as good as none
 
-class CheckEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
+
+class CheckEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One report about a check, validated and normalised."""
 
     type: EventType
     state: EventState
-    entity: str
-    check: str
-    time: int | None = None
+    entity: _Name
+    check: _Name
+    time: _Whole | None = None
     summary: str | None = None
     details: str | None = None
     perfdata: str | None = None
-    tags: tuple[str, ...] = ()
+    tags: _Tags = ()
     acknowledgement_id: str | None = None
-    duration: int | None = None
-    initial_failure_delay: int | None = None
-    repeat_failure_delay: int | None = None
-    initial_recovery_delay: int | None = None
-    ttl: int | None = None
+    duration: _Whole | None = None
+    initial_failure_delay: _Whole | None = None
+    repeat_failure_delay: _Whole | None = None
+    initial_recovery_delay: _Whole | None = None
+    ttl: _Whole | None = None
     """Seconds after which silence about the check becomes `unknown`."""
     check_latency: float | None = None
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from watchbell.alerting import expressions
 from watchbell.alerting.model import split_id
 from watchbell.errors import Refused
 
@@ -30,7 +31,7 @@ def compiled(text: str) -> Pattern:
         entity, check = text[: inner + 1], text[inner + 2 :]
     elif _is_expression(text):
         search = _expression(text)
-        return Pattern(text, None, lambda e, c: search(f"{e}:{c}") is not None)
+        return Pattern(text, None, lambda e, c: search(f"{e}:{c}"))
     else:
         entity, check = split_id(text)
         check = check if ":" in text else "*"
@@ -42,8 +43,7 @@ def compiled(text: str) -> Pattern:
 
 def _matcher(text: str) -> Callable[[str], bool]:
     if _is_expression(text):
-        search = _expression(text)
-        return lambda name: search(name) is not None
+        return _expression(text)
     match = re.compile(fnmatch.translate(text)).match
     return lambda name: match(name) is not None
 
@@ -52,8 +52,8 @@ def _is_expression(text: str) -> bool:
     return len(text) > 2 and text.startswith("/") and text.endswith("/")
 
 
-def _expression(text: str) -> Callable[[str], re.Match[str] | None]:
+def _expression(text: str) -> Callable[[str], bool]:
     try:
-        return re.compile(text[1:-1]).search
-    except (re.error, OverflowError, RecursionError) as error:
+        return expressions.compiled(text[1:-1])
+    except Refused as error:
         raise Refused(f"the pattern {text!r} is no regular expression: {error}") from None

@@ -3,7 +3,6 @@
 import socket
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 
 import msgspec
 from msgspec import Struct
@@ -13,8 +12,9 @@ from watchbell.alerting import effects
 from watchbell.alerting.checks import Checks
 from watchbell.alerting.decide.check import Delays, Facts, Outcome, Policy, follow, judge
 from watchbell.alerting.effects import Command
-from watchbell.alerting.event import encode, ephemeral_tags, parse
+from watchbell.alerting.event import NOOP, encode, ephemeral_tags, parse
 from watchbell.alerting.facts import CheckFacts
+from watchbell.alerting.hours import hour
 from watchbell.alerting.model import CheckEvent, Rejection
 from watchbell.errors import LeaseLost
 from watchbell.probes import probe
@@ -74,7 +74,10 @@ class Processor:
             parsed = [parse(item, now) for item in batch.items]
         else:
             parsed = [Rejection(f"{batch.attempts} processors died with it in hand")]
-        events = [event for event in parsed if isinstance(event, CheckEvent)]
+        items, events = batch.items, [one for one in parsed if isinstance(one, CheckEvent)]
+        if len(events) < len(parsed):  # a noop says nothing, and counts for nothing
+            heard = [pair for pair in zip(items, parsed, strict=True) if pair[1] is not NOOP]
+            items, parsed = [item for item, _ in heard], [one for _, one in heard]
         facts, tidying, count = await patiently(lambda: self._load(events, now))
         probe("processor.loaded")
         commands, outcomes, failed = self._decide(parsed, facts, count, now)
@@ -82,14 +85,14 @@ class Processor:
             *failed,
             *(
                 (item, one.reason)
-                for item, one in zip(batch.items, parsed, strict=True)
+                for item, one in zip(items, parsed, strict=True)
                 if isinstance(one, Rejection)
             ),
         ]
         commands = [
             *tidying,
             *commands,
-            *self._shared(batch, parsed, events, now),
+            *self._shared(items, parsed, events, now),
             *self._rejections(rejected, now),
         ]
         probe("processor.decided")
@@ -157,7 +160,7 @@ class Processor:
 
     def _shared(
         self,
-        batch: Batch,
+        items: Sequence[bytes],
         parsed: Sequence[CheckEvent | Rejection],
         events: Sequence[CheckEvent],
         now: int,
@@ -175,7 +178,7 @@ class Processor:
             yield ["ZADD", self._keys.current_checks(entity), *scored]
         yield from self._counted(parsed)
         if self._settings.archive and events:
-            yield from self._archived(batch, parsed, now)
+            yield from self._archived(items, parsed, now)
         yield ["DEL", self._keys.wakes()]
 
     def _counted(self, parsed: Sequence[CheckEvent | Rejection]) -> Iterable[Command]:
@@ -188,11 +191,11 @@ class Processor:
         yield ["EXPIRE", self._keys.instance(*self._instance), INSTANCE_SECONDS]
 
     def _archived(
-        self, batch: Batch, parsed: Sequence[CheckEvent | Rejection], now: int
+        self, items: Sequence[bytes], parsed: Sequence[CheckEvent | Rejection], now: int
     ) -> Iterable[Command]:
         good = [
             effects.verbatim(item)
-            for item, event in zip(batch.items, parsed, strict=True)
+            for item, event in zip(items, parsed, strict=True)
             if isinstance(event, CheckEvent)
         ]
         archive = self._keys.archive(hour(now))
@@ -225,10 +228,6 @@ def policy(settings: Settings) -> Policy:
         new_check_maintenance=settings.new_check_maintenance,
         new_check_ignore_tags=frozenset(settings.new_check_ignore_tags),
     )
-
-
-def hour(now: int) -> str:
-    return f"{datetime.fromtimestamp(now, UTC):%Y%m%d%H}"
 
 
 def _counter(parsed: CheckEvent | Rejection) -> str:

@@ -2,7 +2,6 @@
 
 import difflib
 import re
-import warnings
 import zoneinfo
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -12,7 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from watchbell import ids
-from watchbell.alerting.keys import Alerting
+from watchbell.alerting import expressions
+from watchbell.alerting.keys import RESERVED_MEDIA, Alerting
 from watchbell.alerting.model import Contact, Rule
 from watchbell.errors import NotFound, Refused
 from watchbell.schedule import recurrence
@@ -131,6 +131,11 @@ def medium_name(field: str, text: str) -> str:
             f"{field}: {_quoted(text)} is no name of a medium; expected lower-case letters, "
             "digits and _, as in email or sms_twilio"
         )
+    if text in RESERVED_MEDIA:
+        raise Refused(
+            f"{field}: {_quoted(text)} is not allowed; expected a medium whose queue has a name "
+            "of its own"
+        )
     return text
 
 
@@ -183,12 +188,10 @@ def _check_regex(field: str, text: str) -> None:
             f"{field}: an expression has {len(text)} characters; expected {LONGEST_REGEX} at most"
         )
     plain(field, text, "a regular expression")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # what is ambiguous now may mean something else one day
-        try:
-            re.compile(text)
-        except (re.error, OverflowError, RecursionError, Warning) as error:
-            raise Refused(f"{field}: {_quoted(text)} is no regular expression: {error}") from error
+    try:
+        expressions.compiled(text)
+    except Refused as error:
+        raise Refused(f"{field}: {_quoted(text)} is no regular expression: {error}") from error
 
 
 def describe(rule: Rule) -> str:
@@ -198,15 +201,23 @@ def describe(rule: Rule) -> str:
         return f"Matches nothing, since its {_listed(bad, 'and')} can't be read."
     conditions = [
         *([f"the entity is {_listed(rule.entities, 'or')}"] if rule.entities else []),
-        *(f"its name matches /{text}/" for text in rule.regex_entities),
+        *(f"its name {_matching(text)}" for text in rule.regex_entities),
         *([f"the event is tagged {_listed(rule.tags, 'and')}"] if rule.tags else []),
-        *(f"one of its tags matches /{text}/" for text in rule.regex_tags),
+        *(f"one of its tags {_matching(text)}" for text in rule.regex_tags),
     ]
     times = [_when(restriction) for restriction in rule.time_restrictions]
     which = _listed(conditions, "and") if conditions else "no specific rule matches"
     when = _listed(times, "or") if times else "at any time"
     outcome = ", ".join(_outcome(rule, severity) for severity in SEVERITIES)
     return f"If {which}, {when}: {outcome}."
+
+
+def _matching(text: str) -> str:
+    try:
+        expressions.compiled(text)
+    except Refused:
+        return f"matches /{text}/, which is no expression and matches nothing"
+    return f"matches /{text}/"
 
 
 def _when(restriction: dict[str, object]) -> str:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from watchbell import ids
 from watchbell.alerting import contacts, entities, rules
 from watchbell.alerting.model import Contact, Medium
-from watchbell.cli.entities import Item, converted, export_to, imported, items_of
+from watchbell.cli.items import Item, converted, export_to, imported, items_of
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.rules import RuleItem, as_item, known
 from watchbell.cli.tables import show_table

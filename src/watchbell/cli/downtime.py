@@ -7,22 +7,10 @@ from msgspec import Struct
 
 from watchbell.alerting import history, reports
 from watchbell.alerting.reports import Outage
-from watchbell.cli.options import as_json, opened, print_json, with_settings
-from watchbell.cli.outages import limits, told
+from watchbell.cli.options import opened, print_json
+from watchbell.cli.ranges import Asked, over_a_range, told
 from watchbell.cli.tables import show_table
-from watchbell.cli.telling import (
-    briefly,
-    disabled_too,
-    first,
-    limited,
-    meant,
-    moment,
-    plain,
-    storable,
-    when,
-)
-from watchbell.clock import SYSTEM
-from watchbell.settings import Loaded, Settings
+from watchbell.cli.telling import briefly, first, meant, plain, when
 
 _STATES = ("critical", "warning", "unknown")
 
@@ -37,47 +25,27 @@ class Found(Struct, frozen=True):
     downtime: list[Outage]
 
 
-@click.command
-@click.argument("pattern", metavar="[ENTITY[:CHECK]]", type=storable, default="*")
-@click.option(
-    "--from", "start", type=moment, default="7 days ago", show_default=True, metavar="TIME"
-)
-@click.option("--to", "end", type=moment, default="now", show_default=True, metavar="TIME")
-@disabled_too
-@limited(100)
-@with_settings()
-@as_json
-def command(
-    *,
-    loaded: Loaded,
-    pattern: str,
-    start: int,
-    end: int,
-    show_all: bool,
-    limit: int,
-    as_json: bool,
-) -> None:
+@over_a_range
+def command(asked: Asked) -> None:
     """Add up how long checks were down within a range, outside planned maintenance, the worst
     first. Of one check the pieces are listed, too.
 
     Example: watchbell downtime 'web-*:HTTP' --from 2026-10-01 --to 2026-11-01
     """
-    now = int(SYSTEM.now())
-    start, end = limits(start, end, now)
-    found = asyncio.run(_found(loaded.settings, pattern, show_all, start, end))
+    found = asyncio.run(_found(asked))
     found.sort(key=lambda one: (one.percentages["ok"] or 0, one.check))
-    if as_json:
+    if asked.as_json:
         print_json(found)
         return
-    click.echo(f"from {when(start)} to {when(end)}\n")
-    rows, more = first([_row(one) for one in found], limit)
+    click.echo(f"from {when(asked.start)} to {when(asked.end)}\n")
+    rows, more = first([_row(one) for one in found], asked.limit)
     numbers = ["ok", *_STATES, "pieces"]
     show_table(["check", *numbers], rows, right=numbers)
     if more:
         click.echo(more)
     if len(found) == 1 and found[0].downtime:
         click.echo()
-        pieces, _ = first([told(outage, now) for outage in found[0].downtime], limit)
+        pieces, _ = first([told(outage, asked.now) for outage in found[0].downtime], asked.limit)
         show_table(["state", "from", "to", "for", "summary"], pieces)
 
 
@@ -91,12 +59,11 @@ def _row(one: Found) -> list[str]:
     ]
 
 
-async def _found(
-    settings: Settings, pattern: str, show_all: bool, start: int, end: int
-) -> list[Found]:
+async def _found(asked: Asked) -> list[Found]:
+    start, end = asked.start, asked.end
     found = []
-    async with opened(settings) as store:
-        ids = await meant(store, pattern, disabled=show_all)
+    async with opened(asked.settings) as store:
+        ids = await meant(store, asked.pattern, disabled=asked.show_all)
         planned = {i: windows async for i, windows in history.windows_of(store, ids, "scheduled")}
         async for event_id, changes in history.histories(store, ids, start, end):
             outages = reports.outages(changes, start, end)

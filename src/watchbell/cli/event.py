@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from watchbell.alerting.event import LARGEST, from_fields
+from watchbell.alerting.event import from_fields
 from watchbell.alerting.intake import submit
-from watchbell.alerting.model import CheckEvent, Rejection
+from watchbell.alerting.model import LARGEST, CheckEvent, Rejection
 from watchbell.cli.options import opened, with_settings
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 import click
 
 from watchbell import logs
+from watchbell.alerting import expressions
 from watchbell.alerting.event import parse
 from watchbell.alerting.model import CheckEvent, Rejection
 from watchbell.alerting.receivers import nagios as nagios_lines
@@ -108,8 +108,8 @@ def mirror(
     if not (everything or follow):
         raise click.UsageError("give --all, --follow or both")
     try:
-        wanted = re.compile(include or "")
-    except re.error as error:
+        wanted = expressions.compiled(include or "")
+    except Refused as error:
         raise click.UsageError(f"--include is no regular expression: {error}") from None
     mirrored = _mirrored(loaded.settings, url, wanted, everything=everything, follow=follow)
     asyncio.run(mirrored)
@@ -154,7 +154,12 @@ async def _from_stream(settings: Settings, descriptor: int) -> int:
 
 
 async def _mirrored(
-    settings: Settings, url: str, wanted: re.Pattern[str], *, everything: bool, follow: bool
+    settings: Settings,
+    url: str,
+    wanted: Callable[[str], bool],
+    *,
+    everything: bool,
+    follow: bool,
 ) -> None:
     task = asyncio.current_task()
     assert task is not None
@@ -172,7 +177,7 @@ async def _mirrored(
                 await delivery.deliver(
                     (where, one)
                     for where, one in _read(items, parse)
-                    if isinstance(one, Rejection) or wanted.search(one.id)
+                    if isinstance(one, Rejection) or wanted(one.id)
                 )
         except asyncio.CancelledError:
             return

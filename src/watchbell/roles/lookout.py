@@ -4,6 +4,8 @@ import asyncio
 import shutil
 
 from watchbell import logs
+from watchbell.errors import StoreUnavailable
+from watchbell.roles.loss import Watch
 from watchbell.roles.role import Context, Role
 from watchbell.store import health
 from watchbell.store.health import Finding
@@ -15,18 +17,31 @@ _DISK_LEAST = 256 << 20
 
 async def run(context: Context, every: float = _EVERY) -> None:
     known: dict[str, Finding] = {}
+    watch = Watch(context)
     log = logs.get(role="lookout")
     while True:
-        findings = await look(context)
+        findings = await _found(context, watch)
         wrong = {finding.subject: finding for finding in findings if finding.level != "ok"}
         for subject, finding in wrong.items():
             if known.get(subject) != finding:
-                log.warning(finding.text, advice=finding.advice)
+                tell = log.error if finding.level == "error" else log.warning
+                tell(finding.text, advice=finding.advice)
         for subject in known.keys() - wrong.keys():
             log.info("well again", subject=subject)
         known = wrong
         context.say("; ".join(f.text for f in wrong.values()) or _calm(findings))
         await asyncio.sleep(every)
+
+
+async def _found(context: Context, watch: Watch) -> list[Finding]:
+    """A store that is away is waited for here, since what we know of it must not be forgotten."""
+    findings: list[Finding] = []
+    try:
+        findings += await look(context)
+        findings += await watch.look()
+    except StoreUnavailable as error:
+        findings.append(Finding("warning", "store", str(error), "it is tried again"))
+    return findings
 
 
 async def look(context: Context) -> list[Finding]:

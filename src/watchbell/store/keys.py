@@ -13,6 +13,7 @@ class StoreKeys(Keyspace, document="watchbell"):
     batches = Hash("QUEUE:batches")
     attempts = Hash("QUEUE:attempts", expires=True)
     fence = String("LOCK:fence", expires=True)
+    mark = String("store_mark")
 
 
 def tagged(key: str) -> str:

@@ -1,13 +1,13 @@
 """Who is told of a notification, by which media, and why the others are not."""
 
 import enum
-import re
 from functools import lru_cache
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import Struct
 
+from watchbell.alerting import expressions
 from watchbell.alerting.model import FAILING, Contact, Medium, Notification, Rule
 from watchbell.schedule import recurrence
 
@@ -100,13 +100,13 @@ def mismatch(rule: Rule, notification: Notification, zone: ZoneInfo, now: int) -
     if rule.entities and entity not in rule.entities:
         return "it is for other entities"
     for pattern in rule.regex_entities:
-        if not _found(pattern, [entity]):
+        if not expressions.matches(pattern, entity):
             return f"/{pattern}/ does not match the entity"
     missing = [tag for tag in rule.tags if tag not in tags]
     if missing:
         return f"the event has no tag {', '.join(missing)}"
     for pattern in rule.regex_tags:
-        if not _found(pattern, notification.tags):
+        if not any(expressions.matches(pattern, tag) for tag in notification.tags):
             return f"/{pattern}/ matches none of the tags"
     if not recurrence.covers_any(rule.time_restrictions, now, zone):
         return "it is not its time"
@@ -173,19 +173,6 @@ def _told(wanted: set[str], media: list[str], severity: str) -> str:
     if wanted:
         return f"there is no address for {', '.join(sorted(wanted))}"
     return f"no rule names a medium for {severity}"
-
-
-def _found(pattern: str, texts: list[str]) -> bool:
-    compiled = _compiled(pattern)
-    return compiled is not None and any(compiled.search(text) for text in texts)
-
-
-@lru_cache(4096)
-def _compiled(pattern: str) -> re.Pattern[str] | None:
-    try:
-        return re.compile(pattern)
-    except (re.error, RecursionError, OverflowError):
-        return None
 
 
 @lru_cache(1024)

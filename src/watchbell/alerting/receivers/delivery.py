@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from watchbell.alerting.event import encode
+from watchbell.alerting.event import NOOP, encode
 from watchbell.alerting.intake import submit_raw
 from watchbell.alerting.model import CheckEvent, Rejection
 from watchbell.errors import StoreUnavailable
@@ -26,6 +26,8 @@ class Delivery:
         """Results, each with the words for where it comes from."""
         items = []
         for where, result in results:
+            if result is NOOP:
+                continue
             if isinstance(result, Rejection):
                 self.skipped += 1
                 self._tell(f"{where}: {result.reason}")

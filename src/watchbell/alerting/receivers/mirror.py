@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from watchbell.alerting.hours import hours_back
 from watchbell.alerting.keys import Alerting
-from watchbell.alerting.processor import hour
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store, patiently
 
@@ -18,7 +18,6 @@ _PAGE = 500
 _REMEMBERED = 50
 """Last items by which a place is found again; some may be taken out, as Flapjack does it with
 those that it rejects."""
-_HOUR = 3_600
 _HOURS = 4
 """Hours that are looked at in any case: the earliest Flapjack keeps no list of its archives."""
 
@@ -62,8 +61,7 @@ class Mirror:
     async def _archives(self) -> list[str]:
         """The keys of all hours there may be, in the order of time."""
         known = await self._call("SMEMBERS", self._keys.archives())
-        now = int(SYSTEM.now())
-        recent = [self._keys.archive(hour(now - n * _HOUR)) for n in range(_HOURS)]
+        recent = map(self._keys.archive, hours_back(int(SYSTEM.now()), _HOURS))
         ours = self._keys.archive("")
         names = {name.decode(errors="surrogateescape") for name in known}
         return sorted({*recent, *(name for name in names if name.startswith(ours))})

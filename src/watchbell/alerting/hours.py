@@ -1,0 +1,13 @@
+"""Hours as keys name them: YYYYMMDDHH, in UTC."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+
+def hour(now: int) -> str:
+    return f"{datetime.fromtimestamp(now, UTC):%Y%m%d%H}"
+
+
+def hours_back(now: int, count: int) -> Iterator[str]:
+    """The present hour and those before it, `count` in all, the latest first."""
+    return (hour(now - back * 3_600) for back in range(count))
