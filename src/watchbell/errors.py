@@ -37,3 +37,22 @@ class LockLost(WatchbellError):
 
 class LeaseLost(WatchbellError):
     """What this taker held was given back to the queue; its work must be dropped."""
+
+
+class DeliveryFailed(WatchbellError):
+    """A message could not be handed over; again later, unless the failure is `permanent`."""
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        permanent: bool = False,
+        unreachable: bool = False,
+        retry_after: float = 0,
+    ) -> None:
+        super().__init__(reason)
+        self.permanent = permanent
+        self.unreachable = unreachable
+        """The server itself is away or of no use, so other messages would fare no better."""
+        self.retry_after = retry_after
+        """Seconds that the server asked us to wait."""

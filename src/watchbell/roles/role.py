@@ -24,3 +24,11 @@ class Role(Struct, frozen=True):
     summary: str
     run: Callable[[Context], Awaitable[None]]
     """Ends by cancellation only: then it stops taking, finishes or hands back, and returns."""
+
+
+class Several(Struct, frozen=True):
+    """Roles that depend on the settings. Each of them fails and comes back alone."""
+
+    name: str
+    summary: str
+    roles: Callable[[Settings], list[Role]]

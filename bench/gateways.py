@@ -1,0 +1,131 @@
+"""The gateways: mails and webhooks a second by one process, and the memory of a long queue."""
+
+import asyncio
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from bench.figures import Figure
+from bench.stores import fresh
+from tests.gateways import smtp
+from watchbell.alerting.keys import Alerting
+from watchbell.alerting.model import Alert
+from watchbell.clock import SYSTEM
+from watchbell.gateways import overview
+from watchbell.store.client import Store
+
+MAILS, WEBHOOKS, LONG = 3_000, 5_000, 100_000
+TIMES = 3
+MIB = 1 << 20
+
+
+def figures() -> list[Figure]:
+    with tempfile.TemporaryDirectory(prefix="wb-", dir="/tmp") as folder:
+        mails = [asyncio.run(mailed(Path(folder))) for _ in range(TIMES)]
+        hooks = [asyncio.run(hooked(Path(folder), WEBHOOKS))[0] for _ in range(TIMES)]
+        rate, early, late = asyncio.run(hooked(Path(folder), LONG))
+    growth = late / early
+    return [
+        Figure(name="mails delivered", unit="mails/s", runs=mails, aim=500),
+        Figure(name="webhooks delivered", unit="webhooks/s", runs=hooks, aim=1_000),
+        Figure(name="webhooks of a queue of 100,000", unit="webhooks/s", runs=[rate]),
+        Figure(
+            name="memory at its end, of that at its beginning",
+            unit="x",
+            runs=[growth],
+            sense="at most",
+            aim=1.2,
+            limit=early / MIB,
+            limit_name="MiB at a tenth",
+        ),
+    ]
+
+
+def alert(number: int, medium: str, address: str) -> bytes:
+    return msgspec.json.encode(
+        Alert(
+            id=f"{number:032x}",
+            media=medium,
+            address=address,
+            contact_id=f"contact-{number % 100}",
+            contact_first_name="Alice",
+            contact_last_name="Adams",
+            event_id=f"web-{number % 1_000}:HTTP port 80",
+            event_hash="0a1b2c3d",
+            state="critical",
+            summary="connection refused",
+            last_state="ok",
+            state_duration=120,
+            time=1_700_000_000,
+            notification_type="problem",
+        )
+    )
+
+
+async def push(store: Store, medium: str, alerts: list[bytes]) -> None:
+    for first in range(0, len(alerts), 1_000):
+        await store.call("RPUSH", Alerting().queue(medium), *alerts[first : first + 1_000])
+
+
+@contextmanager
+def gateway(store: Store, settings: str, folder: Path) -> Iterator[psutil.Process]:
+    """`watchbell run gateways` in a process of its own."""
+    config = folder / "watchbell.toml"
+    config.write_text(settings)
+    command = [sys.executable, "-m", "watchbell", "run", "gateways", "--config", str(config)]
+    command += ["--store", store.url.shown()]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield psutil.Process(process.pid)
+        finally:
+            process.terminate()
+
+
+async def delivered(store: Store, medium: str, count: int) -> float:
+    """When so many had been delivered, by our clock."""
+    while (await overview.fares(store, [medium]))[0].delivered < count:  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
+    return SYSTEM.monotonic()
+
+
+async def mailed(folder: Path) -> float:
+    async with fresh() as (store, _):
+        with smtp.process(folder / "mails") as (port, _server):
+            addresses = [f"person-{n}@example.com" for n in range(200)]
+            alerts = [alert(n, "email", addresses[n % 200]) for n in range(MAILS)]
+            await push(store, "email", alerts)
+            settings = f'[gateways.email]\nhost = "127.0.0.1"\nport = {port}\n'
+            with gateway(store, settings, folder):
+                begun = await delivered(store, "email", MAILS // 10)
+                ended = await delivered(store, "email", MAILS)
+            assert len(smtp.received(folder / "mails")) >= MAILS
+        (folder / "mails").unlink()
+    return MAILS * 0.9 / (ended - begun)
+
+
+async def hooked(folder: Path, count: int) -> tuple[float, float, float]:
+    """Webhooks a second, and the bytes of memory after a tenth of them and at their end."""
+    ids = folder / "ids"
+    async with fresh() as (store, _):
+        sink = [sys.executable, "-m", "tests.gateways.http_sink", "--file", str(ids)]
+        with subprocess.Popen(sink, stdout=subprocess.PIPE, text=True) as server:  # noqa: ASYNC220
+            assert server.stdout is not None
+            url = server.stdout.readline().strip()
+            alerts = [alert(n, "webhook", f"{url}/hook/{n % 200}") for n in range(count)]
+            await push(store, "webhook", alerts)
+            settings = '[gateways.webhook]\nallow_networks = ["127.0.0.0/8"]\nconcurrency = 20\n'
+            with gateway(store, settings, folder) as process:
+                begun = await delivered(store, "webhook", count // 10)
+                early = process.memory_info().rss
+                ended = await delivered(store, "webhook", count)
+                late = process.memory_info().rss
+            server.kill()
+        assert len(set(ids.read_text().split())) == count
+        ids.unlink()
+    return count * 0.9 / (ended - begun), early, late

@@ -1,0 +1,217 @@
+"""`watchbell gateways`."""
+
+import asyncio
+
+import click
+from msgspec import Struct
+from msgspec.structs import replace
+
+from watchbell import ids, logs
+from watchbell.alerting.model import Alert
+from watchbell.cli.gateways_preview import preview, templates
+from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.tables import show_table
+from watchbell.cli.telling import counted, first, limited, plain, storable, when
+from watchbell.clock import SYSTEM
+from watchbell.errors import BadSettings, NotFound, Refused
+from watchbell.gateways import catalogue, overview
+from watchbell.gateways.catalogue import Configured
+from watchbell.gateways.outbox import Item, Outbox, Unfit
+from watchbell.gateways.overview import Fare
+from watchbell.gateways.samples import SAMPLES
+from watchbell.gateways.words import open_words
+from watchbell.settings import Loaded, Settings
+from watchbell.store.client import Store
+
+_PAGE = 1_000
+
+_medium = click.argument("medium", metavar="MEDIUM", type=storable)
+
+
+@click.group(invoke_without_command=True)
+@with_settings()
+@as_json
+@click.pass_context
+def command(context: click.Context, *, loaded: Loaded, as_json: bool) -> None:
+    """Show each medium of the settings: whether its gateway runs, what waits, how it went.
+
+    Example: watchbell gateways
+    """
+    if context.invoked_subcommand is None:
+        _show(loaded.settings, as_json)
+
+
+command.add_command(preview)
+command.add_command(templates)
+
+
+def _show(settings: Settings, as_json: bool) -> None:
+    media = catalogue.configured(settings)
+    if not media and not as_json:
+        click.echo("No medium is configured; a table [gateways.email] in the settings makes one.")
+        return
+    found = asyncio.run(_fares(settings, [one.name for one in media]))
+    if as_json:
+        print_json(found)
+        return
+    show_table(
+        ["medium", "state", "queued", "on its way", "delivered", "failed", "last success", ""],
+        [_row(fare) for fare in found],
+        right=["queued", "on its way", "delivered", "failed"],
+    )
+    for fare in found:
+        if fare.last_error:
+            told = f"{fare.medium}: {when(fare.last_failure)} {plain(fare.last_error)}"
+            click.echo(f"\nlast error of {told}")
+
+
+async def _fares(settings: Settings, media: list[str]) -> list[Fare]:
+    async with opened(settings) as store:
+        return await overview.fares(store, media)
+
+
+def _row(fare: Fare) -> list[str]:
+    state = plain(fare.state) if fare.is_alive(SYSTEM.now()) else "not running"
+    counts = [fare.queued, fare.on_its_way, fare.delivered, fare.failed]
+    answer = plain(fare.last_answer, 60)
+    return [fare.medium, state, *(f"{n:,}" for n in counts), when(fare.last_success), answer]
+
+
+@command.command
+@_medium
+@click.argument("address", metavar="ADDRESS", type=storable)
+@with_settings()
+def test(*, loaded: Loaded, medium: str, address: str) -> None:
+    """Send a real test message and say what the server answered.
+
+    Example: watchbell gateways test email alice@example.com
+    """
+    one = _configured(loaded.settings, medium)
+    alert = replace(SAMPLES["test"], id=ids.token(), media=medium, address=address)
+    click.echo(f"the server answered: {plain(asyncio.run(_sent(loaded.settings, one, alert)))}")
+
+
+async def _sent(settings: Settings, one: Configured, alert: Alert) -> str:
+    for secret in one.secrets():
+        logs.hide(secret)
+
+    def no_link(alert: Alert) -> str:  # noqa: ARG001
+        return ""
+
+    def tell(words: str) -> None:
+        click.echo(f"watchbell: {words}", err=True)
+
+    words = open_words(one.name, one.style, settings.delivery.templates, no_link, tell)
+    medium = one.open(words)
+    try:
+        return await medium.send(medium.render(alert))
+    finally:
+        await medium.close()
+
+
+class Failure(Struct, kw_only=True):
+    """An alert that was given up, or something that was none."""
+
+    id: str = ""
+    address: str = ""
+    check: str = ""
+    state: str = ""
+    since: int
+    tries: int = 0
+    error: str
+    raw: str = ""
+
+
+@command.command
+@_medium
+@limited(50)
+@with_settings()
+@as_json
+def failed(*, loaded: Loaded, medium: str, limit: int, as_json: bool) -> None:
+    """List the alerts that were given up, the newest first, with the reason.
+
+    Example: watchbell gateways failed email --limit 10
+    """
+    one = _configured(loaded.settings, medium)
+    found = [_failure(each) for each in asyncio.run(_failed(loaded.settings, one.name))]
+    if as_json:
+        print_json(found[: limit or None])
+        return
+    if not found:
+        click.echo("No alert was given up.")
+        return
+    rows, more = first([_told(failure) for failure in found], limit)
+    show_table(["since", "check", "state", "address", "tries", "reason", "id"], rows)
+    if more:
+        click.echo(more)
+
+
+async def _failed(settings: Settings, medium: str) -> list[Item | Unfit]:
+    async with opened(settings) as store:
+        return await _all_failed(store, medium)
+
+
+async def _all_failed(store: Store, medium: str) -> list[Item | Unfit]:
+    found: list[Item | Unfit] = []
+    while page := await overview.failed(store, medium, len(found), _PAGE):
+        found += page
+    return found
+
+
+def _failure(one: Item | Unfit) -> Failure:
+    if isinstance(one, Unfit):
+        return Failure(since=int(one.since), error=one.error, raw=one.raw)
+    alert = one.alert
+    return Failure(
+        id=alert.id,
+        address=alert.address,
+        check=alert.event_id,
+        state=alert.state,
+        since=int(one.since),
+        tries=one.tries,
+        error=one.error,
+    )
+
+
+def _told(one: Failure) -> list[str]:
+    check = plain(one.check or one.raw, 60)
+    tail = [str(one.tries), plain(one.error, 120), plain(one.id)]
+    return [when(one.since), check, one.state, plain(one.address, 60), *tail]
+
+
+@command.command
+@_medium
+@click.argument("ids", nargs=-1, metavar="[ID]...", type=storable)
+@click.option("--all", "everything", is_flag=True, help="All that were given up.")
+@with_settings()
+def retry(*, loaded: Loaded, medium: str, ids: tuple[str, ...], everything: bool) -> None:
+    """Send alerts again that were given up: those of the ids, or all.
+
+    Example: watchbell gateways retry email --all
+    """
+    if bool(ids) == everything:
+        raise Refused("name the ids of `watchbell gateways failed`, or say --all")
+    one = _configured(loaded.settings, medium)
+    again = asyncio.run(_retried(loaded.settings, one.name, ids))
+    click.echo(f"{counted(again, 'alert')} will be sent again")
+
+
+async def _retried(settings: Settings, medium: str, ids: tuple[str, ...]) -> int:
+    async with opened(settings) as store:
+        found = [one for one in await _all_failed(store, medium) if isinstance(one, Item)]
+        if ids:
+            unknown = set(ids) - {one.alert.id for one in found}
+            if unknown:
+                raise NotFound(f"no alert {plain(min(unknown))} was given up by {medium}")
+            found = [one for one in found if one.alert.id in ids]
+        box, now = Outbox(store, medium), SYSTEM.now()
+        pieces = [found[at : at + _PAGE] for at in range(0, len(found), _PAGE)]
+        return sum([await box.retry(piece, now) for piece in pieces])
+
+
+def _configured(settings: Settings, medium: str) -> Configured:
+    media = {one.name: one for one in catalogue.configured(settings)}
+    if medium not in media:
+        names = ", ".join(media) or "none"
+        raise BadSettings(f"the settings have no medium {plain(medium)!r}; they have {names}")
+    return media[medium]

@@ -1,0 +1,155 @@
+"""`watchbell gateways preview` and `watchbell gateways templates`."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+import msgspec
+
+from watchbell.alerting.model import Alert
+from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.telling import counted, plain, storable
+from watchbell.errors import NotFound, Refused
+from watchbell.gateways import catalogue
+from watchbell.gateways.samples import sample
+from watchbell.gateways.words import KINDS, PARTS, Texts, open_words
+from watchbell.settings import Loaded, Settings
+
+
+class Part(msgspec.Struct):
+    part: str
+    text: str
+    file: str
+    """The file of people's template; empty for the built-in one."""
+    wrong: str
+    """Why that file is not used."""
+
+
+@click.command
+@click.argument("medium", metavar="MEDIUM", type=storable)
+@click.argument("kind", metavar="KIND", type=click.Choice(KINDS))
+@click.option("--part", type=click.Choice(PARTS), help="This part alone, and nothing around it.")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the HTML to a file, for a look with a browser.",
+)
+@with_settings()
+@as_json
+def preview(
+    *, loaded: Loaded, medium: str, kind: str, part: str | None, html: Path | None, as_json: bool
+) -> None:
+    """Show the message that a medium makes of a sample alert, which template each part of it
+    comes from, and what is wrong with templates. KIND is problem, recovery, acknowledgement,
+    test, rollup_problem or rollup_recovery.
+
+    Example: watchbell gateways preview email problem --html problem.html
+    """
+    parts = _rendered(loaded.settings, medium, kind, [part] if part else PARTS)
+    if html is not None:
+        _write_html(html, medium, _rendered(loaded.settings, medium, kind, ["html"])[0])
+    if as_json:
+        print_json(parts)
+    elif part is not None:
+        click.echo(parts[0].text)
+    else:
+        for one in parts:
+            _show(one)
+    for one in parts:
+        if one.wrong:
+            click.echo(f"watchbell: {plain(one.wrong)}", err=True)
+    if any(one.wrong for one in parts):
+        click.get_current_context().exit(1)
+
+
+def _rendered(settings: Settings, medium: str, kind: str, parts: Iterable[str]) -> list[Part]:
+    words = _words(settings, medium)
+    alert = sample(kind, media=medium)
+    found = []
+    for part in parts:
+        rendered = words.rendered(part, alert)
+        wrong = "" if rendered.wrong is None else str(rendered.wrong)
+        found.append(Part(part, rendered.text, str(rendered.file or ""), wrong))
+    return found
+
+
+def _words(settings: Settings, medium: str) -> Texts:
+    base = settings.delivery.link_url or "https://watchbell.example.com"
+
+    def link(alert: Alert) -> str:
+        is_problem = alert.notification_type == "problem" and not alert.rollup
+        return f"{base.rstrip('/')}/ack/SAMPLE" if is_problem else ""
+
+    def tell(words: str) -> None:
+        """What is wrong is shown with the part that it is about."""
+
+    folder = settings.delivery.templates
+    if folder and not Path(folder).is_dir():
+        raise NotFound(f"the folder of templates {plain(folder)} is not there")
+    return open_words(medium, _style(settings, medium), folder, link, tell)
+
+
+def _style(settings: Settings, medium: str) -> str:
+    """Of a medium of the settings, or of a kind that they may get."""
+    styles = {one.name: one.style for one in catalogue.configured(settings)}
+    if medium in styles:
+        return styles[medium]
+    if medium in catalogue.KINDS:
+        return catalogue.module(medium).STYLE
+    known = ", ".join(sorted({*styles, *catalogue.KINDS}))
+    raise NotFound(f"there is no medium {plain(medium)!r}; expected one of {known}")
+
+
+def _show(one: Part) -> None:
+    origin = plain(one.file) if one.file and not one.wrong else "built in"
+    if one.part == "html":
+        told = f"{len(one.text):,} characters; --html FILE writes them" if one.text else "none"
+        click.echo(f"html, {origin}: {told}")
+        return
+    lines = "\n".join(f"    {plain(line, 10_000)}".rstrip() for line in one.text.split("\n"))
+    click.echo(f"{one.part}, {origin}:\n\n{lines}\n")
+
+
+def _write_html(file: Path, medium: str, one: Part) -> None:
+    if not one.text:
+        raise Refused(f"{plain(medium)} has no HTML")
+    try:
+        file.write_text(one.text, encoding="utf-8")
+    except OSError as error:
+        raise Refused(f"{file} can't be written: {error.strerror}") from None
+
+
+@click.command
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("media", nargs=-1, metavar="[MEDIUM]...", type=storable)
+@with_settings()
+def templates(*, loaded: Loaded, folder: Path, media: tuple[str, ...]) -> None:
+    """Write the built-in templates into a folder, as a start for your own: those of the media
+    named, or of all media of the settings. What is there already is left as it is, and refused.
+
+    Example: watchbell gateways templates /etc/watchbell/templates email
+    """
+    from watchbell.gateways.templates import built_in_files  # noqa: PLC0415  (slow to import)
+
+    wanted = media or [one.name for one in catalogue.configured(loaded.settings)]
+    if not wanted:
+        raise NotFound("no medium is configured; name the media whose templates you want")
+    files = {
+        folder / medium / name: source
+        for medium in wanted
+        for name, source in built_in_files(_style(loaded.settings, medium)).items()
+    }
+    present = [path for path in files if path.exists()]
+    if present:
+        raise Refused(f"{present[0]} is there already, and is not overwritten")
+    try:
+        for path, source in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8") as file:
+                file.write(source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise Refused(f"{error.filename} can't be written: {error.strerror}") from None
+    place = plain(str(folder))
+    click.echo(f"{counted(len(files), 'template')} in {place}; keep those that you change, and")
+    click.echo(f'name the folder in the settings: delivery.templates = "{place}"')

@@ -1,0 +1,330 @@
+"""What is said to us in a chat is carried out and answered, whichever chat it is."""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import msgspec
+from msgspec import Struct
+
+from watchbell import __version__
+from watchbell.alerting import contacts, entities, event, history, maintenance, patterns, reading
+from watchbell.alerting.checks import Checks, short_id
+from watchbell.alerting.decide.check import Verdict
+from watchbell.alerting.decide.routing import zone_of
+from watchbell.alerting.history import Status
+from watchbell.alerting.intake import submit
+from watchbell.alerting.keys import Alerting
+from watchbell.alerting.model import FAILING, Contact, Decision, split_id
+from watchbell.errors import DeliveryFailed, NotFound, Refused
+from watchbell.gateways import commands
+from watchbell.gateways.commands import FORMS, Command, Which
+from watchbell.gateways.keys import Gateways
+from watchbell.gateways.words import in_title_case, one_line
+from watchbell.schedule import spoken
+from watchbell.store.client import Store
+
+MOST = 30
+"""Lines of an answer that list something."""
+_CLAIMED = 60
+"""Seconds for which a message is known as one that was answered."""
+_REMEMBERED = 30
+"""Seconds for which it is remembered who the contacts are."""
+
+
+class Speaker(Struct, frozen=True):
+    name: str
+    zone: ZoneInfo
+
+    @classmethod
+    def of(cls, contact: Contact, zone: ZoneInfo) -> "Speaker":
+        """A contact, in the zone of its own if it has one."""
+        name = f"{contact.first_name} {contact.last_name}".strip()
+        return cls(name, zone_of(contact, zone.key))
+
+
+class Acquaintances:
+    """The contacts, by their addresses for one medium. `plain` gives an address in the form in
+    which two of them can be compared, and fails with DeliveryFailed where it is none."""
+
+    def __init__(self, medium: str, plain: Callable[[str], str]) -> None:
+        self._medium, self._plain = medium, plain
+        self._known: dict[str, Contact] = {}
+        self._until = 0
+
+    async def find(self, store: Store, address: str, now: int) -> Contact | None:
+        if now >= self._until:
+            everybody = await contacts.load(store, await contacts.all_ids(store))
+            self._known = dict(self._addresses(everybody.values()))
+            self._until = now + _REMEMBERED
+        return self._known.get(address)
+
+    def _addresses(self, people: Iterable[Contact]) -> Iterable[tuple[str, Contact]]:
+        for contact in people:
+            if self._medium in contact.media:
+                with suppress(DeliveryFailed):
+                    yield self._plain(contact.media[self._medium].address), contact
+
+
+class Chat:
+    """What one medium hears; several gateways may hear the same."""
+
+    def __init__(self, store: Store, medium: str, names: Sequence[str]) -> None:
+        self._store, self._medium, self.names = store, medium, names
+
+    async def is_first(self, sender: str, message: str) -> bool:
+        """Whether no other gateway has taken it upon itself to answer the message."""
+        digest = hashlib.sha1(
+            f"{sender}\n{message}".encode(errors="replace"), usedforsecurity=False
+        )
+        key = Gateways(self._store.prefix).heard(self._medium, digest.hexdigest())
+        return await self._store.call("SET", key, "", "NX", "EX", _CLAIMED) is not None
+
+    async def answer(self, said: str, speaker: Speaker, now: int) -> str:
+        command = commands.parse(said, now, speaker.zone)
+        asked = Asked(self._store, self.names, speaker, now)
+        try:
+            return "\n".join(await _DEEDS[type(command)](asked, command))
+        except (Refused, NotFound) as error:
+            return f"I can't: {one_line(str(error), 500)}"
+
+
+class Asked(Struct, frozen=True):
+    """Whom a command is for, besides what it says."""
+
+    store: Store
+    names: Sequence[str]
+    speaker: Speaker
+    now: int
+
+
+async def _acknowledge(asked: Asked, command: commands.Acknowledge) -> list[str]:
+    key = Alerting(asked.store.prefix).checks_by_hash()
+    found = await asked.store.call("HGET", key, command.short_id)
+    if found is None:
+        raise NotFound(f"no check has the id {command.short_id}")
+    event_id = reading.text(found)
+    status = await _status(asked, event_id)
+    if status.state not in FAILING:
+        raise Refused(f"{event_id} is not failing; there is nothing to acknowledge")
+    await submit(
+        asked.store,
+        event.acknowledge(
+            *split_id(event_id),
+            summary=f"{asked.speaker.name}: {command.comment}",
+            duration=command.duration,
+            acknowledgement_id=command.short_id,
+            time=asked.now,
+        ),
+    )
+    silent = ", and is in scheduled maintenance anyway" if status.scheduled is not None else ""
+    told = f"{_named(event_id)} is acknowledged for {spoken.in_words(command.duration)}"
+    return [f"{told}{silent}."]
+
+
+async def _acknowledge_many(asked: Asked, command: commands.AcknowledgeMany) -> list[str]:
+    failing = {event_id for event_id, _ in await history.failing(asked.store)}
+    ids = [one for one in await _meant(asked, command.which) if one in failing]
+    if not ids:
+        raise Refused("none of these is failing; there is nothing to acknowledge")
+    summary = f"{asked.speaker.name}: {command.comment or 'Set via chatbot'}"
+    await submit(
+        asked.store,
+        *(
+            event.acknowledge(
+                *split_id(one), summary=summary, duration=command.duration, time=asked.now
+            )
+            for one in ids
+        ),
+    )
+    length = spoken.in_words(command.duration)
+    return _listed(f"{_counted(ids)} acknowledged for {length}:", [_named(i) for i in ids])
+
+
+async def _maintain(asked: Asked, command: commands.Maintain) -> list[str]:
+    ids = await _meant(asked, command.which)
+    start, duration = command.start, command.duration
+    summary = f"{asked.speaker.name}: {command.comment or 'Set via chatbot'}"
+    for one in ids:
+        await maintenance.create_scheduled(asked.store, one, start, duration, summary, asked.now)
+    begins = "now" if start <= asked.now else _when(start, asked.speaker.zone)
+    head = f"maintenance from {begins}, for {spoken.in_words(duration)}, of {_counted(ids)}:"
+    return _listed(head, [_named(one) for one in ids])
+
+
+async def _show_status(asked: Asked, command: commands.ShowStatus) -> list[str]:
+    ids = await _meant(asked, command.which)
+    return await _statuses(asked, ids)
+
+
+async def _find_entities(asked: Asked, command: commands.FindEntities) -> list[str]:
+    meant = patterns.compiled(f"{command.entity}:*")
+    names = (await entities.names(asked.store)).values()
+    found = sorted(name for name in names if meant.matches(name.lower(), ""))
+    if not found:
+        return ["No entity has such a name."]
+    count = f"{len(found):,} entit{'y' if len(found) == 1 else 'ies'}:"
+    return _listed(count, [one_line(name) for name in found])
+
+
+async def _find_checks(asked: Asked, command: commands.FindChecks) -> list[str]:
+    ids = await _meant(asked, command.which)
+    return _listed(f"{_counted(ids)}:", [_named(one) for one in ids])
+
+
+async def _try_notifications(asked: Asked, command: commands.TryNotifications) -> list[str]:
+    await _entity_id(asked, command.entity)
+    summary = f"Testing notifications to all contacts, asked for by {asked.speaker.name}"
+    tested = event.try_notifications(command.entity, command.check, summary=summary, time=asked.now)
+    await submit(asked.store, tested)
+    return [f"A test of the notifications of {_named(tested.id)} is on its way."]
+
+
+async def _tell_about(asked: Asked, command: commands.TellAbout) -> list[str]:
+    entity_id = await _entity_id(asked, command.entity)
+    if not command.check:
+        ids = await history.find(asked.store, f"{command.entity}:*")
+        told = await _told(asked, entity_id, "")
+        return [*(await _statuses(asked, ids) or ["It has no checks."]), told]
+    event_id = f"{command.entity}:{command.check}"
+    status = await _status(asked, event_id)
+    lines = [
+        _described(status, asked.now),
+        *_maintained(status, asked.speaker.zone),
+        *_last_told(status, asked.speaker.zone),
+        await _told(asked, entity_id, command.check),
+        *await _decided(asked, event_id),
+    ]
+    if status.state in FAILING:
+        lines.append(f"To acknowledge it: ACKID {short_id(event_id)} <comment>")
+    return lines
+
+
+async def _identify(asked: Asked, _: Command) -> list[str]:
+    return [f"I am Watchbell {__version__}, and answer to {' or '.join(asked.names)}."]
+
+
+async def _help(_: Asked, __: Command) -> list[str]:
+    lines = [f"{form.usage}\n    {form.does}" for form in FORMS]
+    return ["I understand:", *lines, "Names with * and ? do as well as /expressions/."]
+
+
+async def _hint(_: Asked, command: commands.Hint) -> list[str]:
+    return [command.text]
+
+
+async def _meant(asked: Asked, which: Which) -> list[str]:
+    ids = await history.find(asked.store, which.pattern)
+    if not ids:
+        raise NotFound("no check has such a name")
+    return ids
+
+
+async def _status(asked: Asked, event_id: str) -> Status:
+    found = await history.check_states(asked.store, [event_id], asked.now)
+    if not found or found[0].state is None:
+        raise NotFound(f"there is no check {event_id}")
+    return found[0]
+
+
+async def _statuses(asked: Asked, ids: Sequence[str]) -> list[str]:
+    """Failing ones first. Of many, only those are read that are shown."""
+    if not ids:
+        return []
+    failing = {event_id for event_id, _ in await history.failing(asked.store)}
+    ids = sorted(ids, key=lambda one: (one not in failing, one))
+    shown = await history.check_states(asked.store, ids[:MOST], asked.now)
+    count = sum(one in failing for one in ids)
+    head = f"{_counted(ids)}, {count:,} failing:" if count else f"{_counted(ids)}, none failing:"
+    return _listed(head, [_described(status, asked.now) for status in shown], len(ids))
+
+
+async def _entity_id(asked: Asked, entity: str) -> str:
+    found = await asked.store.call("HGET", Alerting(asked.store.prefix).entity_ids(), entity)
+    if found is None:
+        raise NotFound(f"there is no entity {entity}")
+    return reading.text(found)
+
+
+async def _told(asked: Asked, entity_id: str, check: str) -> str:
+    ids = await contacts.interested(asked.store, entity_id, check)
+    people = (await contacts.load(asked.store, ids[:MOST])).values()
+    names = [one_line(f"{one.first_name} {one.last_name}") for one in people]
+    more = f" and {len(ids) - MOST:,} more" if len(ids) > MOST else ""
+    return f"Told of it: {', '.join(names) or 'nobody'}{more}."
+
+
+async def _decided(asked: Asked, event_id: str) -> list[str]:
+    """What the processor decided last, and why."""
+    key, zone = Checks(asked.store.prefix).own.decisions(*split_id(event_id)), asked.speaker.zone
+    for raw in await asked.store.call("LRANGE", key, 0, MOST - 1):
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, KeyError):
+            decision = msgspec.json.decode(raw, type=Decision)
+            if decision.by == "processor":
+                until = f", until {_when(decision.until, zone)}" if decision.until else ""
+                reason = Verdict[decision.verdict].value
+                return [f"Decided {_when(decision.time, zone)}: {reason}{until}."]
+    return []
+
+
+_DEEDS: dict[type, Callable[[Asked, Any], Awaitable[list[str]]]] = {
+    commands.Acknowledge: _acknowledge,
+    commands.AcknowledgeMany: _acknowledge_many,
+    commands.Maintain: _maintain,
+    commands.ShowStatus: _show_status,
+    commands.FindEntities: _find_entities,
+    commands.FindChecks: _find_checks,
+    commands.TryNotifications: _try_notifications,
+    commands.TellAbout: _tell_about,
+    commands.Identify: _identify,
+    commands.Help: _help,
+    commands.Hint: _hint,
+}
+
+
+def _described(status: Status, now: int) -> str:
+    long = spoken.in_words(max(now - status.last_change, 0)) if status.last_change else ""
+    lasts = f" for {', '.join(long.split(', ')[:2])}" if long else ""
+    said = f", {one_line(status.summary, 200)}" if status.summary else ""
+    kinds = (("acknowledged", status.unscheduled), ("in maintenance", status.scheduled))
+    quiet = "".join(f" ({kind})" for kind, window in kinds if window is not None)
+    return (
+        f"{_named(status.id)} is {in_title_case(status.state) or 'unheard of'}{lasts}{quiet}{said}"
+    )
+
+
+def _maintained(status: Status, zone: ZoneInfo) -> Iterable[str]:
+    for kind, window in (("Acknowledged", status.unscheduled), ("Maintenance", status.scheduled)):
+        if window is not None:
+            said = f": {one_line(window.summary, 200)}" if window.summary else ""
+            yield f"{kind} until {_when(window.end, zone)}{said}."
+
+
+def _last_told(status: Status, zone: ZoneInfo) -> Iterable[str]:
+    for kind in ("problem", "recovery", "acknowledgement"):
+        if kind in status.last_notifications:
+            yield f"Last {kind} told {_when(status.last_notifications[kind], zone)}."
+
+
+def _named(event_id: str) -> str:
+    return one_line(event_id, 200)
+
+
+def _counted(ids: Sequence[str]) -> str:
+    return f"{len(ids):,} check{'' if len(ids) == 1 else 's'}"
+
+
+def _listed(head: str, lines: Sequence[str], count: int | None = None) -> list[str]:
+    """As many as people read, and how many more there are of `count`."""
+    left = (len(lines) if count is None else count) - MOST
+    return [head, *lines[:MOST], *([f"and {left:,} more"] if left > 0 else [])]
+
+
+def _when(time: int, zone: ZoneInfo) -> str:
+    try:
+        return f"{datetime.fromtimestamp(time, zone):%Y-%m-%d %H:%M %Z}"
+    except (ValueError, OverflowError, OSError):
+        return f"@{time}"  # beyond the year 9999

@@ -1,0 +1,81 @@
+"""Links by which a person acknowledges a check: signed, for one check and contact, for a while."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable
+
+import msgspec
+from msgspec import Struct
+
+from watchbell.alerting.model import Alert
+from watchbell.clock import Clock
+from watchbell.errors import Refused
+from watchbell.gateways.keys import Gateways
+from watchbell.store.client import Store, patiently
+
+LASTS = 7 * 86_400
+"""Seconds for which a link can be used."""
+_SIGNATURE = 16
+
+
+class Offer(Struct, frozen=True, array_like=True):
+    """What a link lets its holder do."""
+
+    event_id: str
+    contact_id: str
+    ends: int
+
+
+class Signer:
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def token(self, offer: Offer) -> str:
+        content = msgspec.msgpack.encode(offer)
+        return base64.urlsafe_b64encode(self._signature(content) + content).decode().rstrip("=")
+
+    def offer(self, token: str, now: float) -> Offer:
+        """What a token offers; Refused where it is not ours, was changed, or has ended."""
+        try:
+            raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+            content = raw[_SIGNATURE:]
+            if not hmac.compare_digest(raw[:_SIGNATURE], self._signature(content)):
+                raise Refused("this link is not one of ours, or was changed on its way")
+            offer = msgspec.msgpack.decode(content, type=Offer)
+        except (ValueError, msgspec.DecodeError):
+            raise Refused("this link is not whole; copy all of it") from None
+        if offer.ends < now:
+            raise Refused("this link was for a week, which is over; use a newer message")
+        return offer
+
+    def _signature(self, content: bytes) -> bytes:
+        return hmac.digest(self._secret, content, hashlib.sha256)[:_SIGNATURE]
+
+
+async def signer(store: Store) -> Signer:
+    """All processes sign alike: the secret is in the store, made by whoever needs it first."""
+    key = Gateways(store.prefix).link_secret()
+
+    async def secret() -> bytes:
+        await store.call("SET", key, secrets.token_hex(32), "NX")
+        return bytes(await store.call("GET", key))
+
+    return Signer(await patiently(secret))
+
+
+async def open_links(store: Store, url: str, clock: Clock) -> Callable[[Alert], str]:
+    """What gives an alert its link, or nothing: without `url`, and where nothing fails."""
+    if not url:
+        return lambda alert: ""  # noqa: ARG005
+    signs = await signer(store)
+    base = url.rstrip("/")
+
+    def link(alert: Alert) -> str:
+        if alert.notification_type != "problem" or alert.rollup:
+            return ""
+        ends = int(clock.now()) + LASTS
+        return f"{base}/ack/{signs.token(Offer(alert.event_id, alert.contact_id, ends))}"
+
+    return link

@@ -1,0 +1,88 @@
+"""How media fare: what waits, what was delivered, what was given up."""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from watchbell.alerting.keys import Alerting
+from watchbell.gateways.keys import Gateways
+from watchbell.gateways.outbox import Item, Unfit
+from watchbell.store.client import Store
+from watchbell.store.script import Script
+
+ALIVE = 15
+"""Seconds after which a gateway that said nothing is taken for gone."""
+
+# KEYS of each medium: queue, outbox, failed, status. Returns for each their lengths and the status.
+_FARE = Script("""
+local answers = {}
+for i = 1, #KEYS, 4 do
+  answers[#answers + 1] = {
+    redis.call('LLEN', KEYS[i]), redis.call('HLEN', KEYS[i + 1]), redis.call('ZCARD', KEYS[i + 2]),
+    redis.call('HGETALL', KEYS[i + 3]),
+  }
+end
+return answers
+""")
+
+
+class Fare(Struct, kw_only=True):
+    """How one medium fares. Times are seconds since 1970."""
+
+    medium: str
+    queued: int
+    """On the queue of the notifier."""
+    on_its_way: int
+    failed: int
+    state: str = ""
+    seen: int = 0
+    delivered: int = 0
+    given_up: int = 0
+    last_success: int | None = None
+    last_answer: str = ""
+    last_failure: int | None = None
+    last_error: str = ""
+
+    def is_alive(self, now: float) -> bool:
+        return now - self.seen < ALIVE
+
+
+async def fares(store: Store, media: Sequence[str]) -> list[Fare]:
+    keys, queues = Gateways(store.prefix), Alerting(store.prefix)
+    names = [
+        name
+        for medium in media
+        for name in (
+            *(queues.queue(medium), keys.outbox(medium), keys.failed(medium)),
+            keys.status(medium),
+        )
+    ]
+    answers = await _FARE(store, names) if names else []
+    return [_fare(medium, *answer) for medium, answer in zip(media, answers, strict=True)]
+
+
+def _fare(medium: str, queued: int, underway: int, failed: int, status: list[bytes]) -> Fare:
+    texts = [word.decode(errors="replace") for word in status]
+    known = dict(zip(texts[::2], texts[1::2], strict=True))
+    fields = {name: value for name, value in known.items() if name in Fare.__struct_fields__}
+    counts = {"medium": medium, "queued": queued, "on_its_way": underway, "failed": failed}
+    return msgspec.convert({**fields, **counts}, Fare, strict=False)
+
+
+async def failed(store: Store, medium: str, first: int, count: int) -> list[Item | Unfit]:
+    """What was given up, the newest first."""
+    keys = Gateways(store.prefix)
+    last = first + count - 1 if count else -1
+    names = await store.call("ZRANGE", keys.failed(medium), first, last, "REV")
+    if not names:
+        return []
+    records = await store.call("HMGET", keys.failures(medium), *names)
+    return [_failure(record) for record in records if record is not None]
+
+
+def _failure(record: bytes) -> Item | Unfit:
+    fields = msgspec.json.decode(record)
+    if "raw" in fields:
+        return msgspec.convert(fields, Unfit)
+    return msgspec.convert(fields, Item)

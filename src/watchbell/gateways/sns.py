@@ -1,0 +1,100 @@
+"""Amazon SNS: to a topic, or to a phone as a short message."""
+
+import re
+
+from msgspec import field
+
+from watchbell.alerting.model import Alert
+from watchbell.clock import SYSTEM
+from watchbell.errors import BadSettings, DeliveryFailed
+from watchbell.gateways import sms
+from watchbell.gateways.aws_signature import Credentials, signed
+from watchbell.gateways.http import FORM, Client, OverHttp, Reach, Request, form, header
+from watchbell.gateways.http_answer import Answer
+from watchbell.gateways.medium import Message, Words
+from watchbell.settings import Secret
+
+STYLE = sms.STYLE
+
+_REGION = re.compile("[a-z]{2}(-[a-z]+)+-[0-9]{1,2}")
+_ARN = re.compile(rf"arn:aws[a-z-]*:sns:({_REGION.pattern}):[0-9]{{12}}:[A-Za-z0-9_.-]{{1,256}}")
+_CODE = re.compile("<Code>([A-Za-z.]{1,60})</Code>")
+_PASSING = ("Throttling", "ThrottledException", "KMSThrottling", "KMSThrottlingException")
+_THE_TOPICS = ("AuthorizationError", "AuthorizationErrorException")
+"""We are known, but this topic is closed to us."""
+_THE_CLOCKS = ("RequestExpired", "RequestTimeTooSkewed")
+
+
+class Settings(Reach, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    access_key: str
+    secret_key: Secret
+    session_token: Secret = field(default_factory=Secret)
+    """Of temporary credentials."""
+    region: str = "us-east-1"
+    """For phone numbers; a topic says its own."""
+    url: str = "https://sns.{region}.amazonaws.com"
+
+
+def open_medium(name: str, chosen: Settings, words: Words) -> "Sns":
+    if not _REGION.fullmatch(chosen.region):
+        raise BadSettings(f"gateways.{name}: region is {chosen.region!r}; expected, say, us-east-1")
+    return Sns(name, chosen, words)
+
+
+class Sns(OverHttp):
+    def __init__(self, name: str, chosen: Settings, words: Words) -> None:
+        self._chosen = chosen
+        self._credentials = Credentials(
+            chosen.access_key,
+            chosen.secret_key.reveal(),
+            chosen.session_token.reveal() if chosen.session_token else "",
+        )
+        self._client = Client(chosen, is_service=True)
+        super().__init__(name, chosen, words, self._client)
+
+    def render(self, alert: Alert) -> Message:
+        subject = header(self.words("subject", alert).encode("ascii", "replace").decode())
+        return Message(alert=alert, subject=subject[:100], text=self.words("text", alert))
+
+    async def send(self, message: Message) -> str:
+        address = message.alert.address.strip()
+        topic = _ARN.fullmatch(address)
+        region = topic[1] if topic else self._chosen.region
+        target = _to_topic(address, message) if topic else {"PhoneNumber": sms.number(address)}
+        fields = {"Action": "Publish", "Version": "2010-03-31", "Message": message.text, **target}
+        answer = await self._client.ask(self._request(region, form(fields)))
+        failure = _failure(answer)
+        if failure is not None:
+            raise failure
+        return answer.line()
+
+    def _request(self, region: str, body: bytes) -> Request:
+        url = self._chosen.url.replace("{region}", region).rstrip("/") + "/"
+        private = signed(self._credentials, "POST", url, FORM, body, region, "sns", SYSTEM.now())
+        secrets = (self._credentials.secret_key, self._credentials.session_token)
+        return Request(url=url, headers=FORM, private=private, body=body, secrets=secrets)
+
+
+def _to_topic(arn: str, message: Message) -> dict[str, str]:
+    fields = {"TopicArn": arn}
+    if message.subject:
+        fields["Subject"] = message.subject
+    if arn.endswith(".fifo"):
+        fields["MessageGroupId"] = header(message.alert.event_id)[:128] or "watchbell"
+        fields["MessageDeduplicationId"] = header(message.alert.id)[:128]
+    return fields
+
+
+def _failure(answer: Answer) -> DeliveryFailed | None:
+    """By the code in the answer, where it tells more than the status."""
+    failure = answer.failure(is_service=True)
+    code = _CODE.search(answer.text)
+    if failure is None or code is None:
+        return failure
+    if code[1] in _PASSING:
+        return DeliveryFailed(str(failure), retry_after=answer.retry_after())
+    if code[1] in _THE_CLOCKS:
+        return DeliveryFailed(f"{failure}; is our clock right?", unreachable=True)
+    if code[1] in _THE_TOPICS:
+        return DeliveryFailed(f"the server answered {answer.line()}", permanent=True)
+    return failure

@@ -1,0 +1,46 @@
+"""Short messages by Twilio."""
+
+from watchbell.gateways import sms
+from watchbell.gateways.http import FORM, Client, OverHttp, Reach, Request, basic, form
+from watchbell.gateways.http_answer import one_line
+from watchbell.gateways.medium import Message, Words
+from watchbell.settings import Secret
+
+STYLE = sms.STYLE
+
+
+class Settings(Reach, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    account: str
+    """Its SID, `AC…`."""
+    token: Secret
+    from_number: str
+    """A number or name of ours, or the `MG…` SID of a messaging service."""
+    url: str = "https://api.twilio.com"
+
+
+def open_medium(name: str, chosen: Settings, words: Words) -> "Twilio":
+    return Twilio(name, chosen, words)
+
+
+class Twilio(OverHttp):
+    def __init__(self, name: str, chosen: Settings, words: Words) -> None:
+        sid, self._token = chosen.account, chosen.token.reveal()
+        self._url = f"{chosen.url.rstrip('/')}/2010-04-01/Accounts/{sid}/Messages.json"
+        self._basic = basic(sid, self._token)
+        is_service = chosen.from_number.startswith("MG") and len(chosen.from_number) == 34
+        self._from = {"MessagingServiceSid" if is_service else "From": chosen.from_number}
+        self._client = Client(chosen, is_service=True)
+        super().__init__(name, chosen, words, self._client)
+
+    async def send(self, message: Message) -> str:
+        fields = {"To": sms.number(message.alert.address), **self._from, "Body": message.text}
+        request = Request(
+            url=self._url,
+            headers=FORM,
+            private=self._basic,
+            body=form(fields),
+            secrets=(self._token,),
+        )
+        answer = await self._client.hand_over(request)
+        told = answer.json()
+        return one_line(f"{answer.status} {told.get('status', '')} {told.get('sid', '')}")

@@ -1,0 +1,141 @@
+"""Jabber as a library speaks it: accounts, addresses, what is heard, and a client for one use."""
+
+import logging
+import ssl
+from collections.abc import Callable
+
+from msgspec import Struct
+from slixmpp import JID, ClientXMPP, InvalidJID
+
+from watchbell import logs
+from watchbell.errors import DeliveryFailed
+from watchbell.gateways.words import one_line
+from watchbell.settings import Secret
+
+PORT = 5222
+
+# It writes passwords into its log, and what it knows of failures is told by ours.
+_library = logging.getLogger("slixmpp")
+_library.addHandler(logging.NullHandler())
+_library.setLevel(logging.CRITICAL)
+_library.propagate = False
+
+
+class Account(Struct, frozen=True, kw_only=True):
+    jid: str
+    password: Secret
+    host: str = ""
+    """Where the server is; without it, where DNS says."""
+    port: int = 0
+    trust: ssl.SSLContext | None = None
+    """Which certificates are; None for a connection without TLS."""
+    direct: bool = False
+    """Whether TLS begins with the connection, without being asked for."""
+    nick: str = "watchbell"
+    timeout: float = 10.0
+
+    @property
+    def address(self) -> tuple[str, int] | tuple[None, None]:
+        if not self.host and not self.port:
+            return None, None
+        return self.host or JID(self.jid).domain, self.port or PORT
+
+    def __str__(self) -> str:
+        host, port = self.address
+        return f"{JID(self.jid).domain} at {host}:{port}" if host else JID(self.jid).domain
+
+
+class Heard(Struct, frozen=True, kw_only=True):
+    id: str
+    """As whoever said it has called it; perhaps nothing."""
+    text: str
+    sender: str
+    """The whole address; in a room, the room's with the nick."""
+    to: str
+    """Our nick in that room, or nothing."""
+    is_public: bool
+    """Whether everybody in a room has heard it, too."""
+    is_late: bool
+    """Whether it was said some time ago, and kept for us."""
+    is_ours: bool
+    """Whether a Watchbell said it, this one or another."""
+
+    @property
+    def bare(self) -> str:
+        return str(JID(self.sender).bare)
+
+    @property
+    def nick(self) -> str:
+        return str(JID(self.sender).resource)
+
+
+def address(text: str) -> str:
+    """An address in its normal form, without a resource where it has none."""
+    try:
+        found = JID(text.strip())
+    except (InvalidJID, ValueError):
+        found = None
+    if found is None or not found.user or not found.domain:
+        shown = one_line(text, 100)
+        raise DeliveryFailed(
+            f"{shown!r} is no Jabber address; expected NAME@SERVER", permanent=True
+        )
+    return str(found)
+
+
+class Client(ClientXMPP):
+    """The library's client, which must not connect again by itself: it keeps what it could not
+    send, and would send that at a time when others have long sent it again."""
+
+    def __init__(self, account: Account, on_give_up: Callable[[], None]) -> None:
+        bare = account.trust is None
+        allowed = ("unencrypted_plain", "unencrypted_scram") if bare else ()
+        super().__init__(
+            account.jid,
+            account.password.reveal(),
+            plugin_config={"feature_mechanisms": dict.fromkeys(allowed, True)},
+            ssl_context=account.trust or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        )
+        self._on_give_up = on_give_up
+        self.heard = 0
+        self.enable_plaintext = bare
+        self.enable_starttls = not bare and not account.direct
+        # Where the address is not ours to say, DNS says which of the two it is.
+        self.enable_direct_tls = account.direct or (not bare and not any(account.address))
+        self.auto_subscribe = False  # who wants to see us may, and need not be seen
+        self.register_plugin("xep_0045")
+        self.register_plugin("xep_0198", {"window": 1 << 31, "allow_resume": False})
+        self.register_plugin("xep_0199")
+        self.register_plugin("xep_0359")
+
+    @property
+    def is_encrypted(self) -> bool:
+        return (
+            self.transport is not None and self.transport.get_extra_info("ssl_object") is not None
+        )
+
+    @property
+    def confirms(self) -> bool:
+        """Whether the server says how much it has taken."""
+        return "stream_management" in self.features
+
+    def data_received(self, data: bytes | str) -> None:
+        self.heard += 1
+        super().data_received(data)
+
+    def reschedule_connection_attempt(self) -> None:
+        self._on_give_up()
+
+    def reconnect(self, wait: float = 2.0, reason: str = "") -> None:  # noqa: ARG002
+        self.abort()
+
+    def exception(self, exception: Exception) -> None:
+        logs.get().error("a Jabber connection failed over something", exc_info=exception)
+
+    def discard(self) -> None:
+        self.cancel_connection_attempt()
+        self.abort()
+        for name in list(self.scheduled_events):
+            self.cancel_schedule(name)
+        if self._run_out_filters is not None:
+            self._run_out_filters.cancel()

@@ -1,0 +1,49 @@
+"""The roles of the gateways: one for each medium of the settings, and the page behind links."""
+
+import asyncio
+from functools import partial
+
+from watchbell import logs
+from watchbell.gateways import answers, catalogue, links, words
+from watchbell.gateways.catalogue import Configured
+from watchbell.gateways.delivery import Delivery
+from watchbell.roles.role import Context, Role, Several
+from watchbell.settings import Settings
+
+
+def media(settings: Settings) -> list[Role]:
+    return [
+        Role(f"gateway {one.name}", f"tells people by {one.name}", partial(_deliver, one))
+        for one in catalogue.configured(settings)
+    ]
+
+
+async def _deliver(one: Configured, context: Context) -> None:
+    for secret in one.secrets():
+        logs.hide(secret)
+    delivery = context.settings.delivery
+    log = logs.get(role=f"gateway {one.name}")
+    link = await links.open_links(context.store, delivery.link_url, context.clock)
+    medium = one.open(words.open_words(one.name, one.style, delivery.templates, link, log.warning))
+    try:
+        run = Delivery(context.store, one.name, medium, delivery, context.clock, context.say)
+        await run.run()
+    finally:
+        await medium.close()
+
+
+def answering(settings: Settings) -> list[Role]:
+    if not settings.delivery.link_port:
+        return []
+    return [Role("answers", "the page on which a link is confirmed", _answer)]
+
+
+async def _answer(context: Context) -> None:
+    port = context.settings.delivery.link_port
+    async with answers.serving(context.store, context.clock, port):
+        context.say(f"http://127.0.0.1:{port}")
+        await asyncio.Event().wait()
+
+
+ROLES = Several("gateways", "tell people by the media of the settings", media)
+ANSWERS = Several("answers", "the page on which a link is confirmed", answering)

@@ -1,0 +1,181 @@
+"""The watcher from outside: it asks nobody whether alerts come through, but receives them."""
+
+import asyncio
+import hmac
+from collections.abc import Callable
+from functools import partial
+
+from aiohttp import web
+
+from watchbell import ids, logs
+from watchbell.clock import SYSTEM, Clock
+from watchbell.errors import BadSettings, DeliveryFailed, Refused
+from watchbell.gateways import catalogue, jabber, oobetet, words
+from watchbell.gateways.catalogue import Configured
+from watchbell.gateways.medium import Medium
+from watchbell.gateways.oobetet import Act, Alarm, Kind, Seen, Verdict
+from watchbell.gateways.webhook import signature
+from watchbell.roles.role import Context, Role, Several
+from watchbell.settings import Oobetet, Settings
+
+_EVERY = 10.0
+_NICK = "oobetet"
+_LARGEST = 1 << 20
+
+
+def watching(settings: Settings) -> list[Role]:
+    if not settings.oobetet.check:
+        return []
+    media = {one.name: one for one in catalogue.configured(settings)}
+    _check(settings.oobetet, media)
+    return [Role("oobetet", "watches from outside that alerts come through", partial(run, media))]
+
+
+def _check(chosen: Oobetet, media: dict[str, Configured]) -> None:
+    ear = media.get(chosen.medium)
+    if ":" not in chosen.check:
+        raise BadSettings(f"oobetet.check is {chosen.check!r}; expected ENTITY:CHECK")
+    if bool(chosen.room) == bool(chosen.port):
+        raise BadSettings("oobetet: say where alerts come in, either a room or a port")
+    if chosen.room and (ear is None or not isinstance(ear.chosen, jabber.Settings)):
+        raise BadSettings(f"oobetet.medium is {chosen.medium!r}; expected one of kind jabber")
+    if chosen.room and not all(chosen.room.rpartition("@")):
+        raise BadSettings(f"oobetet.room is {chosen.room!r}; expected ROOM@SERVER")
+    if chosen.alarm_medium not in media or not chosen.alarm_address:
+        raise BadSettings(
+            f"oobetet.alarm_medium is {chosen.alarm_medium!r}, oobetet.alarm_address "
+            f"{chosen.alarm_address!r}; expected a medium ({', '.join(media)}) and an address"
+        )
+
+
+async def run(media: dict[str, Configured], context: Context, every: float = _EVERY) -> None:
+    chosen = context.settings.oobetet
+    one = media[chosen.alarm_medium]
+    logs.hide(chosen.secret.reveal())
+    for configured in media.values():
+        for secret in configured.secrets():
+            logs.hide(secret)
+    log = logs.get(role="oobetet")
+    texts = words.open_words(
+        one.name, one.style, context.settings.delivery.templates, lambda _: "", log.warning
+    )
+    medium = one.open(texts)
+    watch = Watch(chosen, medium, context.clock)
+    try:
+        async with asyncio.TaskGroup() as group:
+            if chosen.room:
+                group.create_task(_in_room(media[chosen.medium], chosen, watch.saw))
+            else:
+                group.create_task(_at_port(chosen, watch.saw))
+            while True:
+                context.say(await watch.look())
+                await asyncio.sleep(every)
+    finally:
+        await medium.close()
+
+
+class Watch:
+    def __init__(self, chosen: Oobetet, medium: Medium, clock: Clock = SYSTEM) -> None:
+        self._chosen, self._medium, self._clock = chosen, medium, clock
+        began = clock.monotonic()
+        self.seen = Seen(problem=began, recovery=began)
+        self._alarm = Alarm()
+        self._log = logs.get(role="oobetet")
+
+    def saw(self, kind: Kind) -> None:
+        self._log.info("came through", kind=kind)
+        setattr(self.seen, kind, self._clock.monotonic())
+
+    async def look(self) -> str:
+        """Does what is due, and says how things are."""
+        now = self._clock.monotonic()
+        verdict = oobetet.judge(self.seen, self._chosen.max_latency, now)
+        act = oobetet.due(verdict, self._alarm, now)
+        if act is Act.WAIT:
+            return verdict.value
+        try:
+            await self._tell(verdict, now)
+        except DeliveryFailed as error:  # it is due again the next time
+            self._log.error("the alarm can't be told", verdict=verdict.value, reason=str(error))
+            return f"{verdict.value}; the alarm can't be told: {error}"
+        except Exception as error:  # noqa: BLE001 what was seen is not to be forgotten over it
+            self._log.exception("failed over the alarm", verdict=verdict.value)
+            return f"{verdict.value}; we failed over the alarm: {error!r}"
+        self._alarm = oobetet.after(act, self._alarm, now)
+        return verdict.value
+
+    async def _tell(self, verdict: Verdict, now: float) -> None:
+        alert = oobetet.message(
+            verdict,
+            self._chosen.check,
+            self.seen,
+            now,
+            medium=self._chosen.alarm_medium,
+            address=self._chosen.alarm_address,
+            name=ids.token(),
+        )
+        self._log.warning("telling", summary=alert.summary)
+        await self._medium.send(self._medium.render(alert))
+
+
+async def _in_room(one: Configured, chosen: Oobetet, saw: Callable[[Kind], None]) -> None:
+    """Hears what is said in a room, as a person there would."""
+    from watchbell.gateways.xmpp import Line  # noqa: PLC0415 slow to import
+    from watchbell.gateways.xmpp_client import Heard, address  # noqa: PLC0415
+
+    assert isinstance(one.chosen, jabber.Settings)
+    room = address(chosen.room)
+
+    def hear(heard: Heard) -> None:
+        if heard.is_public and heard.bare == room and not heard.is_late:
+            kind = oobetet.in_chat(heard.text, chosen.check)
+            if kind is not None:
+                saw(kind)
+
+    line = Line(jabber.account(one.name, one.chosen, _NICK), hear)
+    try:
+        await line.keep([room])
+    finally:
+        await line.close()
+
+
+async def _at_port(chosen: Oobetet, saw: Callable[[Kind], None]) -> None:
+    """Is given what a webhook is given."""
+
+    async def take(request: web.Request) -> web.Response:
+        body = await request.read()
+        signed = request.headers.get("X-Watchbell-Signature", "")
+        if not is_genuine(chosen, signed, body, SYSTEM.now()):
+            return web.Response(status=401, text="the signature is missing, wrong or old")
+        kind = oobetet.in_webhook(body, chosen.check)
+        if kind is not None:
+            saw(kind)
+        return web.Response(status=204)
+
+    application = web.Application(client_max_size=_LARGEST)
+    application.router.add_post("/{path:.*}", take)
+    runner = web.AppRunner(application, access_log=None)
+    await runner.setup()
+    try:
+        try:
+            await web.TCPSite(runner, chosen.listen, chosen.port).start()
+        except OSError as error:
+            raise Refused(f"port {chosen.port} (oobetet.port) can't be used: {error}") from error
+        await asyncio.Event().wait()
+    finally:
+        await runner.cleanup()
+
+
+def is_genuine(chosen: Oobetet, signed: str, body: bytes, now: float) -> bool:
+    """Whether the signature is ours and not from long ago; anything is without a secret."""
+    if not chosen.secret:
+        return True
+    time = signed.partition(",")[0].removeprefix("t=")
+    if not (time.isascii() and time.isdigit() and len(time) < 12):
+        return False
+    expected = signature(chosen.secret.reveal(), int(time), body)
+    fresh = abs(now - int(time)) <= chosen.max_latency
+    return fresh and hmac.compare_digest(expected.encode(), signed.encode(errors="replace"))
+
+
+ROLES = Several("oobetet", "watches from outside that alerts come through", watching)

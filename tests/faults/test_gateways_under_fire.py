@@ -1,0 +1,193 @@
+"""Gateways killed at every step, over servers that hang: everything arrives, and nothing twice
+beyond what was in flight."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.faults import invariants
+from tests.gateways import http_sink, smtp
+from tests.gateways.post import alert
+from tests.waiting import eventually
+from watchbell.alerting.keys import Alerting
+from watchbell.alerting.model import Alert
+from watchbell.gateways import overview
+from watchbell.gateways.keys import Gateways
+from watchbell.store.client import Store
+
+LEASE = 1.0
+CONCURRENCY = 10
+STEPS = [
+    "queue.taken:3",
+    "queue.before_acknowledge:4",
+    "queue.acknowledged:3",
+    "gateway.admitted:2",
+    "gateway.claimed:20",
+    "gateway.rendered:70",
+    "gateway.sent:90",
+    "gateway.recorded:110",
+]
+
+
+class Gateway:
+    """The real loop in a process of its own."""
+
+    def __init__(self, store: Store, config: Path) -> None:
+        self._command = [sys.executable, "-m", "tests.faults.gateway_worker", store.url.shown()]
+        self._command += [str(config), str(LEASE)]
+
+    @contextmanager
+    def running(self) -> Iterator["subprocess.Popen[bytes]"]:
+        process = subprocess.Popen(self._command)
+        try:
+            yield process
+            assert process.poll() is None
+        finally:
+            process.kill()
+            process.wait()
+
+    async def killed_at(self, step: str) -> None:
+        process = await asyncio.create_subprocess_exec(*self._command, step)
+        try:
+            async with asyncio.timeout(60):
+                assert await process.wait() == -signal.SIGKILL
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+
+async def push(store: Store, medium: str, alerts: list[Alert]) -> None:
+    keys = Alerting(store.prefix)
+    for one in alerts:
+        await store.call("HSET", keys.alert(one.id), "address", one.address)
+        await store.call("EXPIRE", keys.alert(one.id), 3_600)
+    raw = [msgspec.json.encode(one) for one in alerts]
+    await store.call("RPUSH", keys.queue(medium), *raw)
+
+
+async def done(store: Store, medium: str, count: int) -> bool:
+    fare = (await overview.fares(store, [medium]))[0]
+    return fare.delivered == count
+
+
+async def check(store: Store, medium: str, alerts: list[Alert], received: list[str]) -> None:
+    """I1, I6 and I7: all arrived, none twice but what a kill caught in flight, nothing is left."""
+    times = Counter(received)
+    assert set(times) == {one.id for one in alerts}
+    kills = len(STEPS)
+    doubled = sum(n - 1 for n in times.values())
+    assert doubled <= kills * CONCURRENCY
+    invariants.check(invariants.paged_once(received, kills))
+    keys = Gateways(store.prefix)
+    left = [keys.outbox(medium), keys.lanes(medium), keys.claims(medium), keys.failed(medium)]
+    assert await store.call("EXISTS", *left) == 0
+    for one in alerts:
+        fields = await store.call("HMGET", Alerting(store.prefix).alert(one.id), "delivered_at")
+        assert fields[0] is not None
+
+
+@pytest.mark.timeout(300)
+async def test_webhooks_survive_a_kill_at_every_step(store: Store, tmp_path: Path) -> None:
+    file, config = tmp_path / "ids", tmp_path / "watchbell.toml"
+    config.write_text(
+        f'[gateways.webhook]\nallow_networks = ["127.0.0.0/8"]\nconcurrency = {CONCURRENCY}\n'
+    )
+    with sink(file) as url:
+        alerts = [
+            alert(n, f"{url}/hook/{n % 97}", f"check {n % 11}", media="webhook")
+            for n in range(10_000)
+        ]
+        await push(store, "webhook", alerts)
+        gateway = Gateway(store, config)
+        for step in STEPS:
+            await gateway.killed_at(step)
+        with gateway.running():
+            await eventually(lambda: done(store, "webhook", len(alerts)), 120)
+    await check(store, "webhook", alerts, file.read_text().split())
+
+
+@contextmanager
+def sink(file: Path) -> Iterator[str]:
+    command = [sys.executable, "-m", "tests.gateways.http_sink", "--file", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+@pytest.mark.timeout(300)
+async def test_mails_survive_a_kill_at_every_step(store: Store, tmp_path: Path) -> None:
+    file, config = tmp_path / "mails", tmp_path / "watchbell.toml"
+    with smtp.process(file) as (port, _):
+        config.write_text(
+            f'[gateways.email]\nhost = "127.0.0.1"\nport = {port}\nconcurrency = {CONCURRENCY}\n'
+            'from_address = "watchbell@example.com"\n'
+        )
+        alerts = [
+            alert(n, f"person-{n % 53}@example.com", f"check {n % 7}", media="email")
+            for n in range(2_000)
+        ]
+        await push(store, "email", alerts)
+        gateway = Gateway(store, config)
+        for step in STEPS:
+            await gateway.killed_at(step)
+        with gateway.running():
+            await eventually(lambda: done(store, "email", len(alerts)), 120)
+    ids = [message.strip("<>").partition("@")[0] for message, _ in smtp.received(file)]
+    await check(store, "email", alerts, ids)
+
+
+async def test_a_mail_that_was_taken_before_the_kill_comes_again_under_the_same_id(
+    store: Store, tmp_path: Path
+) -> None:
+    file, config = tmp_path / "mails", tmp_path / "watchbell.toml"
+    with smtp.process(file) as (port, _):
+        config.write_text(
+            f'[gateways.email]\nhost = "127.0.0.1"\nport = {port}\n'
+            'from_address = "watchbell@example.com"\n'
+        )
+        one = alert(1, media="email")
+        await push(store, "email", [one])
+        gateway = Gateway(store, config)
+        await gateway.killed_at("gateway.sent")
+        assert len(smtp.received(file)) == 1
+        with gateway.running():
+            await eventually(lambda: done(store, "email", 1), 30)
+            await push(store, "email", [one])  # as a producer that was not sure would
+            await eventually(lambda: taken(store, "email"))
+    first, second = smtp.received(file)
+    assert first == second
+    assert first[0].startswith("<a1@")
+
+
+async def taken(store: Store, medium: str) -> bool:
+    return not await store.call("LLEN", Alerting(store.prefix).queue(medium))
+
+
+async def test_a_mail_server_that_hangs_delays_no_webhook(store: Store, tmp_path: Path) -> None:
+    file, config = tmp_path / "ids", tmp_path / "watchbell.toml"
+    async with smtp.serving() as mails, http_sink.running(file=file) as web:
+        config.write_text(
+            f'[gateways.email]\nhost = "127.0.0.1"\nport = {mails.port}\ntimeout = 1\n'
+            'from_address = "watchbell@example.com"\n'
+            '[gateways.webhook]\nallow_networks = ["127.0.0.0/8"]\n'
+        )
+        stuck = [alert(n, f"hang+{n}@example.com", media="email") for n in range(40)]
+        well = [alert(1_000 + n, f"{web.url}/hook/{n}", media="webhook") for n in range(500)]
+        other = [alert(2_000 + n, f"{n}@example.com", media="email") for n in range(5)]
+        await push(store, "email", [*stuck, *other])
+        await push(store, "webhook", well)
+        with Gateway(store, config).running():
+            await eventually(lambda: done(store, "webhook", 500), 30)
+            await eventually(lambda: len(mails.mails) == 5, 60)
