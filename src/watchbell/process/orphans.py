@@ -1,0 +1,110 @@
+"""Processes that outlived the supervisor that started them, found by the marks they carry.
+
+A warden ends its supervisor's children by itself. What is left for this module is the case that
+both were killed. Works where there is a /proc; elsewhere nothing is ever found.
+"""
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+
+from msgspec import Struct
+
+from watchbell.clock import SYSTEM
+from watchbell.process.family import PROC, is_dead, mark_of, marks_of
+
+_PAUSE = 0.05  # seconds between looks
+_PATIENCE = 30.0  # seconds for which what survives SIGKILL is waited for
+
+
+class Orphan(Struct, frozen=True):
+    pid: int
+    run: str
+    owner: str
+    supervisor: str
+    """The mark of the process that started it; see `own_mark`."""
+    may_stay: bool
+    """Whether its run was allowed to leave daemons behind."""
+
+
+def orphans(owner: str = "") -> list[Orphan]:
+    """All whose supervisor is dead and whose owner's name begins so. Root sees everybody's
+    processes, others their own."""
+    return [one for one in marked() if one.owner.startswith(owner) and is_dead(one.supervisor)]
+
+
+def marked() -> list[Orphan]:
+    """All processes of runs, supervised or not."""
+    names = os.listdir(PROC) if PROC.is_dir() else []  # noqa: PTH208 far cheaper
+    pids = (int(name) for name in names if name.isdecimal())
+    return [
+        Orphan(
+            pid,
+            marks["WB_RUN"],
+            marks.get("WB_OWNER", ""),
+            marks.get("WB_SUPERVISOR", ""),
+            marks.get("WB_ESCAPED") == "leave",
+        )
+        for pid in pids
+        if "WB_RUN" in (marks := marks_of(pid))
+    ]
+
+
+async def end(owner: str = "", grace: float = 10.0) -> list[Orphan]:
+    """Ends the orphans that may not stay, by SIGTERM and later SIGKILL, and tells which they were.
+    Returns when they are gone, or some time after what even SIGKILL did not end."""
+    told: dict[int, Orphan] = {}
+    kills_at = SYSTEM.monotonic() + grace
+    while left := [orphan for orphan in orphans(owner) if not orphan.may_stay]:
+        now = SYSTEM.monotonic()
+        if now > kills_at + _PATIENCE:
+            break
+        for orphan in left:
+            if now >= kills_at:
+                signal_safely(orphan, signal.SIGKILL)
+            elif orphan.pid not in told:
+                signal_safely(orphan, signal.SIGTERM)
+            told[orphan.pid] = orphan
+        await asyncio.sleep(_PAUSE)
+    return list(told.values())
+
+
+async def ended(run: str) -> None:
+    """Returns when no process of this run is left: how a run is adopted. Its output is lost."""
+    while left := [orphan for orphan in marked() if orphan.run == run]:
+        await death(left[0].pid)
+
+
+async def death(pid: int) -> None:
+    """Returns when the process has ended, also one that is not a child of ours."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    except (AttributeError, OSError):  # not this system
+        while mark_of(pid):  # noqa: ASYNC110
+            await asyncio.sleep(_PAUSE)
+        return
+    loop = asyncio.get_running_loop()
+    over = asyncio.Event()
+    loop.add_reader(descriptor, over.set)
+    try:
+        await over.wait()
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+
+
+def signal_safely(orphan: Orphan, number: int) -> None:
+    """Never to another process that got its pid in the meantime, where the system allows."""
+    with suppress(ProcessLookupError, PermissionError):
+        if not hasattr(os, "pidfd_open"):
+            os.kill(orphan.pid, number)
+            return
+        descriptor = os.pidfd_open(orphan.pid)
+        try:
+            if marks_of(orphan.pid).get("WB_RUN") == orphan.run:
+                signal.pidfd_send_signal(descriptor, number)
+        finally:
+            os.close(descriptor)

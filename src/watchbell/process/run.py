@@ -1,0 +1,175 @@
+"""One run of a command, as its supervisor sees it: how it goes, what it writes, how it ends."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncGenerator, Callable
+from enum import Enum
+from typing import Any
+
+from msgspec import Struct
+
+from watchbell.process.command import Ending
+from watchbell.process.output import Batch, Output
+from watchbell.process.pump import Pump
+
+
+class Cause(Enum):
+    ITSELF = "it ended by itself"
+    TIME_LIMIT = "it ran into its time limit"
+    TERMINATED = "it was told to end"
+    KILLED = "it was killed on request"
+    LAPSED = "its lease was not renewed in time"
+    LOST = "the process that watched over it died"
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    cause: Cause
+    """Why it ended, whatever its code: a program that is told to end may well exit with 0."""
+    code: int | None = None
+    """Of the main process; None where a signal ended it, or nobody knows."""
+    signal: int | None = None
+    seconds: float = 0.0
+    """From the start of the main process to its end."""
+    user: float = 0.0
+    system: float = 0.0
+    """Seconds of CPU time of the main process, all that it waited for, and what it left behind."""
+    peak: int = 0
+    """Bytes of memory of the largest of these; never less than the few that the warden takes."""
+    left_behind: bool = False
+    """Whether processes outlived the main one."""
+
+    @property
+    def returncode(self) -> int | None:
+        """In one number, negative for a signal."""
+        return self.code if self.signal is None else -self.signal
+
+
+class Run:
+    """Given by `Runner.start`. Take its output by `batches`, then ask how it `ended`."""
+
+    def __init__(
+        self, run: str, output: Output, pump: Pump, ending: Ending, tell: Callable[..., None]
+    ) -> None:
+        self.id = run
+        self.pid = 0
+        """Of the main process, which leads a session and a process group of that number."""
+        self.output = output
+        self._pump, self._ending, self._tell = pump, ending, tell
+        self._loop = asyncio.get_running_loop()
+        self._refusal: asyncio.Future[str] = self._loop.create_future()
+        self._ended: asyncio.Future[Ended] = self._loop.create_future()
+        self._is_taken = False
+        self._cause: Cause | None = None
+        self._exit: dict[str, Any] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+
+    def batches(self, every: float = 0.0) -> AsyncGenerator[Batch, None]:
+        """The output, to its end. With `every`, lines are gathered for that many seconds. While
+        nobody takes it, a child that has written much waits, as it would for a pipe."""
+        self._is_taken = True
+        return self._pump.batches(every)
+
+    async def ended(self) -> Ended:
+        """Returns when the run is over: its main process has ended and nothing is left of what
+        that started. Where nobody takes the output, its beginning and its newest are kept."""
+        if not self._is_taken:
+            self._pump.overlook()
+        return await asyncio.shield(self._ended)
+
+    def terminate(self) -> None:
+        """SIGTERM to all processes of the run; SIGKILL to those that are left after the grace."""
+        self._end(Cause.TERMINATED)
+
+    def kill(self) -> None:
+        self._cause = self._cause or Cause.KILLED
+        self._kill()
+
+    def lease(self, seconds: float) -> None:
+        """The run is killed unless a next call comes within that time, even if this process is
+        stopped meanwhile. So a lock on which the run depends can't outlive our hold of it."""
+        self._tell("lease", seconds)
+
+    def _end(self, cause: Cause) -> None:
+        if self._cause is None:
+            self._cause = cause
+            self._terminate()
+
+    def _terminate(self) -> None:
+        self._tell("signal", signal.SIGTERM)
+        self._later("kill", self._ending.grace, self._kill)
+
+    def _kill(self) -> None:
+        self._tell("signal", signal.SIGKILL)
+
+    def _later(self, name: str, seconds: float | None, step: Callable[[], None]) -> None:
+        if seconds is not None and name not in self._timers:
+            self._timers[name] = self._loop.call_later(seconds, step)
+
+    async def refusal(self) -> str:
+        """Why the command could not be started; empty once it was."""
+        return await self._refusal
+
+    def hear(self, name: str, *details: Any) -> bool:
+        """What the warden says of this run, and whether it was the last word."""
+        heard: dict[str, Callable[..., bool]] = {
+            "started": self._started,
+            "failed": self._failed,
+            "exited": self._exited,
+            "gone": self._gone,
+            "lapsed": self._lapsed,
+        }
+        return heard[name](*details)
+
+    def _started(self, pid: int) -> bool:
+        self.pid = pid
+        if self._ending.time_limit is not None:
+            self._later("limit", self._ending.time_limit, lambda: self._end(Cause.TIME_LIMIT))
+        self._answer("")
+        return False
+
+    def _failed(self, what: str, reason: str) -> bool:
+        self._answer(f"{what}: {reason}" if what else reason)
+        self._finish(Ended(cause=self._cause or Cause.ITSELF))
+        return True
+
+    def _lapsed(self) -> bool:
+        self._cause = self._cause or Cause.LAPSED
+        return False
+
+    def _exited(
+        self, status: int, seconds: float, user: float, system: float, peak: int, is_left: bool
+    ) -> bool:
+        code = os.waitstatus_to_exitcode(status)
+        self._exit = {
+            "code": code if code >= 0 else None,
+            "signal": -code if code < 0 else None,
+            "seconds": seconds,
+            "left_behind": is_left,
+        }
+        if not is_left:
+            return self._gone(user, system, peak)
+        if self._cause is None and self._ending.linger is not None:
+            self._later("linger", self._ending.linger, self._terminate)
+        return False
+
+    def _gone(self, user: float, system: float, peak: int) -> bool:
+        cause = self._cause or Cause.ITSELF
+        self._finish(Ended(cause=cause, user=user, system=system, peak=peak, **self._exit))
+        return True
+
+    def lose(self) -> None:
+        """The warden died, and nobody will ever say more of this run, not even if it began."""
+        self._answer("")
+        self._finish(Ended(cause=Cause.LOST, **self._exit))
+
+    def _answer(self, refusal: str) -> None:
+        if not self._refusal.done():
+            self._refusal.set_result(refusal)
+
+    def _finish(self, ended: Ended) -> None:
+        for timer in self._timers.values():
+            timer.cancel()
+        self._pump.finish()
+        if not self._ended.done():
+            self._ended.set_result(ended)
