@@ -1,6 +1,7 @@
 """The notifier: notifications a second, with many contacts and rules, calm and with all failing."""
 
 import asyncio
+import gc
 import time
 
 import msgspec
@@ -11,11 +12,15 @@ from watchbell.alerting import contacts, rules
 from watchbell.alerting.effects import verbatim
 from watchbell.alerting.model import Contact, Medium, Notification, Rule
 from watchbell.alerting.notifier import Notifier, step
+from watchbell.roles.alerting import COLLECT
 from watchbell.store.client import Store
 from watchbell.store.script import Script
 
 CONTACTS, RULES, NOTIFICATIONS = 1_000, 5, 10_000
+WARMING = 2 * CONTACTS
 ALERTING = 50_000
+THRESHOLD = 20
+"""Failing checks from which on alerts are rolled up: all contacts' where so many are alerting."""
 NOW = 1_700_000_000
 
 # ARGV[1] msgpack: texts. The least that a notification can cost: it is popped, and an alert pushed.
@@ -23,6 +28,17 @@ bare = Script("""
 for _, text in ipairs(cmsgpack.unpack(ARGV[1])) do
   redis.call('LPOP', 'bench:in')
   redis.call('RPUSH', 'bench:out', text)
+end
+""")
+
+# ARGV[1] since when, ARGV[2] msgpack: entity and check of each that fails.
+failing = Script("""
+for _, pair in ipairs(cmsgpack.unpack(ARGV[2])) do
+  local entity, check = pair[1], pair[2]
+  redis.call('HSET', 'check:' .. entity .. ':' .. check, 'state', 'critical',
+    'last_change', ARGV[1], 'last_update', ARGV[1], 'summary', 'connection refused')
+  redis.call('ZADD', 'current_checks:' .. entity, ARGV[1], check)
+  redis.call('ZADD', 'failed_checks', ARGV[1], entity .. ':' .. check)
 end
 """)
 
@@ -63,23 +79,35 @@ async def prepare(store: Store, *, alerting: int) -> None:
     for number in range(CONTACTS):
         name = f"contact-{number}"
         media = {
-            medium: Medium(address=f"{name}@example.com", rollup_threshold=10)
+            medium: Medium(address=f"{name}@example.com", rollup_threshold=THRESHOLD)
             for medium in ("email", "sms")
         }
         await contacts.save(store, Contact(id=name, first_name="Alice", media=media))
         for one in range(RULES):
             await rules.save(store, rule(name, one))
-    for first in range(0, NOTIFICATIONS + CONTACTS, 500):
+    for first in range(0, WARMING + NOTIFICATIONS, 500):
         pairs = [(f"web-{n}", f"entity-{n}") for n in range(first, first + 500)]
         await store.call("HSET", "all_entity_ids_by_name", *(x for pair in pairs for x in pair))
         for name, identifier in pairs:
             contact = f"contact-{int(name.removeprefix('web-')) % CONTACTS}"
             await store.call("SADD", f"contacts_for:{identifier}", contact)
+    new = [f"web-{number}:HTTP port 80" for number in range(WARMING + NOTIFICATIONS)]
+    old = [f"old-{number}:HTTP" for number in range(alerting)]
+    await failed(store, [*new, *old])
     for number in range(CONTACTS if alerting else 0):
-        scored = [x for n in range(alerting // CONTACTS) for x in (NOW, f"old-{number}-{n}:HTTP")]
+        scored = [x for check in old[number::CONTACTS] for x in (NOW, check)]
         for medium in ("email", "sms"):
             key = f"contact_alerting_checks:contact-{number}:media:{medium}"
             await store.call("ZADD", key, *scored)
+
+
+async def failed(store: Store, checks: list[str]) -> None:
+    """What the processor leaves of checks that fail, as far as the notifier looks at it."""
+    for first in range(0, len(checks), 500):
+        packed = msgspec.msgpack.encode(
+            [check.split(":", 1) for check in checks[first : first + 500]]
+        )
+        await failing(store, [], [NOW - 60, packed])
 
 
 async def told(store: Store, notifier: Notifier, first: int, last: int) -> int:
@@ -93,12 +121,13 @@ async def told(store: Store, notifier: Notifier, first: int, last: int) -> int:
 
 
 async def rate(alerting: int) -> float:
+    gc.set_threshold(*COLLECT)
     async with fresh() as (store, settings):
         await prepare(store, alerting=alerting)
         notifier = Notifier(store, settings.alerting)
-        await told(store, notifier, 0, CONTACTS)  # everybody is given a general rule, once
+        await told(store, notifier, 0, WARMING)  # everybody is given a general rule, and is met
         begun = time.perf_counter()
-        done = await told(store, notifier, CONTACTS, CONTACTS + NOTIFICATIONS)
+        done = await told(store, notifier, WARMING, WARMING + NOTIFICATIONS)
         spent = time.perf_counter() - begun
         assert done == NOTIFICATIONS
         assert await store.call("LLEN", "email_notifications") > 0

@@ -1,74 +1,54 @@
 """Contacts: how they are read and written, and who is told about which entity and check."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from watchbell.alerting import rules
+from watchbell.alerting import dossier, rules
 from watchbell.alerting.entities import ALL
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import Contact, Medium
+from watchbell.alerting.reading import CheckScript
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Argument, Store
-from watchbell.store.script import Script
+from watchbell.store.script import READ, Script
 from watchbell.store.search import MEMBERS, memberships, scanned, turned
 
 PAGERDUTY = ("subdomain", "username", "password", "token")
 SECRET = ("password", "token")
-LONGEST_INTERVAL, MOST = 1 << 31, 1_000_000
-_USUAL_INTERVAL = Medium(address="").interval
 _PIECE = 1_000  # contacts that one call reads, so that it holds up nobody else for long
 
-# KEYS[1] any key of ours; ARGV[1…8] what the keys of contact, media, intervals, thresholds,
-# pagerduty, time zone, rules and rule begin with, ARGV[9] how many fields of a rule are read,
-# ARGV[10…] those, then the contacts' ids. Returns for each contact all of it in MessagePack, in
-# one string, by which it is known again; or nothing where there is no contact.
-_LOAD = Script("""
-local person_of, media_of, intervals_of, thresholds_of, pagerduty_of, zone_of, rules_of, rule_at =
-  unpack(ARGV, 1, 8)
-local count = tonumber(ARGV[9])
-local fields = {unpack(ARGV, 10, 9 + count)}
-local function asked(...)
-  local answer = redis.pcall(...)
-  if type(answer) == 'table' and answer.err then return {} end
-  return answer
-end
+# KEYS[1] any key of ours; ARGV[1] msgpack: what stands between the parts of each family of keys;
+# ARGV[2] msgpack: the fields of a rule; ARGV[3…] the contacts' ids. Returns for each contact all of
+# it in MessagePack, in one string, by which it is known again; or nothing where there is none.
+_LOAD = Script(
+    """
+local families, rule_fields = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
+"""
+    + READ
+    + dossier.LUA
+    + """
 local found = {}
-for i = 10 + count, #ARGV do
-  local id = ARGV[i]
-  local person = asked('HMGET', person_of .. id, 'first_name', 'last_name', 'email')
-  if person[1] then
-    local rules = asked('SMEMBERS', rules_of .. id)
-    table.sort(rules)
-    local all = {
-      person, asked('HGETALL', media_of .. id), asked('HGETALL', intervals_of .. id),
-      asked('HGETALL', thresholds_of .. id), asked('HGETALL', pagerduty_of .. id),
-      asked('GET', zone_of .. id), rules
-    }
-    for j, rule in ipairs(rules) do all[7 + j] = asked('HMGET', rule_at .. rule, unpack(fields)) end
-    found[#found + 1] = cmsgpack.pack(all)
-  else
-    found[#found + 1] = false
-  end
-end
+for i = 3, #ARGV do found[i - 2] = (dossier(ARGV[i])) or false end
 return found
-""")
+"""
+)
 
 
 async def load(store: Store, ids: Iterable[str]) -> dict[str, Contact]:
     """Those of the contacts that there are, with their rules and without their tags, in one round
     trip. They are shared with other callers: change none of their dictionaries."""
     keys, wanted = Alerting(store.prefix), list(dict.fromkeys(ids))
-    begins = [*_own_keys(keys, ""), keys.rule("")]
+    families = {name: getattr(keys, name).literals for name in dossier.FAMILIES}
+    packed_names = [msgspec.msgpack.encode(part) for part in (families, rules.FIELDS)]
     found: dict[str, Contact] = {}
     for first in range(0, len(wanted), _PIECE):
         piece = wanted[first : first + _PIECE]
         names = [name.encode(errors="surrogateescape") for name in piece]
-        args: list[Argument] = [*begins, len(rules.FIELDS), *rules.FIELDS, *names]
+        args: list[Argument] = [*packed_names, *names]
         packed = await _LOAD(store, [keys.contact("")], args)
         for contact_id, raw in zip(piece, packed, strict=True):
             if raw is not None:
@@ -76,68 +56,7 @@ async def load(store: Store, ids: Iterable[str]) -> dict[str, Contact]:
     return found
 
 
-@lru_cache(maxsize=4096)
-def _contact(contact_id: str, packed: bytes) -> Contact:
-    (person, media, intervals, thresholds, pagerduty, zone, rule_ids, *rest), _ = _unpacked(packed)
-    first, last, email = (_text(value or b"") for value in person)
-    every, most = _pairs(intervals), _pairs(thresholds)
-    stored = (
-        (rule_id, {k: v for k, v in zip(_RULE_FIELDS, values, strict=True) if v})
-        for rule_id, values in sorted(dict(zip(rule_ids, rest, strict=True)).items())
-        if any(values)
-    )
-    return Contact(
-        id=contact_id,
-        first_name=first,
-        last_name=last,
-        email=email,
-        timezone=_text(zone) if isinstance(zone, bytes) else "",
-        media={
-            _text(name): Medium(
-                address=_text(address),
-                interval=min(_number(every.get(name)), LONGEST_INTERVAL) or _USUAL_INTERVAL,
-                rollup_threshold=min(_number(most.get(name)), MOST),
-            )
-            for name, address in _pairs(media).items()
-        },
-        pagerduty={_text(name): _text(value) for name, value in _pairs(pagerduty).items()},
-        rules=rules.owned(contact_id, stored),
-    )
-
-
-_RULE_FIELDS = [field.encode() for field in rules.FIELDS]
-
-
-def _unpacked(packed: bytes, at: int = 0) -> tuple[Any, int]:
-    """What is at a place of MessagePack made of lists, bytes and false, and where it ends."""
-    kind, at = packed[at], at + 1
-    if kind == 0xC2:
-        return None, at
-    is_list = kind < 0xA0 or kind >= 0xDC
-    width = 0 if kind < 0xC0 else 2 << kind - 0xDC if is_list else 1 << kind - 0xD9
-    size = (
-        int.from_bytes(packed[at : at + width], "big") if width else kind & (15 if is_list else 31)
-    )
-    at += width
-    if not is_list:
-        return packed[at : at + size], at + size
-    items = []
-    for _ in range(size):
-        item, at = _unpacked(packed, at)
-        items.append(item)
-    return items, at
-
-
-def _pairs(flat: list[bytes]) -> dict[bytes, bytes]:
-    return dict(zip(flat[::2], flat[1::2], strict=True))
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode(errors="replace")
-
-
-def _number(raw: bytes | None) -> int:
-    return int(raw) if raw and raw.isdigit() and len(raw) < 20 else 0
+_contact = lru_cache(maxsize=4096)(dossier.parsed)
 
 
 # ARGV: keys of this server. Returns which of them are contacts.
@@ -188,7 +107,10 @@ def _check_medium(name: str, medium: Medium) -> None:
     rules.plain(f"media.{name}.address", medium.address)
     if name == "email" and not all(medium.address.rpartition("@")):
         raise Refused(f"media.email.address: {medium.address!r} is no mail address")
-    for field, low, high in (("interval", 1, LONGEST_INTERVAL), ("rollup_threshold", 0, MOST)):
+    for field, low, high in (
+        ("interval", 1, dossier.LONGEST_INTERVAL),
+        ("rollup_threshold", 0, dossier.MOST),
+    ):
         if not low <= (number := getattr(medium, field)) <= high:
             raise Refused(
                 f"media.{name}.{field}: {number} is not allowed; expected {low} to {high}"
@@ -292,7 +214,8 @@ async def save(
     args: list[Argument] = [*_about(store, contact.id), keys.rule(""), keys.rules("")]
     args.append(msgspec.json.encode(new))
     if taken := await _SAVE(store, _own_keys(keys, contact.id), args):
-        raise Refused(f"notification_rules: the rule {_text(taken)} belongs to another contact")
+        rule = taken.decode(errors="replace")
+        raise Refused(f"notification_rules: the rule {rule} belongs to another contact")
 
 
 def _own_keys(keys: Alerting, contact_id: str) -> list[str]:
@@ -397,3 +320,23 @@ async def interested(store: Store, entity_id: str, check: str) -> list[str]:
         with suppress(UnicodeDecodeError):  # what is no text is no id
             found[raw.decode()] = None
     return list(found)
+
+
+# Returns the contacts who are told about a check, some of them perhaps twice.
+_INTERESTED = CheckScript("""
+local found = redis.call('SMEMBERS', key('entity_contacts', 'ALL'))
+local id = redis.call('HGET', key('entity_ids'), entity)
+  or redis.call('GET', key('entity_id', entity))
+for _, set in ipairs(id and {key('entity_contacts', id), key('check_contacts', id, check)} or {}) do
+  for _, contact in ipairs(redis.call('SMEMBERS', set)) do found[#found + 1] = contact end
+end
+return found
+""")
+
+
+async def interested_in(store: Store, event_ids: Sequence[str]) -> dict[str, set[str]]:
+    """Who is told about each of the checks."""
+    return {
+        event_id: {one.decode(errors="replace") for one in told}
+        async for event_id, told in _INTERESTED.over(store, event_ids, [], _PIECE)
+    }

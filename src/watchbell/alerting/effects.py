@@ -1,19 +1,20 @@
 """What follows from decisions: plain Redis commands, run together with an acknowledgement."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from watchbell.store.queue import Effects
 
-Command = Sequence[str | int | float | msgspec.Raw]
+Word = str | int | float | msgspec.Raw
+Command = Sequence[Word]
 
 # ARGV[1] msgpack: commands, flat, each after the number of its words. One that the store refuses
 # (a key of a wrong type, left by somebody else) is told and stops none of the others. Returns what
 # was refused.
 run = Effects("""
--- Three commands are ours. CLAIM: an entity that nobody named yet gets its id, and then the keys
--- that go with it.
+-- Six commands are ours: those that look before they write, and what is often written together.
+-- CLAIM: an entity that nobody named yet gets its id, and then the keys that go with it.
 local function claim(ids, names, by_name, by_id, entity, id)
   local answer = redis.pcall('HSETNX', ids, entity, id)
   if answer ~= 1 then return answer end
@@ -38,20 +39,50 @@ local function is_open(key, windows, now)
   return not last or last > now
 end
 
--- COUNT: a check is put among the failing ones that a contact is alerted about, unless it fails
--- no more, is disabled, or is in maintenance by now.
-local function count(alerted, media, member, now, id, failed, enabled, check, ...)
-  local windows = {...}
+-- COUNT: a check is put among the failing ones that contacts' media are alerted about (for each
+-- its name and its set), unless it fails no more, is disabled, or is in maintenance by now.
+local function count(media, now, id, failed, enabled, check, planned, planned_windows, open,
+    open_windows, ...)
   if type(redis.pcall('ZSCORE', failed, id)) ~= 'string'
       or type(redis.pcall('ZSCORE', enabled, check)) ~= 'string'
-      or is_open(windows[1], windows[2], now) or is_open(windows[3], windows[4], now) then
+      or redis.call('EXISTS', planned, open) > 0
+      and (is_open(planned, planned_windows, now) or is_open(open, open_windows, now)) then
     return false
   end
-  redis.pcall('SADD', media, member)
-  return redis.pcall('ZADD', alerted, now, id)
+  local named, members = {...}, {}
+  for i = 1, #named, 2 do
+    local answer = redis.pcall('ZADD', named[i + 1], now, id)
+    if type(answer) == 'table' then return answer end
+    members[#members + 1] = named[i]
+  end
+  return redis.pcall('SADD', media, unpack(members))
 end
 
-local ours = {CLAIM = claim, FORGET = forget, COUNT = count}
+-- RECORD: a hash that is kept for so many seconds.
+local function record(key, seconds, ...)
+  local answer = redis.pcall('HSET', key, ...)
+  return type(answer) == 'table' and answer or redis.pcall('EXPIRE', key, seconds)
+end
+
+-- NOTE: a text is put before so many others, which are kept for so many seconds.
+local function note(key, most, seconds, text)
+  local length = redis.pcall('LPUSH', key, text)
+  if type(length) == 'table' then return length end
+  if length > most then redis.pcall('LTRIM', key, 0, most - 1) end
+  return redis.pcall('EXPIRE', key, seconds)
+end
+
+-- TIDY: keys whose recorded end has come go with their records, so many at once.
+local function tidy(ends, now, most)
+  local keys = redis.pcall('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, most)
+  if keys.err or #keys == 0 then return keys end
+  redis.pcall('DEL', unpack(keys))
+  return redis.pcall('ZREM', ends, unpack(keys))
+end
+
+local ours = {
+  CLAIM = claim, FORGET = forget, COUNT = count, RECORD = record, NOTE = note, TIDY = tidy
+}
 local refused, words, at = {}, cmsgpack.unpack(ARGV[1]), 1
 local pcall, unpack, total = redis.pcall, unpack, #words
 while at < total do
@@ -84,9 +115,18 @@ def verbatim(value: bytes) -> msgspec.Raw:
     return msgspec.Raw(head + value)
 
 
-def packed(commands: Sequence[Command]) -> bytes:
-    words: list[str | int | float | msgspec.Raw] = []
+def flat(commands: Iterable[Command]) -> list[Word]:
+    """The words of the commands, each command after their number.
+
+    Thousands of commands wait for their turn. As a list of lists they would cost a third of all our
+    time, since Python's garbage collector looks through every list that it finds alive.
+    """
+    words: list[Word] = []
     for command in commands:
         words.append(len(command))
         words += command
+    return words
+
+
+def packed(words: Sequence[Word]) -> bytes:
     return msgspec.msgpack.encode(words)

@@ -9,7 +9,7 @@ from watchbell.alerting.decide.check import Facts, Maintenance
 from watchbell.alerting.effects import Command
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.store.client import Store
-from watchbell.store.script import Script
+from watchbell.store.script import READ, Script
 
 SETTINGS = ("initial_failure_delay", "repeat_failure_delay", "initial_recovery_delay", "ttl")
 
@@ -50,16 +50,11 @@ _OWN_FAMILIES = ("check_settings", "decisions", "open_problems", "silence")
 # planned windows, whether the entity is known, the recorded summary of the present state and the
 # record before it, the last decision. At the end, what was set for each check, and until when it
 # promised to report.
-_FACTS = Script("""
+_FACTS = Script(
+    READ
+    + """
 local families, asked = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
 local names, answers, deep = {}, {}, {}
-
--- A key of a wrong type, left by somebody else, counts as absent.
-local function read(...)
-  local answer = redis.pcall(...)
-  if type(answer) == 'table' and answer.err then return false end
-  return answer
-end
 
 for i = 1, #asked / 3 do
   names[i] = asked[3 * i - 2] .. ':' .. asked[3 * i - 1]
@@ -127,7 +122,8 @@ end
 return {answers, read('HMGET', families.check_settings[1], unpack(names)) or {},
   redis.call('EXISTS', families.silence[1]) == 1
     and read('ZMSCORE', families.silence[1], unpack(names)) or {}, counted}
-""")
+"""
+)
 
 
 class CheckFacts:

@@ -96,7 +96,9 @@ class Processor:
             *self._rejections(rejected, now),
         ]
         probe("processor.decided")
-        refused = await self.taker.acknowledge(batch, effects.run, [], [effects.packed(commands)])
+        refused = await self.taker.acknowledge(
+            batch, effects.run, [], [effects.packed(effects.flat(commands))]
+        )
         probe("processor.applied")
         for words in refused or ():
             logs.get(role="processor").error("the store refused", command=words)

@@ -3,14 +3,17 @@
 Opening a link changes nothing, since mail servers open links to look at them.
 """
 
-from collections.abc import AsyncIterator
+import base64
+import hashlib
+import re
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
 from jinja2 import Environment, FileSystemLoader, select_autoescape
+from msgspec import Struct
 
 from watchbell.alerting import contacts, event, history
 from watchbell.alerting.intake import submit
@@ -23,28 +26,52 @@ from watchbell.schedule import spoken
 from watchbell.store.client import Store
 
 LENGTHS = ("30 minutes", "1 hour", "2 hours", "4 hours", "8 hours", "1 day", "1 week")
-_BODY_MOST = 8 << 10
-_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; "
+BODY_MOST = 8 << 10
+
+_FOLDER = Path(__file__).with_name("pages")
+_pages = Environment(
+    loader=FileSystemLoader(_FOLDER),
+    autoescape=select_autoescape(["html"]),
+)
+
+
+def _style_digest() -> str:
+    """What a browser compares the page's own style with, so that no other one is taken."""
+    text = (_FOLDER / "ack.html").read_text(encoding="utf-8")
+    style = re.search("<style>(.*?)</style>", text, re.DOTALL)
+    assert style is not None
+    return base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+
+
+HEADERS = {
+    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_style_digest()}'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
 
-_pages = Environment(
-    loader=FileSystemLoader(Path(__file__).with_name("pages")),
-    autoescape=select_autoescape(["html"]),
-)
+
+class Page(Struct, frozen=True):
+    status: int
+    html: str
 
 
 @asynccontextmanager
 async def serving(store: Store, clock: Clock, port: int) -> AsyncIterator[int]:
-    """The page on a loopback port; the one it got, where `port` is 0."""
+    """The page alone on a loopback port; the one it got, where `port` is 0."""
     answers = Answers(store, await links.signer(store), clock)
-    application = web.Application(client_max_size=_BODY_MOST, middlewares=[_told])
-    application.router.add_get("/ack/{token}", answers.ask)
-    application.router.add_post("/ack/{token}", answers.acknowledge)
+
+    async def ask(request: web.Request) -> web.Response:
+        return _sent(await answers.ask(request.match_info["token"]))
+
+    async def acknowledge(request: web.Request) -> web.Response:
+        form = {name: str(value) for name, value in (await request.post()).items()}
+        return _sent(await answers.acknowledge(request.match_info["token"], form))
+
+    application = web.Application(client_max_size=BODY_MOST)
+    application.router.add_get("/ack/{token}", ask)
+    application.router.add_post("/ack/{token}", acknowledge)
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     try:
@@ -58,34 +85,32 @@ async def serving(store: Store, clock: Clock, port: int) -> AsyncIterator[int]:
         await runner.cleanup()
 
 
-@web.middleware
-async def _told(request: web.Request, handler: Handler) -> web.StreamResponse:
-    try:
-        return await handler(request)
-    except Refused as error:
-        return _page(410, title="This link can't be used", lines=[str(error)])
-    except StoreUnavailable:
-        return _page(503, title="Try again in a moment", lines=["The store is away just now."])
+def _sent(page: Page) -> web.Response:
+    return web.Response(
+        status=page.status, text=page.html, content_type="text/html", headers=HEADERS
+    )
 
 
 class Answers:
     def __init__(self, store: Store, signer: Signer, clock: Clock) -> None:
         self._store, self._signer, self._clock = store, signer, clock
 
-    async def ask(self, request: web.Request) -> web.Response:
-        return await self._question(self._offer(request))
+    async def ask(self, token: str) -> Page:
+        try:
+            return await self._question(self._offer(token))
+        except (Refused, StoreUnavailable) as error:
+            return _told(error)
 
-    async def acknowledge(self, request: web.Request) -> web.Response:
-        offer, form = self._offer(request), await request.post()
-        words = str(form.get("for", ""))
-        if words not in LENGTHS:
-            raise Refused(f"{words[:50]!r} is not one of the lengths offered")
-        return await self._acknowledged(offer, words, str(form.get("summary", "")).strip())
+    async def acknowledge(self, token: str, form: Mapping[str, str]) -> Page:
+        try:
+            return await self._acknowledged(self._offer(token), form)
+        except (Refused, StoreUnavailable) as error:
+            return _told(error)
 
-    def _offer(self, request: web.Request) -> Offer:
-        return self._signer.offer(request.match_info["token"], self._clock.now())
+    def _offer(self, token: str) -> Offer:
+        return self._signer.offer(token, self._clock.now())
 
-    async def _question(self, offer: Offer) -> web.Response:
+    async def _question(self, offer: Offer) -> Page:
         entity, check = split_id(offer.event_id)
         now = int(self._clock.now())
         status = next(iter(await history.check_states(self._store, [offer.event_id], now)), None)
@@ -112,7 +137,10 @@ class Answers:
             lengths=LENGTHS,
         )
 
-    async def _acknowledged(self, offer: Offer, words: str, summary: str) -> web.Response:
+    async def _acknowledged(self, offer: Offer, form: Mapping[str, str]) -> Page:
+        words, summary = form.get("for", ""), form.get("summary", "").strip()
+        if words not in LENGTHS:
+            raise Refused(f"{words[:50]!r} is not one of the lengths offered")
         entity, check = split_id(offer.event_id)
         known = await contacts.load(self._store, [offer.contact_id])
         who = known.get(offer.contact_id)
@@ -137,6 +165,11 @@ class Answers:
         )
 
 
-def _page(status: int, **content: Any) -> web.Response:
-    body = _pages.get_template("ack.html").render(content)
-    return web.Response(status=status, text=body, content_type="text/html", headers=_HEADERS)
+def _told(error: Refused | StoreUnavailable) -> Page:
+    if isinstance(error, Refused):
+        return _page(410, title="This link can't be used", lines=[str(error)])
+    return _page(503, title="Try again in a moment", lines=["The store is away just now."])
+
+
+def _page(status: int, **content: Any) -> Page:
+    return Page(status, _pages.get_template("ack.html").render(content))

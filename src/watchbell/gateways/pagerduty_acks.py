@@ -14,8 +14,7 @@ from watchbell.alerting import contacts, history
 from watchbell.alerting.checks import short_id
 from watchbell.alerting.event import acknowledge, encode
 from watchbell.alerting.keys import Alerting
-from watchbell.alerting.model import FAILING, Contact, Notification, split_id
-from watchbell.alerting.notices import Notices
+from watchbell.alerting.model import FAILING, Contact, split_id
 from watchbell.alerting.reading import CheckScript
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, DeliveryFailed, LockLost, Refused, StoreUnavailable
@@ -137,13 +136,13 @@ class Acknowledgements:
         """The accounts of those who are told of what fails, each with the checks in question."""
         failing = [event_id for event_id, _ in await history.failing(store)]
         waiting = [i async for i, is_open in _OPEN.over(store, failing, [], _AT_ONCE) if is_open]
-        notices, found = Notices(store.prefix, 1), dict[Account, set[str]]()
+        found = dict[Account, set[str]]()
         for first in range(0, len(waiting), _AT_ONCE):
             some = waiting[first : first + _AT_ONCE]
-            told = await notices.interested(store, [_notification(one) for one in some])
-            people = await contacts.load(store, {one for each in told for one in each})
+            told = await contacts.interested_in(store, some)
+            people = await contacts.load(store, {one for each in told.values() for one in each})
             accounts = {one: self._account(person) for one, person in people.items()}
-            for event_id, ids in zip(some, told, strict=True):
+            for event_id, ids in told.items():
                 for account in filter(None, map(accounts.get, ids)):
                     found.setdefault(account, set()).add(event_id)
         return found
@@ -280,7 +279,3 @@ def _person(given: Any) -> tuple[str, str] | None:
 def _has_more(told: Mapping[str, Any], done: int) -> bool:
     total = told.get("total")
     return told.get("more") is True or (isinstance(total, int) and total > done)
-
-
-def _notification(event_id: str) -> Notification:
-    return Notification(event_id=event_id, state="critical", type="problem", severity="critical")

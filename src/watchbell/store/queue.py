@@ -4,6 +4,7 @@ Producers push to the list as they always did. A taker moves up to N items in on
 list of its own; effects and acknowledgement are one script; what a dead taker held goes back to the
 front of the queue in its order. Where items of one key must stay in order (`order_by`), an item
 whose key another taker holds is handed to that taker, or left in the queue where it has plenty.
+A batch may be acknowledged piece by piece, in order: what is left of it stays in hand.
 """
 
 import asyncio
@@ -215,10 +216,21 @@ class Queue(Struct, frozen=True, kw_only=True):
 
 
 class Batch(Struct, frozen=True):
+    """What was taken at once, or a piece of it."""
+
     seq: int
     items: list[bytes]
     attempts: int
     """How many processes died holding it; above 0 only for an item that comes alone."""
+    left: int
+    """Items in hand when its turn comes, its own included."""
+
+    def pieces(self, most: int) -> "list[Batch]":
+        """The same in pieces of so many items, to be acknowledged one by one, in order."""
+        return [
+            Batch(self.seq, self.items[at : at + most], self.attempts, self.left - at)
+            for at in range(0, len(self.items), most)
+        ]
 
 
 class Effects:
@@ -228,23 +240,30 @@ class Effects:
     """
 
     def __init__(self, lua: str) -> None:
-        # ARGV[2] batch, ARGV[3] ms of the lease; the rest of KEYS and ARGV are the effects'.
+        # ARGV[2] batch, ARGV[3] ms of the lease, ARGV[4] items in hand, ARGV[5] how many of them
+        # are acknowledged; the rest of KEYS and ARGV are the effects'.
         self._script = Script(
             f"local function effects(KEYS, ARGV) {lua}\nend\n"
             + _COMMON
             + """
 if not redis.call('ZSCORE', takers, taker) then return {'lost'} end
 local seq, count = in_hand(taker)
-if seq ~= ARGV[2] then return {'already'} end
-local answer = effects({unpack(KEYS, 7)}, {unpack(ARGV, 4)})
+local left, done = tonumber(ARGV[4]), tonumber(ARGV[5])
+if seq ~= ARGV[2] or count < left then return {'already'} end
+if count > left then error('what was taken before this is not acknowledged yet') end
+local answer = effects({unpack(KEYS, 7)}, {unpack(ARGV, 6)})
 if redis.call('EXISTS', attempts) == 1 then
-  for _, item in ipairs(redis.call('LRANGE', mine, 0, count - 1)) do
+  for _, item in ipairs(redis.call('LRANGE', mine, 0, done - 1)) do
     redis.call('HDEL', attempts, redis.sha1hex(item))
   end
 end
-redis.call('LTRIM', mine, count, -1)
+redis.call('LTRIM', mine, done, -1)
 redis.call('DEL', held)
-redis.call('HDEL', batches, taker)
+if count > done then
+  redis.call('HSET', batches, taker, seq .. ':' .. count - done)
+else
+  redis.call('HDEL', batches, taker)
+end
 redis.call('ZADD', takers, milliseconds() + tonumber(ARGV[3]), taker)
 return {'done', answer}
 """
@@ -305,7 +324,7 @@ class Taker:
         )
         probe("queue.taken")
         self._crowded = int(seq) < 0
-        return Batch(int(seq), items, int(attempts)) if items else None
+        return Batch(int(seq), items, int(attempts), len(items)) if items else None
 
     async def acknowledge(
         self,
@@ -316,11 +335,15 @@ class Taker:
     ) -> Any:
         """The effects' answer, once they and the acknowledgement are done; None if they had been.
 
-        Raises LeaseLost where the batch went back to the queue in the meantime.
+        `batch` is what was taken, or the next piece of it. Raises LeaseLost where it went back to
+        the queue in the meantime.
         """
         probe("queue.before_acknowledge")
         all_keys = [*self._keys, *keys]
-        all_args = [self.name, batch.seq, self._milliseconds, *args]
+        all_args = [
+            *(self.name, batch.seq, self._milliseconds, batch.left, len(batch.items)),
+            *args,
+        ]
         outcome, answer = await patiently(lambda: effects(self._store, all_keys, all_args))
         probe("queue.acknowledged")
         if outcome == b"lost":

@@ -8,6 +8,15 @@ from redis.exceptions import NoScriptError
 
 from watchbell.store.client import Argument, Primary, Store
 
+READ = """
+local function read(...)
+  local answer = redis.pcall(...)
+  if type(answer) == 'table' and answer.err then return false end
+  return answer
+end
+"""
+"""Lua for scripts that read: a key of a wrong type, left by somebody else, counts as absent."""
+
 
 class Script:
     """One Lua text. Calls may reach the store twice, so a script must bear being run again."""

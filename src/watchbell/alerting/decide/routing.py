@@ -1,22 +1,26 @@
 """Who is told of a notification, by which media, and why the others are not."""
 
 import enum
+from contextlib import suppress
 from functools import lru_cache
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from watchbell.alerting import expressions
 from watchbell.alerting.model import FAILING, Contact, Medium, Notification, Rule
+from watchbell.errors import Refused
 from watchbell.schedule import recurrence
+from watchbell.schedule.recurrence import Restriction
 
 NEVER_ROLLED_UP = ("pagerduty",)
 ENDING = ("recovery", "acknowledgement")
 """Notifications after which nobody is being alerted about the check any more."""
 
 
-class Route(Struct, kw_only=True):
+class Route(Struct, kw_only=True, gc=False):
     """The media by which a contact is to be told, and what led there."""
 
     media: list[str] = []
@@ -34,7 +38,11 @@ class Fate(enum.Enum):
     SUMMARY_SENT = "a summary was sent within its interval"
 
 
-class Standing(Struct, kw_only=True):
+_NONE: frozenset[str] = frozenset()
+_TELLING = (Fate.QUEUED, Fate.ROLLED_UP, Fate.ROLLUP_ENDS)
+
+
+class Standing(Struct, kw_only=True, gc=False):
     """How a contact's medium stands; `settle` keeps it up to date."""
 
     failing: int = 0
@@ -44,7 +52,7 @@ class Standing(Struct, kw_only=True):
     """Until when no further summary is sent."""
 
 
-class Alerting(Struct, kw_only=True):
+class Alerting(Struct, kw_only=True, gc=False):
     """What is known of one check at one contact's medium."""
 
     is_counted: bool = False
@@ -54,10 +62,10 @@ class Alerting(Struct, kw_only=True):
     held_until: int = 0
     """Until when nothing of the check is told."""
     dropped_until: dict[str, int] = {}
-    """Until when a state of the check is not told again."""
+    """Until when a state of the check is not told again; 0 for: it may be."""
 
 
-class Settled(Struct, kw_only=True):
+class Settled(Struct, kw_only=True, gc=False):
     fate: Fate
     until: int = 0
     rollup: Literal["problem", "recovery"] | None = None
@@ -66,51 +74,96 @@ class Settled(Struct, kw_only=True):
 
     @property
     def tells(self) -> bool:
-        return self.fate in (Fate.QUEUED, Fate.ROLLED_UP, Fate.ROLLUP_ENDS)
+        return self.fate in _TELLING
 
 
-def route(contact: Contact, notification: Notification, zone: ZoneInfo, now: int) -> Route:
+class Condition(Struct, frozen=True, kw_only=True, gc=False):
+    """A rule, ready to be asked whether it matches."""
+
+    rule: Rule
+    """Without its times."""
+    entities: frozenset[str]
+    is_timed: bool
+    times: tuple[Restriction, ...]
+    is_specific: bool
+
+    def mismatch(self, entity: str, tags: frozenset[str], zone: ZoneInfo, now: int) -> str | None:
+        """Why the rule does not match; None where it does."""
+        rule = self.rule
+        if self.entities and entity not in self.entities:
+            return "it is for other entities"
+        for pattern in rule.regex_entities:
+            if not expressions.matches(pattern, entity):
+                return f"/{pattern}/ does not match the entity"
+        missing = [tag for tag in rule.tags if tag not in tags]
+        if missing:
+            return f"the event has no tag {', '.join(missing)}"
+        for pattern in rule.regex_tags:
+            if not any(expressions.matches(pattern, tag) for tag in tags):
+                return f"/{pattern}/ matches none of the tags"
+        if self.is_timed and not any(_covers(time, now, zone) for time in self.times):
+            return "it is not its time"
+        return None
+
+
+class Addressee(Struct, frozen=True, gc=False):
+    """A contact, ready to be asked about many notifications."""
+
+    contact: Contact
+    """Without its rules."""
+    conditions: tuple[Condition, ...]
+    zone: ZoneInfo
+    has_general: bool
+    """Whether one of the rules asks for nothing in particular."""
+
+
+def addressee(contact: Contact, default_zone: str) -> Addressee:
+    conditions = tuple(map(_condition, contact.rules))
+    return Addressee(
+        replace(contact, rules=()),
+        conditions,
+        zone_of(contact, default_zone),
+        not all(condition.is_specific for condition in conditions),
+    )
+
+
+def _condition(rule: Rule) -> Condition:
+    times = []
+    for restriction in rule.time_restrictions:
+        with suppress(Refused):  # one that can't be read never covers
+            times.append(recurrence.parse(restriction))
+    return Condition(
+        rule=replace(rule, time_restrictions=()),
+        entities=frozenset(rule.entities) if rule.entities else _NONE,
+        is_timed=bool(rule.time_restrictions),
+        times=tuple(times),
+        is_specific=rule.is_specific,
+    )
+
+
+def route(to: Addressee, notification: Notification, now: int) -> Route:
     """The media by the contact's rules, in the contact's own order."""
     found = Route()
-    matching = []
-    for rule in contact.rules:
-        why_not = mismatch(rule, notification, zone, now)
-        found.rules.append(f"{rule.id}: {why_not or 'matches'}")
+    matching: list[Condition] = []
+    entity, tags = notification.entity, frozenset(notification.tags)
+    for condition in to.conditions:
+        why_not = condition.mismatch(entity, tags, to.zone, now)
+        found.rules.append(f"{condition.rule.id}: {why_not or 'matches'}")
         if why_not is None:
-            matching.append(rule)
-    if any(rule.is_specific for rule in matching):
-        matching = [rule for rule in matching if rule.is_specific]
+            matching.append(condition)
+    rules = [one.rule for one in matching if one.is_specific] or [one.rule for one in matching]
     severity = notification.severity
-    if not matching:
+    if not rules:
         found.reason = "no rule matches"
     elif severity == "ok":
         found.reason = "nobody was told of the failure, so no rule can name its severity"
-    elif hole := next((r for r in matching if getattr(r, f"{severity}_blackhole")), None):
+    elif hole := next((rule for rule in rules if getattr(rule, f"{severity}_blackhole")), None):
         found.reason = f"rule {hole.id} drops everything {severity}"
     else:
-        wanted = {medium for rule in matching for medium in getattr(rule, f"{severity}_media")}
-        found.media = [medium for medium in contact.media if medium in wanted]
+        wanted = {medium for rule in rules for medium in getattr(rule, f"{severity}_media")}
+        found.media = [medium for medium in to.contact.media if medium in wanted]
         found.reason = _told(wanted, found.media, severity)
     return found
-
-
-def mismatch(rule: Rule, notification: Notification, zone: ZoneInfo, now: int) -> str | None:
-    """Why the rule does not match; None where it does."""
-    entity, tags = notification.entity, set(notification.tags)
-    if rule.entities and entity not in rule.entities:
-        return "it is for other entities"
-    for pattern in rule.regex_entities:
-        if not expressions.matches(pattern, entity):
-            return f"/{pattern}/ does not match the entity"
-    missing = [tag for tag in rule.tags if tag not in tags]
-    if missing:
-        return f"the event has no tag {', '.join(missing)}"
-    for pattern in rule.regex_tags:
-        if not any(expressions.matches(pattern, tag) for tag in notification.tags):
-            return f"/{pattern}/ matches none of the tags"
-    if not recurrence.covers_any(rule.time_restrictions, now, zone):
-        return "it is not its time"
-    return None
 
 
 def settle(
@@ -123,8 +176,7 @@ def settle(
 ) -> Settled:
     """What becomes of one medium that a rule chose; brings both standings up to date."""
     if notification.type in ENDING:
-        for state in FAILING:
-            alerting.dropped_until.pop(state, None)
+        alerting.dropped_until |= dict.fromkeys(FAILING, 0)
     until = max(alerting.held_until, alerting.dropped_until.get(notification.state, 0))
     if until > now:
         return Settled(fate=Fate.INTERVAL, until=until)
@@ -173,6 +225,12 @@ def _told(wanted: set[str], media: list[str], severity: str) -> str:
     if wanted:
         return f"there is no address for {', '.join(sorted(wanted))}"
     return f"no rule names a medium for {severity}"
+
+
+# Many rules are restricted to the same times, and many notifications come in one second.
+@lru_cache(4096)
+def _covers(time: Restriction, now: int, zone: ZoneInfo) -> bool:
+    return time.covers(now, zone)
 
 
 @lru_cache(1024)

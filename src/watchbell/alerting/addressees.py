@@ -1,0 +1,301 @@
+"""Whom notifications may concern, and how their media stand: read at once, before all deciding."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from watchbell.alerting import dossier, rules
+from watchbell.alerting.decide.routing import Addressee, Alerting, Standing, addressee
+from watchbell.alerting.keys import Alerting as Keys
+from watchbell.alerting.keys import AlertingOwn
+from watchbell.alerting.model import Notification, split_id
+from watchbell.store.client import Argument, Store
+from watchbell.store.script import READ, Script
+
+_FAMILIES = (
+    *("entity_ids", "entity_id", "entity_contacts", "check_contacts"),
+    *("current", "current_checks"),
+    *("scheduled", "scheduled_windows", "unscheduled", "unscheduled_windows"),
+    *("contact_drop", "medium_drop", "check_drop", "state_drop", "rollup_drop", "alerting_checks"),
+    *dossier.FAMILIES,
+)
+
+# KEYS[1] any key of the namespace, by which a cluster finds the server. ARGV[1] msgpack: what
+# stands between the parts of each family of keys; ARGV[2] now; ARGV[3] msgpack: notifications,
+# flat: entity, check, state; ARGV[4] msgpack: contacts that are known already, by id: each medium
+# and whether it has a threshold; ARGV[5…] the fields of a rule.
+# Returns the other contacts, and what there is to say of each notification. Of a contact: its id,
+# all of it in MessagePack, and for each of its media: name, whether it has a threshold, how many
+# checks it is alerted about, whether alerts are rolled up, until when it is told nothing and until
+# when no summary. Of a notification: whether its check can be counted, and a list for each contact:
+# its id, and for each of its media whether the check is counted, until when nothing of it is told
+# and until when not this state.
+_LOAD = Script(
+    """
+local families, now, asked = cmsgpack.unpack(ARGV[1]), tonumber(ARGV[2]), cmsgpack.unpack(ARGV[3])
+local known, rule_fields = cmsgpack.unpack(ARGV[4]), {unpack(ARGV, 5)}
+"""
+    + READ
+    + dossier.LUA
+    + """
+local drops, rollups = families.drops[1], families.rollups[1]
+local is_any_rolled_up = (read('SCARD', rollups) or 0) > 0
+
+-- By our record, else by the key's expiry, else for a day; 0 if there is no such key.
+local function ends(key)
+  local left = redis.call('PTTL', key)
+  if left == -2 then return 0 end
+  local recorded = read('ZSCORE', drops, key)
+  if recorded then return math.floor(math.max(math.min(tonumber(recorded), 2^52), 0)) end
+  return left < 0 and now + 86400 or now + math.max(math.floor(left / 1000), 1)
+end
+
+-- Maintenance ends by its record, so that a replay sees it end.
+local function is_open(key, windows)
+  local start = read('GET', key)
+  if not start then return false end
+  local length = read('ZSCORE', windows, start)
+  local last = length and tonumber(start) and tonumber(start) + tonumber(length)
+  return not last or last > now
+end
+
+-- Whether a check is failing, enabled, and in no maintenance.
+local function is_countable(entity, check)
+  local function key(name)
+    local parts = families[name]
+    return parts[1] .. entity .. parts[2] .. check .. parts[3]
+  end
+  local state, enabled = read('HGET', key('current'), 'state'), families.current_checks
+  if not state or state == 'ok' then return false end
+  if not read('ZSCORE', enabled[1] .. entity .. enabled[2], check) then return false end
+  local planned, open = key('scheduled'), key('unscheduled')
+  return redis.call('EXISTS', planned, open) == 0
+    or not is_open(planned, key('scheduled_windows'))
+    and not is_open(open, key('unscheduled_windows'))
+end
+
+-- The key of a contact's medium; or where it goes on, what such keys begin with.
+local function for_medium(name, id, medium)
+  local parts = families[name]
+  return parts[1] .. id .. parts[2] .. medium .. parts[3]
+end
+
+-- What a medium is alerted about matters only where there is a threshold.
+local function standing(id, medium, has_threshold)
+  local failing, rolled, held, summary = 0, 0, 0, 0
+  if has_threshold then
+    failing = read('ZCARD', for_medium('alerting_checks', id, medium)) or 0
+    rolled = is_any_rolled_up and read('SISMEMBER', rollups, id .. ':media:' .. medium) or 0
+  end
+  local contact_drop = families.contact_drop[1] .. id
+  local medium_drop = for_medium('medium_drop', id, medium)
+  local rollup_drop = for_medium('rollup_drop', id, medium)
+  if redis.call('EXISTS', contact_drop, medium_drop, rollup_drop) > 0 then
+    held, summary = math.max(ends(contact_drop), ends(medium_drop)), ends(rollup_drop)
+  end
+  return has_threshold and 1 or 0, failing, rolled, held, summary
+end
+
+local people = {}
+local function meet(id)
+  local packed, media, thresholds = dossier(id)
+  if not packed then return false end
+  local limits, answer, found = {}, {id, packed}, {}
+  for i = 1, #thresholds, 2 do limits[thresholds[i]] = tonumber(thresholds[i + 1]) end
+  for i = 1, #media, 2 do
+    local medium, last = media[i], 3 * i - 1
+    local has_threshold = (limits[medium] or 0) > 0
+    found[i], found[i + 1], answer[last + 1] = medium, has_threshold, medium
+    answer[last + 2], answer[last + 3], answer[last + 4], answer[last + 5], answer[last + 6] =
+      standing(id, medium, has_threshold)
+  end
+  people[#people + 1] = answer
+  return found
+end
+
+-- The keys about each medium of a contact, or what they begin with; false if there is no contact.
+local function keys_of(id)
+  if known[id] == nil then known[id] = meet(id) end
+  local media, keys = known[id], {}
+  for i = 1, media and #media or 0, 2 do
+    keys[#keys + 1] = {
+      alerted = media[i + 1] and for_medium('alerting_checks', id, media[i]),
+      check_drop = for_medium('check_drop', id, media[i]),
+      state_drop = for_medium('state_drop', id, media[i])
+    }
+  end
+  return media and keys
+end
+
+-- How they stand about a check: its name, and how keys about it and its state go on.
+local function stands(id, media, name, of_check, of_state)
+  local answer = {id}
+  for i, keys in ipairs(media) do
+    local counted, held, dropped = 0, 0, 0
+    if keys.alerted and read('ZSCORE', keys.alerted, name) then counted = 1 end
+    local check_drop, state_drop = keys.check_drop .. of_check, keys.state_drop .. of_state
+    if redis.call('EXISTS', check_drop, state_drop) > 0 then
+      -- We write none of a whole check: one in our record is of a state, `critical` of the check
+      -- `a` where this one is called `a:critical`.
+      held = read('ZSCORE', drops, check_drop) and 0 or ends(check_drop)
+      dropped = ends(state_drop)
+    end
+    answer[3 * i - 1], answer[3 * i], answer[3 * i + 1] = counted, held, dropped
+  end
+  return answer
+end
+
+local ids, of_entity = families.entity_ids[1], families.entity_contacts[1]
+local everybody = read('SMEMBERS', of_entity .. 'ALL') or {}
+local function interested(entity, check)
+  local id = read('HGET', ids, entity) or read('GET', families.entity_id[1] .. entity)
+  if not id then return {everybody} end
+  local of_check = families.check_contacts
+  return {everybody, read('SMEMBERS', of_entity .. id) or {},
+    read('SMEMBERS', of_check[1] .. id .. of_check[2] .. check) or {}}
+end
+
+local check_drop, state_drop, answers, media = families.check_drop, families.state_drop, {}, {}
+for i = 1, #asked, 3 do
+  local entity, check, state, answer, seen = asked[i], asked[i + 1], asked[i + 2], {0}, {}
+  local name, of_check = entity .. ':' .. check, entity .. check_drop[4] .. check .. check_drop[5]
+  local of_state = entity .. state_drop[4] .. check .. state_drop[5] .. state .. state_drop[6]
+  for _, contacts in ipairs(interested(entity, check)) do
+    for _, id in ipairs(contacts) do
+      if media[id] == nil then media[id] = keys_of(id) end
+      if media[id] and not seen[id] then
+        answer[#answer + 1] = stands(id, media[id], name, of_check, of_state)
+      end
+      seen[id] = true
+    end
+  end
+  if #answer > 1 and is_countable(entity, check) then answer[1] = 1 end
+  answers[#answers + 1] = answer
+end
+return {people, answers}
+"""
+)
+
+Pair = tuple[str, str]
+"""A contact and a medium."""
+Subject = tuple[str, str, str]
+"""The same and a check."""
+
+
+class Medium(Struct, frozen=True, gc=False):
+    name: str
+    has_threshold: bool
+    held_until: int
+    """Until when nothing is told by it."""
+
+
+class Person(Struct, frozen=True, gc=False):
+    """Somebody whom a batch concerns; read once, when it is first met."""
+
+    addressee: Addressee
+    media: tuple[Medium, ...]
+
+
+class Loaded(NamedTuple):
+    """What is known of some notifications."""
+
+    addressees: list[list[Addressee]]
+    """Whom each may concern, nobody twice."""
+    standings: dict[Pair, Standing]
+    """How the media of those stand who were met just now."""
+    alerting: dict[Subject, Alerting]
+
+
+class Addressees:
+    def __init__(self, prefix: str, default_zone: str) -> None:
+        self._keys, own = Keys(prefix), AlertingOwn(prefix)
+        self._default_zone = default_zone
+        named = {name: getattr(self._keys, name).literals for name in _FAMILIES}
+        named |= {"drops": own.drops.literals, "rollups": own.rollups.literals}
+        self._families = msgspec.msgpack.encode(named)
+
+    async def load(
+        self,
+        store: Store,
+        notifications: Sequence[Notification],
+        known: dict[str, Person],
+        now: int,
+    ) -> Loaded:
+        """Whoever is met is added to those who are known."""
+        asked = [part for n in notifications for part in (*split_id(n.event_id), n.state)]
+        told = {
+            name: [part for one in person.media for part in (one.name, one.has_threshold)]
+            for name, person in known.items()
+        }
+        packed = (msgspec.msgpack.encode(asked), msgspec.msgpack.encode(told))
+        args: list[Argument] = [self._families, now, *packed, *rules.FIELDS]
+        people, answers = await _LOAD(store, [self._keys.notifications()], args)
+        loaded = Loaded([], {}, {})
+        for person in people:
+            await self._meet(store, person, known, loaded.standings)
+        for notification, answer in zip(notifications, answers, strict=True):
+            loaded.addressees.append(_read(answer, known, notification, loaded.alerting))
+        return loaded
+
+    async def _meet(
+        self,
+        store: Store,
+        person: Sequence[Any],
+        known: dict[str, Person],
+        standings: dict[Pair, Standing],
+    ) -> None:
+        raw, packed, *flat = person
+        try:
+            name = raw.decode()
+        except UnicodeDecodeError:  # what is no text is no id
+            return
+        met = _understood(name, packed, self._default_zone)
+        if not met.has_general:
+            contact = await rules.ensure_general(store, dossier.parsed(name, packed))
+            met = addressee(contact, self._default_zone)
+        media = []
+        for at in range(0, len(flat), 6):
+            medium, has_threshold, failing, rolled, held, summary = flat[at : at + 6]
+            media.append(Medium(medium.decode(errors="replace"), bool(has_threshold), held))
+            standings[name, media[-1].name] = Standing(
+                failing=failing, in_rollup=bool(rolled), summary_until=summary
+            )
+        known[name] = Person(met, tuple(media))
+
+
+def _read(
+    answer: Sequence[Any],
+    known: dict[str, Person],
+    notification: Notification,
+    alerting: dict[Subject, Alerting],
+) -> list[Addressee]:
+    """The addressees of one notification, in the order of their ids."""
+    countable, *contacts = answer
+    found = []
+    for raw, *numbers in contacts:
+        name = raw.decode(errors="replace")
+        person = known.get(name)
+        if person is None:
+            continue
+        found.append((name, person.addressee))
+        for n, medium in enumerate(person.media):
+            counted, held, dropped = numbers[3 * n : 3 * n + 3]
+            subject = (name, medium.name, notification.event_id)
+            facts = alerting.get(subject)
+            if facts is None:
+                facts = alerting[subject] = Alerting(
+                    is_counted=bool(counted),
+                    is_countable=bool(countable),
+                    held_until=max(medium.held_until, held),
+                )
+            facts.dropped_until[notification.state] = dropped
+    return [addressee for _, addressee in sorted(found)]
+
+
+@lru_cache(maxsize=4096)
+def _understood(contact_id: str, packed: bytes, default_zone: str) -> Addressee:
+    """Made once of what is stored, as long as that stays the same."""
+    return addressee(dossier.parsed(contact_id, packed), default_zone)
