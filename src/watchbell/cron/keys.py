@@ -1,6 +1,6 @@
 """The key families of the leaderless cron: jobs, runs, results, locks and commands."""
 
-from watchbell.store.families import Channel, Hash, Keyspace, Set, SortedSet, String
+from watchbell.store.families import Channel, Hash, Keyspace, List, Set, SortedSet, String
 
 
 class Cron(Keyspace, document="cronken"):
@@ -14,3 +14,26 @@ class Cron(Keyspace, document="cronken"):
     lock = String("{cronken}:locks:<sha1_of_lock_name>", expires=True)
     reaper_lock = String("{cronken}:locks:__reaper__", expires=True)
     commands = Channel("{cronken}:__events__")
+
+
+class CronUpstream(Keyspace, document="cronken"):
+    """What instances of Cronken keep beside the document's keys, or in another form."""
+
+    instances = SortedSet("{cronken}:instances")
+    output_list = List("{cronken}:rundata:output:<run_id>", expires="sometimes")
+
+
+class CronOwn(Keyspace, document="watchbell"):
+    """What we keep beside the document's keys; of one slot with them."""
+
+    fired = Hash("{cronken}:watchbell:fired")
+    pending = List("{cronken}:watchbell:pending")
+    own_pending = List("{cronken}:watchbell:pending:<instance>")
+    backlog = Hash("{cronken}:watchbell:backlog")
+    waiting = List("{cronken}:watchbell:waiting:<sha1_of_lock_name>")
+    awaited = Set("{cronken}:watchbell:awaited")
+    details = Hash("{cronken}:watchbell:rundata")
+    omissions = List("{cronken}:watchbell:omissions")
+    job_omissions = List("{cronken}:watchbell:omissions:<job_name>")
+    triggers = SortedSet("{cronken}:watchbell:triggers:<job_name>", expires=True)
+    instances = Hash("{cronken}:watchbell:instances")

@@ -1,0 +1,400 @@
+"""`watchbell cron`."""
+
+import asyncio
+import shlex
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+import click
+from msgspec import Struct
+
+from watchbell.cli import cron_files, cron_runs
+from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.tables import show_table
+from watchbell.cli.telling import first, length, limited, plain, since, storable, when, zone
+from watchbell.clock import SYSTEM
+from watchbell.cron import jobs, overview
+from watchbell.cron.instance import reading
+from watchbell.cron.model import Invalid
+from watchbell.cron.overview import Listed
+from watchbell.errors import Refused
+from watchbell.schedule import cron_args, zones
+from watchbell.settings import Loaded, Settings
+
+TTL = 60
+_SHOWN_CMD = 60
+
+name_of_job = click.argument("name", metavar="JOB", type=storable)
+
+
+@click.group
+def command() -> None:
+    """Run commands on a schedule, on a fleet in which nobody leads: any number of instances
+    serve one list of jobs, and each fire of a job runs once.
+
+    Example: watchbell cron add backup --at "30 2 * * *" --tz Europe/Rome -- pg_dump shop
+    """
+
+
+for other in (*cron_runs.COMMANDS, *cron_files.COMMANDS):
+    command.add_command(other)
+
+
+def described(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that say what a job is; those that are not given are None."""
+    options = [
+        click.option("--at", metavar="EXPR", help='Five crontab fields, or "@daily" and the like.'),
+        click.option(
+            "--on",
+            "fields",
+            multiple=True,
+            metavar="FIELD=VALUE",
+            help="In place of --at: second=*/10, day='2nd mon', hour=8-17 …; may be repeated.",
+        ),
+        click.option("--tz", metavar="ZONE", help="Its time zone, such as Europe/Rome."),
+        click.option("--lock", metavar="NAME", help="A lock that it shares with other jobs."),
+        click.option("--everywhere", is_flag=True, default=None, help="Run it on every instance."),
+        click.option("--ttl", type=length, metavar="LENGTH", help="How long a dead lock is kept."),
+        click.option("--alert/--no-alert", default=None, help="Whether failures are checks."),
+        click.option("--missed", type=click.Choice(["skip", "once", "all"]), help="Late fires."),
+        click.option("--grace", type=length, metavar="LENGTH", help="How late is not too late."),
+        click.option(
+            "--overlap",
+            type=click.Choice(["skip", "queue", "allow"]),
+            help="A fire while the last run goes on.",
+        ),
+        click.option("--limit", type=length, metavar="LENGTH", help="How long a run may take."),
+        click.option("--folder", metavar="DIR", type=storable, help="Where it runs."),
+        click.option("--user", metavar="USER", type=storable, help="As whom it runs."),
+        click.option("--env", multiple=True, metavar="NAME=VALUE", help="May be repeated."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@command.command
+@name_of_job
+@described
+@click.option("--paused", is_flag=True, help="Not before it is resumed.")
+@click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...")
+@with_settings()
+def add(*, loaded: Loaded, name: str, paused: bool, words: tuple[str, ...], **given: Any) -> None:
+    """Add a job. A command of one word is given to the shell as it is; of several, each is quoted.
+
+    \b
+    Examples:
+      watchbell cron add backup --at "30 2 * * *" --tz Europe/Rome -- pg_dump shop
+      watchbell cron add beat --on second=*/10 -- 'date >> /tmp/beat'
+    """
+    if not given["at"] and not given["fields"]:
+        raise click.UsageError("say when: --at EXPR, or --on FIELD=VALUE")
+    blank = {"cron_args": {}, "job_args": {"lock": True, "ttl": TTL}}
+    definition = changed(blank, _line(words), given)
+    if paused:
+        definition["job_state"] = {"paused": True}
+    asyncio.run(_save(loaded.settings, name, definition, "new"))
+
+
+@command.command
+@name_of_job
+@described
+@click.argument("words", nargs=-1, metavar="[-- COMMAND...]")
+@with_settings()
+def edit(*, loaded: Loaded, name: str, words: tuple[str, ...], **given: Any) -> None:
+    """Change a job: what is given replaces what it says, all else stays.
+
+    Example: watchbell cron edit backup --at "0 3 * * *" --limit "2 hours"
+    """
+    if not words and all(value in (None, ()) for value in given.values()):
+        raise click.UsageError("say what to change; `watchbell cron edit --help` lists it")
+    asyncio.run(_edit(loaded.settings, name, words, given))
+
+
+async def _edit(
+    settings: Settings, name: str, words: tuple[str, ...], given: Mapping[str, Any]
+) -> None:
+    async with opened(settings) as store:
+        found = await overview.shown(store, name, reading(settings.cron), SYSTEM.now())
+    if not isinstance(found.definition, dict):
+        raise Refused(f"the definition of {name!r} is no JSON object; remove it and add it anew")
+    await _save(settings, name, changed(found.definition, _line(words), given), "known")
+
+
+def _line(words: tuple[str, ...]) -> str:
+    return words[0] if len(words) == 1 else shlex.join(words)
+
+
+def changed(definition: Mapping[str, Any], line: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The definition with what was given on the command line."""
+    parts = {key: dict(definition.get(key) or {}) for key in ("cron_args", "job_args", "watchbell")}
+    parts["cron_args"] = _times(parts["cron_args"], given)
+    args = {"cmd": line or None, "lock": given["lock"], "ttl": given["ttl"]}
+    if given["everywhere"]:
+        args["lock"] = False
+    conduct = {key: given[key] for key in ("alert", "missed", "grace", "overlap", "folder", "user")}
+    conduct["time_limit"] = given["limit"]
+    conduct["environment"] = _pairs("--env", given["env"]) or None
+    parts["job_args"] |= {key: value for key, value in args.items() if value is not None}
+    parts["watchbell"] |= {key: value for key, value in conduct.items() if value is not None}
+    if not parts["watchbell"]:
+        del parts["watchbell"]
+    return {**definition, **parts}
+
+
+def _times(known: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    if given["at"] and given["fields"]:
+        raise click.UsageError("--at and --on exclude each other")
+    lasting = {key: value for key, value in known.items() if key in ("timezone", "jitter")}
+    if given["at"]:
+        known = {"cronstring": given["at"], **lasting}
+    elif given["fields"]:
+        known = {**_pairs("--on", given["fields"]), **lasting}
+    return known | ({"timezone": given["tz"]} if given["tz"] else {})
+
+
+def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in texts]
+    for key, equals, _ in pairs:
+        if not key or not equals:
+            raise click.UsageError(f"{option}: expected NAME=VALUE, not {plain(key)!r}")
+    return {key: value for key, _, value in pairs}
+
+
+async def _save(settings: Settings, name: str, definition: Any, mode: jobs.Mode) -> None:
+    async with opened(settings) as store:
+        job = await jobs.save(store, name, definition, reading(settings.cron), mode)
+    click.echo(f"{plain(name)}: {job.schedule.describes()}")
+    following = job.schedule.next_after(SYSTEM.now())
+    if job.is_paused:
+        click.echo("it is paused")
+    else:
+        click.echo(f"next at {when(following)}" if following else "it will never fire by itself")
+
+
+class Row(Struct, kw_only=True):
+    """A job in the list, for programs."""
+
+    name: str
+    schedule: str = ""
+    next: int | None = None
+    paused: bool = False
+    running: int = 0
+    last_status: str = ""
+    last_ended: float | None = None
+    errors: list[str] = []
+    definition: Any = None
+
+
+@command.command("list")
+@limited(100)
+@with_settings()
+@as_json
+def list_jobs(*, loaded: Loaded, limit: int, as_json: bool) -> None:
+    """List the jobs: when each is due, how it fared, what is wrong with its definition.
+
+    Example: watchbell cron list
+    """
+    found = asyncio.run(_listed(loaded.settings))
+    if as_json:
+        print_json([_row(one) for one in found[: limit or None]])
+        return
+    if not found:
+        click.echo("There is no job; `watchbell cron add --help` says how to make one.")
+        return
+    now = int(SYSTEM.now())
+    rows, more = first([_told(one, now) for one in found], limit)
+    show_table(["job", "next", "last", "schedule"], rows)
+    if more:
+        click.echo(more)
+
+
+async def _listed(settings: Settings, *names: str) -> list[Listed]:
+    async with opened(settings) as store:
+        return await overview.listed(store, reading(settings.cron), SYSTEM.now(), names)
+
+
+def _row(one: Listed) -> Row:
+    return Row(
+        name=one.name,
+        schedule=one.job.schedule.describes() if one.job else "",
+        next=one.next_fire,
+        paused=one.is_paused,
+        running=len(one.running),
+        last_status=one.last.record.status if one.last else "",
+        last_ended=one.last.ended if one.last else None,
+        errors=list(one.errors),
+        definition=one.definition,
+    )
+
+
+def _told(one: Listed, now: int) -> list[str]:
+    following = "paused" if one.is_paused else when(one.next_fire) if one.next_fire else "never"
+    if one.errors:
+        return [plain(one.name), "not valid", _last(one, now), plain("; ".join(one.errors), 200)]
+    assert one.job is not None
+    return [plain(one.name), following, _last(one, now), one.job.schedule.describes()]
+
+
+def _last(one: Listed, now: int) -> str:
+    if one.running:
+        return f"running ({len(one.running)})"
+    if one.last is None or one.last.ended is None:
+        return "-"
+    return f"{one.last.record.status}, {since(int(one.last.ended), now)} ago"
+
+
+@command.command
+@name_of_job
+@with_settings()
+@as_json
+def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
+    """Show one job: its definition, its next fires, its last run.
+
+    Example: watchbell cron show backup
+    """
+    settings, now = loaded.settings, SYSTEM.now()
+    found = asyncio.run(_shown(settings, name, now))
+    if as_json:
+        print_json(_row(found))
+        return
+    print_json(found.definition)
+    for error in found.errors:
+        click.echo(f"not valid: {plain(error)}")
+    if found.job:
+        click.echo(f"\n{found.job.schedule.describes()}")
+        for fire in islice(found.job.schedule.fires_between(now, now + 10 * 366 * 86_400), 3):
+            click.echo(f"  {when(fire)}")
+    click.echo(f"{'paused; ' if found.is_paused else ''}last run: {_last(found, int(now))}")
+    for run in found.running:
+        click.echo(f"  under way: {run}")
+
+
+async def _shown(settings: Settings, name: str, now: float) -> Listed:
+    async with opened(settings) as store:
+        return await overview.shown(store, name, reading(settings.cron), now)
+
+
+@command.command
+@name_of_job
+@with_settings()
+def remove(*, loaded: Loaded, name: str) -> None:
+    """Remove a job and what is known of its runs; a run under way goes on to its end.
+
+    Example: watchbell cron remove backup
+    """
+
+    async def work() -> None:
+        async with opened(loaded.settings) as store:
+            await jobs.remove(store, name)
+
+    asyncio.run(work())
+    click.echo(f"removed {plain(name)}")
+
+
+@command.command
+@name_of_job
+@with_settings()
+def pause(*, loaded: Loaded, name: str) -> None:
+    """Let a job fire no more until it is resumed; `all` means every job.
+
+    Example: watchbell cron pause backup
+    """
+    click.echo(f"paused {_turned(loaded.settings, name, jobs.pause)}")
+
+
+@command.command
+@name_of_job
+@with_settings()
+def resume(*, loaded: Loaded, name: str) -> None:
+    """Let a paused job fire again; `all` means every job.
+
+    Example: watchbell cron resume backup
+    """
+    click.echo(f"resumed {_turned(loaded.settings, name, jobs.resume)}")
+
+
+def _turned(settings: Settings, name: str, turn: Callable[..., Any]) -> str:
+    async def work() -> list[str]:
+        async with opened(settings) as store:
+            found: list[str] = await turn(store, name, reading(settings.cron))
+            return found
+
+    names = asyncio.run(work())
+    return plain(names[0]) if len(names) == 1 else f"{len(names):,} jobs"
+
+
+@command.command
+@name_of_job
+@with_settings()
+def trigger(*, loaded: Loaded, name: str) -> None:
+    """Run a job now, besides its schedule.
+
+    Example: watchbell cron trigger backup
+    """
+
+    async def work() -> None:
+        async with opened(loaded.settings) as store:
+            await jobs.trigger(store, name)
+
+    asyncio.run(work())
+    click.echo(f"triggered {plain(name)}; `watchbell cron runs {plain(name)}` shows how it goes")
+
+
+@command.command
+@click.argument("names", nargs=-1, metavar="[JOB]...", type=storable)
+@with_settings()
+@as_json
+def validate(*, loaded: Loaded, names: tuple[str, ...], as_json: bool) -> int:
+    """Check the definitions of jobs, or of all, and write into each what is wrong with it. The
+    exit code is 1 if one is not valid.
+
+    Example: watchbell cron validate
+    """
+
+    async def work() -> dict[str, Any]:
+        async with opened(loaded.settings) as store:
+            return await jobs.validate(store, names, reading(loaded.settings.cron))
+
+    found = asyncio.run(work())
+    wrong = {name: one.errors for name, one in found.items() if isinstance(one, Invalid)}
+    if as_json:
+        print_json({name: list(wrong.get(name, ())) for name in found})
+        return 1 if wrong else 0
+    for name, errors in wrong.items():
+        click.echo(f"{plain(name)}: {plain('; '.join(errors))}")
+    click.echo(f"{len(found) - len(wrong):,} of {len(found):,} jobs are valid")
+    return 1 if wrong else 0
+
+
+@command.command
+@click.argument("expression", metavar="EXPR", type=storable)
+@click.option("--tz", default="", metavar="ZONE", help="Its time zone.")
+@click.option("--count", default=5, type=click.IntRange(1, 1000), show_default=True, metavar="N")
+@with_settings()
+@as_json
+def preview(*, loaded: Loaded, expression: str, tz: str, count: int, as_json: bool) -> None:
+    """Say in words and dates when an expression fires.
+
+    Example: watchbell cron preview "*/15 8-18 * * mon-fri" --tz Europe/Rome
+    """
+    how = reading(loaded.settings.cron)
+    place = zones.named("--tz", tz) if tz else how.zone
+    schedule = cron_args.parse(
+        expression, place, upstream_weekdays=how.upstream_weekdays, field="EXPR"
+    )
+    now = SYSTEM.now()
+    fires = list(islice(schedule.fires_between(now, now + 200 * 366 * 86_400), count))
+    if as_json:
+        print_json({"description": schedule.describes(), "fires": fires})
+        return
+    click.echo(schedule.describes())
+    reader = zone()
+    for fire in fires:
+        there = f"{datetime.fromtimestamp(fire, place):%a %Y-%m-%d %H:%M:%S %Z}"
+        here = "" if place.key == reader.key else f"   {when(fire)} here"
+        click.echo(f"  {there}{here}")
+    if not fires:
+        click.echo("  it never fires by itself")

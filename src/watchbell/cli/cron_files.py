@@ -1,0 +1,144 @@
+"""The part of `watchbell cron` that reads jobs from files, and writes them."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from watchbell.cli.options import opened, print_json, with_settings
+from watchbell.cli.tables import show_table
+from watchbell.cli.telling import counted, plain
+from watchbell.clock import SYSTEM
+from watchbell.cron import crontab_file, jobs, overview
+from watchbell.cron.crontab_file import Entry, Skipped
+from watchbell.cron.instance import reading
+from watchbell.cron.model import Invalid
+from watchbell.cron.validation import from_fields
+from watchbell.errors import Refused
+from watchbell.settings import Loaded, Settings
+
+_SHOWN = 60
+
+
+@click.command("import")
+@click.argument("form", type=click.Choice(["crontab", "json"]), metavar="crontab|json")
+@click.argument("file", default="", metavar="[FILE|-]")
+@click.option("--users", is_flag=True, help="Lines name a user after the times, as /etc/crontab.")
+@click.option("--replace", is_flag=True, help="Jobs of the same names are replaced.")
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+@with_settings()
+def import_jobs(
+    *, loaded: Loaded, form: str, file: str, users: bool, replace: bool, yes: bool
+) -> None:
+    """Make jobs of the lines of a crontab, or of what `export` wrote. What would be made is shown
+    before anything is done. Without a file, `crontab -l` is asked.
+
+    \b
+    Examples:
+      watchbell cron import crontab
+      watchbell cron import crontab /etc/crontab --users
+    """
+    found = list(_entries(form, file, users))
+    entries = [one for one in found if isinstance(one, Entry)]
+    how = reading(loaded.settings.cron)
+    rows = []
+    for one in entries:
+        job = from_fields(one.name, one.definition, how)
+        if isinstance(job, Invalid):
+            raise Refused(f"{plain(one.name)}: {plain(job.text)}; nothing was imported")
+        rows.append([plain(one.name), job.schedule.describes(), plain(job.cmd, _SHOWN)])
+    if rows:
+        show_table(["job", "schedule", "command"], rows)
+    for skipped in found:
+        if isinstance(skipped, Skipped):
+            told = f"{plain(skipped.reason)}: {plain(skipped.text)}"
+            click.echo(f"line {skipped.line} is left out: {told}")
+    if not entries:
+        raise Refused("there is nothing to import")
+    _ask(yes)
+    asyncio.run(_imported(loaded.settings, entries, replace))
+    click.echo(f"imported {counted(len(entries), 'job')}")
+
+
+def _ask(yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise Refused("nothing was imported; say --yes to do it without being asked")
+    click.confirm("Import these?", abort=True)
+
+
+def _entries(form: str, file: str, users: bool) -> Iterator[Entry | Skipped]:
+    if form == "crontab":
+        return crontab_file.entries(_text(file), has_users=users)
+    try:
+        table = msgspec.json.decode(_text(file or "-"), type=dict[str, dict[str, Any]])
+    except msgspec.DecodeError as error:
+        raise Refused(
+            f"{file or '-'}: expected an object of names and definitions: {error}"
+        ) from None
+    return (Entry(line=0, name=name, definition=job) for name, job in table.items())
+
+
+def _text(file: str) -> str:
+    try:
+        if file == "-":
+            return sys.stdin.buffer.read().decode(errors="replace")
+        if file:
+            return Path(file).read_text(errors="replace")
+        done = subprocess.run(["crontab", "-l"], capture_output=True, check=False)  # noqa: S607
+    except OSError as error:
+        name = file or "crontab -l"
+        raise Refused(f"{name} can't be read: {error.strerror or error}") from None
+    if done.returncode:
+        raise Refused(f"crontab -l: {plain(done.stderr.decode(errors='replace').strip())}")
+    return done.stdout.decode(errors="replace")
+
+
+async def _imported(settings: Settings, entries: list[Entry], replace: bool) -> None:
+    how = reading(settings.cron)
+    async with opened(settings) as store:
+        names = [one.name for one in entries]
+        known = await overview.listed(store, how, SYSTEM.now(), names)
+        if known and not replace:
+            raise Refused(
+                f"there is a job {plain(known[0].name)!r} already; --replace replaces it; "
+                "nothing was imported"
+            )
+        for one in entries:
+            await jobs.save(store, one.name, one.definition, how)
+
+
+@click.command
+@click.option("--form", type=click.Choice(["json", "crontab"]), default="json", show_default=True)
+@with_settings()
+def export(*, loaded: Loaded, form: str) -> None:
+    """Write all jobs to standard output: as JSON, from which `import json` makes them again, or as
+    a crontab, as far as one can say them.
+
+    Example: watchbell cron export > jobs.json
+    """
+
+    async def work() -> list[overview.Listed]:
+        async with opened(loaded.settings) as store:
+            return await overview.listed(store, reading(loaded.settings.cron), SYSTEM.now())
+
+    found = asyncio.run(work())
+    if form == "json":
+        print_json({one.name: one.definition for one in found if one.definition is not None})
+        return
+    for one in found:
+        try:
+            if one.job is None:
+                raise Refused("it is not valid")  # noqa: TRY301
+            click.echo(crontab_file.line_of(one.name, one.definition))
+        except Refused as error:
+            click.echo(f"# {plain(one.name)} is left out: {error}")
+
+
+COMMANDS: list[click.Command] = [import_jobs, export]

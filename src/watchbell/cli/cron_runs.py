@@ -1,0 +1,265 @@
+"""The part of `watchbell cron` about runs, and about those who run them."""
+
+import asyncio
+import sys
+from typing import Literal
+
+import click
+from msgspec import Struct
+
+from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.tables import in_bytes, show_table
+from watchbell.cli.telling import limited, plain, since, storable, when
+from watchbell.clock import SYSTEM
+from watchbell.cron import history, instances, jobs, outputs
+from watchbell.cron.history import Seen
+from watchbell.cron.model import Beat, Omission
+from watchbell.errors import Refused
+from watchbell.settings import Loaded, Settings
+
+Which = Literal["success", "fail", "running", "missed"]
+
+_run = click.argument("run", metavar="RUN", type=storable)
+
+
+class Run(Struct, kw_only=True):
+    """A run, or fires that were not run, for programs."""
+
+    id: str = ""
+    job: str
+    status: str
+    start: float
+    duration: float | None = None
+    retcode: int | None = None
+    host: str = ""
+    why: str = ""
+    reason: str = ""
+    cpu: float = 0
+    memory: int = 0
+    output: str = ""
+
+
+@click.command
+@click.argument("job", metavar="[JOB]", type=storable, default="")
+@click.option(
+    "--only",
+    type=click.Choice(["success", "fail", "running", "missed"]),
+    multiple=True,
+    help="Only these; may be repeated.",
+)
+@limited(20)
+@with_settings()
+@as_json
+def runs(*, loaded: Loaded, job: str, only: tuple[Which, ...], limit: int, as_json: bool) -> None:
+    """List the runs of a job, or of all, the newest first; fires that were not run, too.
+
+    Example: watchbell cron runs backup --only fail
+    """
+    found = asyncio.run(_runs(loaded.settings, job, set(only), limit or 10_000))
+    if as_json:
+        print_json(found)
+        return
+    if not found:
+        click.echo("There is no such run.")
+        return
+    show_table(
+        ["start", "job", "status", "took", "exit", "host", "memory", "run"],
+        [_told(one) for one in found],
+        right=["took", "memory"],
+    )
+
+
+async def _runs(settings: Settings, job: str, only: set[Which], most: int) -> list[Run]:
+    async with opened(settings) as store:
+        found: list[Run] = []
+        if not only or "running" in only:
+            found += [_of(one) for one in await history.active(store)]
+        verdicts: list[history.Verdict] = [
+            one for one in ("success", "fail") if not only or one in only
+        ]
+        if verdicts:
+            found += [_of(one) for one in await history.ended(store, job, verdicts, most)]
+        if not only or "missed" in only:
+            found += [_omitted(one) for one in await history.omissions(store, job, most)]
+    found = [one for one in found if not job or one.job == job]
+    return sorted(found, key=lambda one: one.start, reverse=True)[:most]
+
+
+def _of(seen: Seen) -> Run:
+    record, detail = seen.record, seen.detail
+    return Run(
+        id=seen.id,
+        job=record.job_name,
+        status=record.status,
+        start=record.start_time,
+        duration=record.duration,
+        retcode=record.retcode,
+        host=record.host,
+        why=detail.why,
+        reason=detail.reason,
+        cpu=detail.cpu,
+        memory=detail.memory,
+        output=record.output or "",
+    )
+
+
+def _omitted(one: Omission) -> Run:
+    several = f"{one.count or 'many'} fires: " if one.count != 1 else ""
+    return Run(job=one.job, status="missed", start=one.first, reason=several + one.reason)
+
+
+def _told(one: Run) -> list[str]:
+    took = "" if one.duration is None else f"{one.duration:.2f} s"
+    status = f"{one.status}: {one.reason}" if one.reason else one.status
+    exit_code = "" if one.retcode is None else str(one.retcode)
+    memory = in_bytes(one.memory) if one.memory else ""
+    names = [plain(one.job), plain(status)]
+    return [when(int(one.start)), *names, took, exit_code, plain(one.host), memory, one.id]
+
+
+@click.command
+@_run
+@click.option("--follow", "-f", is_flag=True, help="Until the run ends.")
+@click.option("--times", is_flag=True, help="With the time of each line.")
+@with_settings()
+def output(*, loaded: Loaded, run: str, follow: bool, times: bool) -> None:
+    """Print what a run printed, as it printed it.
+
+    Example: watchbell cron output 3f0c… --follow
+    """
+    asyncio.run(_output(loaded.settings, run, follow, times))
+
+
+async def _output(settings: Settings, run: str, follow: bool, times: bool) -> None:
+    async with opened(settings) as store:
+        seen = await history.run(store, run)
+        printed = False
+        if follow:
+            async for lines in outputs.follow(store, run):
+                printed = True
+                _print(lines, times)
+        else:
+            last = None
+            while lines := await outputs.lines(store, run, last):
+                last, printed = lines[-1], True
+                _print(lines, times)
+    if not printed and seen.record.output:
+        raise Refused(f"its output is forgotten; its last lines were: {plain(seen.record.output)}")
+
+
+def _print(lines: list[outputs.Line], times: bool) -> None:
+    for line in lines:
+        if times:
+            sys.stdout.write(f"{when(int(line.at))} ")
+            sys.stdout.flush()
+        sys.stdout.buffer.write(line.text)
+        if not line.text.endswith(b"\n"):
+            sys.stdout.buffer.write(b"\n")
+    sys.stdout.flush()
+
+
+@click.command
+@_run
+@with_settings()
+def terminate(*, loaded: Loaded, run: str) -> None:
+    """Ask all processes of a run to end, and end those that are left after a while.
+
+    Example: watchbell cron terminate 3f0c…
+    """
+
+    async def work() -> None:
+        async with opened(loaded.settings) as store:
+            await jobs.terminate(store, run)
+
+    asyncio.run(work())
+    click.echo("its processes were told to end")
+
+
+@click.command
+@_run
+@with_settings()
+def kill(*, loaded: Loaded, run: str) -> None:
+    """End all processes of a run at once.
+
+    Example: watchbell cron kill 3f0c…
+    """
+
+    async def work() -> None:
+        async with opened(loaded.settings) as store:
+            await jobs.kill(store, run)
+
+    asyncio.run(work())
+    click.echo("its processes are killed")
+
+
+@click.command("instances")
+@with_settings()
+@as_json
+def list_instances(*, loaded: Loaded, as_json: bool) -> None:
+    """List the instances of the fleet: where each runs, and what it does.
+
+    Example: watchbell cron instances
+    """
+
+    async def work() -> list[Beat]:
+        async with opened(loaded.settings) as store:
+            return await instances.instances(store)
+
+    found = asyncio.run(work())
+    if as_json:
+        print_json(found)
+        return
+    if not found:
+        click.echo("No instance is running; `watchbell run cron` starts one.")
+        return
+    now = int(SYSTEM.now())
+    rows = [
+        [
+            plain(one.name),
+            plain(one.host),
+            str(one.pid),
+            f"{one.jobs:,}",
+            f"{one.running} of {one.capacity}",
+            "drained" if one.is_drained else "at work",
+            f"{since(int(one.seen), now)} ago",
+        ]
+        for one in found
+    ]
+    show_table(["instance", "host", "process", "jobs", "running", "state", "seen"], rows)
+
+
+@click.command
+@click.argument("hosts", nargs=-1, required=True, metavar="HOST...", type=storable)
+@with_settings()
+def drain(*, loaded: Loaded, hosts: tuple[str, ...]) -> None:
+    """Let the instances on these hosts begin nothing new; their runs go on to their end.
+    `watchbell cron reload` puts them back to work.
+
+    Example: watchbell cron drain worker-3.example.com
+    """
+
+    async def work() -> None:
+        async with opened(loaded.settings) as store:
+            await jobs.drain(store, hosts)
+
+    asyncio.run(work())
+    click.echo("told; `watchbell cron instances` shows who is drained")
+
+
+@click.command
+@with_settings()
+def reload(*, loaded: Loaded) -> None:
+    """Let every instance read the jobs anew, and drained ones go back to work.
+
+    Example: watchbell cron reload
+    """
+
+    async def work() -> None:
+        async with opened(loaded.settings) as store:
+            await jobs.reload(store)
+
+    asyncio.run(work())
+    click.echo("told")
+
+
+COMMANDS: list[click.Command] = [runs, output, terminate, kill, list_instances, drain, reload]

@@ -1,0 +1,126 @@
+"""Obeys what is said on the channel, and reads the jobs anew whenever something may have been
+missed there."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from watchbell import logs
+from watchbell.cron import commands, definitions
+from watchbell.cron.agenda import Agenda
+from watchbell.cron.keys import Cron
+from watchbell.cron.roster import Roster
+from watchbell.cron.running import Running
+from watchbell.cron.scheduler import Scheduler
+from watchbell.cron.timekeeping import StoreClock
+from watchbell.cron.validation import EVERYBODY, Reading
+from watchbell.errors import Refused
+from watchbell.store.client import Store, patiently
+from watchbell.store.live import Gap, listen
+
+_EARLIER = 1.0
+"""Seconds by which we may have begun to listen before we were told so."""
+
+
+class Control:
+    def __init__(
+        self,
+        store: Store,
+        agenda: Agenda,
+        roster: Roster,
+        scheduler: Scheduler,
+        runs: Mapping[str, Running],
+        clock: StoreClock,
+        reading: Reading,
+        host: str,
+    ) -> None:
+        self._store, self._agenda, self._roster = store, agenda, roster
+        self._scheduler, self._runs, self._clock = scheduler, runs, clock
+        self._reading, self._host = reading, host
+        self._listening_since = 0.0
+        self._triggers: dict[str, float] = {}
+        """Up to which trigger of a job we know."""
+        self._log = logs.get(role="cron")
+        self._actions: dict[str, Callable[[Any], Awaitable[None]]] = {
+            "pause": self._pause,
+            "resume": self._resume,
+            "terminate_run": self._terminate,
+            "kill_run": self._kill,
+            "add": self._add,
+            "remove": self._remove,
+            "reload": self._reload,
+            "trigger": self._trigger,
+            "validate": self._validate,
+            "drain_nodes": self._drain,
+        }
+
+    async def run(self, ready: Callable[[], None]) -> None:
+        """`ready` is called when the jobs have been read for the first time."""
+        async for item in listen(self._store, Cron(self._store.prefix).commands()):
+            try:
+                if isinstance(item, Gap):
+                    await self._begin(item)
+                    ready()
+                else:
+                    await self._obey(item.body)
+            except Refused as error:
+                self._log.warning("command ignored", reason=str(error))
+            except Exception:  # noqa: BLE001 one command, and the next may be better
+                self._log.exception("command failed")
+            self._scheduler.wake()
+
+    async def _begin(self, gap: Gap) -> None:
+        self._listening_since = self._clock.now() - _EARLIER
+        await patiently(lambda: self._roster.reload(keep_announced=True))
+        self._log.info("jobs read", jobs=len(self._agenda), reason=gap.reason)
+
+    async def _obey(self, raw: bytes) -> None:
+        command = commands.parse(raw)
+        await patiently(lambda: self._actions[command.action](command.args))
+
+    async def _pause(self, name: str) -> None:
+        await self._roster.set_paused(_names(name), paused=True)
+
+    async def _resume(self, name: str) -> None:
+        await self._roster.set_paused(_names(name), paused=False)
+
+    async def _terminate(self, run: str) -> None:
+        if run in self._runs:
+            self._runs[run].terminate("it was terminated on request")
+
+    async def _kill(self, run: str) -> None:
+        if run in self._runs:
+            self._runs[run].kill("it was killed on request")
+
+    async def _add(self, job: tuple[str, bytes]) -> None:
+        await self._roster.add(*job)
+
+    async def _remove(self, name: str) -> None:
+        self._agenda.remove(name)
+
+    async def _reload(self, _: None) -> None:
+        if self._scheduler.is_drained:
+            self._scheduler.is_drained = False
+            self._listening_since = self._clock.now()
+            self._roster.skip()
+        await self._roster.reload(keep_announced=False)
+
+    async def _trigger(self, name: str) -> None:
+        if self._scheduler.is_closed:
+            return
+        entry = self._agenda.get(name)
+        if entry is None:
+            raise Refused(f"there is no job {name!r} to trigger")
+        known = max(self._triggers.get(name, 0), self._listening_since)
+        self._triggers[name] = await self._scheduler.trigger(entry, known)
+
+    async def _validate(self, names: tuple[str, ...]) -> None:
+        await definitions.judge(self._store, names, self._reading)
+
+    async def _drain(self, hosts: tuple[str, ...]) -> None:
+        if self._host in hosts:
+            self._scheduler.is_drained = True
+            self._log.info("drained: nothing new is begun here")
+
+
+def _names(name: str) -> tuple[str, ...]:
+    return () if name == EVERYBODY else (name,)

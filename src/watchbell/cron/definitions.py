@@ -1,0 +1,110 @@
+"""Definitions in the store: reading them all, and changing what they say of their own state."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+
+import msgspec
+
+from watchbell.alerting.effects import verbatim
+from watchbell.cron.keys import Cron
+from watchbell.cron.marks import marked
+from watchbell.cron.model import Invalid, Job
+from watchbell.cron.validation import Reading, read, with_state
+from watchbell.store.client import Store
+from watchbell.store.script import Script
+
+Pair = tuple[bytes, bytes]
+Replacement = tuple[bytes, bytes, bytes]
+
+_SLICE = 200
+_HAS_ERRORS = b'"validation_errors"'
+
+# KEYS[1] jobs; ARGV[1] msgpack: {name, definition, new definition}. Replaces those that are still
+# as they were read.
+_REPLACE = Script("""
+for _, one in ipairs(cmsgpack.unpack(ARGV[1])) do
+  if redis.call('HGET', KEYS[1], one[1]) == one[2] then
+    redis.call('HSET', KEYS[1], one[1], one[3])
+  end
+end
+""")
+
+
+async def every(store: Store) -> AsyncIterator[list[Pair]]:
+    """Names and definitions, some at a time; one that is changed meanwhile may come twice."""
+    key, cursor = Cron(store.prefix).jobs(), 0
+    while True:
+        cursor, found = await store.call("HSCAN", key, cursor, "COUNT", _SLICE)
+        yield list(_pairs(found))
+        if not int(cursor):
+            return
+
+
+def _pairs(found: object) -> Iterator[Pair]:
+    """Whether the client made a dictionary of the answer or not."""
+    if isinstance(found, dict):
+        yield from found.items()
+    elif isinstance(found, list):
+        yield from zip(found[::2], found[1::2], strict=True)
+
+
+async def some(store: Store, names: Sequence[str]) -> list[Pair]:
+    """Those of the names that exist."""
+    raws = await store.call("HMGET", Cron(store.prefix).jobs(), *names) if names else []
+    pairs = zip(names, raws, strict=True)
+    return [(name.encode(), raw) for name, raw in pairs if raw is not None]
+
+
+async def replace(store: Store, replacements: Sequence[Replacement]) -> None:
+    """Changes definitions that nobody else has changed meanwhile."""
+    if replacements:
+        packed = msgspec.msgpack.encode([[verbatim(part) for part in one] for one in replacements])
+        await _REPLACE(store, [Cron(store.prefix).jobs()], [packed])
+
+
+def judged(name: bytes, raw: bytes, judgement: Job | Invalid) -> Replacement | None:
+    """How a definition is to tell what is wrong with it, where it does not do so already."""
+    if isinstance(judgement, Invalid):
+        changed = with_state(raw, validation_errors=judgement.text)
+    else:
+        changed = with_state(raw, validation_errors=None) if _HAS_ERRORS in raw else None
+    return (name, raw, changed) if changed is not None else None
+
+
+async def judge(store: Store, names: Sequence[str], reading: Reading) -> dict[str, Job | Invalid]:
+    """Writes into these definitions, or into all, what is wrong with them."""
+    found: dict[str, Job | Invalid] = {}
+    async for pairs in chosen(store, names):
+        judgements = [(name, raw, read(name, raw, reading)) for name, raw in pairs]
+        changes = [judged(*one) for one in judgements]
+        await replace(store, [change for change in changes if change])
+        found |= {job.name: job for _, _, job in judgements}
+    return found
+
+
+async def set_paused(
+    store: Store, names: Sequence[str], reading: Reading, *, paused: bool
+) -> list[str]:
+    """Of these jobs, or of all. Returns the names of those that exist."""
+    key, command = Cron(store.prefix).paused(), "SADD" if paused else "SREM"
+    found: list[str] = []
+    async for pairs in chosen(store, names):
+        if pairs:
+            await store.call(command, key, *(name for name, _ in pairs))
+        jobs = [job for pair in pairs if isinstance(job := read(*pair, reading), Job)]
+        await marked(store, jobs, paused={job.name for job in jobs} if paused else set())
+        changes = [(name, raw, _with_pause(raw, paused=paused)) for name, raw in pairs]
+        await replace(store, [(name, raw, new) for name, raw, new in changes if new is not None])
+        found += [name.decode(errors="replace") for name, _ in pairs]
+    return found
+
+
+def _with_pause(raw: bytes, *, paused: bool) -> bytes | None:
+    return with_state(raw, paused=True if paused else None)
+
+
+async def chosen(store: Store, names: Sequence[str]) -> AsyncIterator[list[Pair]]:
+    if names:
+        yield await some(store, names)
+        return
+    async for pairs in every(store):
+        yield pairs

@@ -1,0 +1,107 @@
+"""Which fires are due, which are too late, and what becomes of those."""
+
+import zlib
+from collections.abc import Sequence
+from enum import Enum
+from math import ceil, floor
+from typing import NamedTuple
+
+from watchbell.cron.model import Missed
+from watchbell.schedule.firing import Schedule
+
+PROMPT = 2.0
+"""Seconds by which a fire may be late and count as on time."""
+MOST_CAUGHT_UP = 100
+"""Fires that are made up for at the most where all are to be."""
+COUNTED = 20
+"""Missed fires that are counted; of more it is only known that there are more."""
+
+_FIRST_WINDOW = 4.0
+_WIDER = 8
+
+
+class Fate(Enum):
+    ON_TIME = "on time"
+    LATE = "late, and run all the same"
+    TOO_LATE = "missed: nobody was there to run it in time"
+    REPLACED = "missed, and a later one is run in its place"
+
+
+class Stretch(NamedTuple):
+    """Fires that are not run."""
+
+    first: int
+    last: int
+    number: int | None
+    """None for more than were counted."""
+    fate: Fate
+
+
+class Due(NamedTuple):
+    omitted: Sequence[Stretch]
+    """All of them are before those that are run."""
+    fires: Sequence[tuple[int, Fate]]
+
+
+NOTHING = Due((), ())
+
+
+def delay(job: str, fire: int, jitter: int) -> float:
+    """Seconds by which a fire is delayed: the same lot on every instance."""
+    if not jitter:
+        return 0.0
+    return zlib.crc32(f"{fire}:{job}".encode()) / (1 << 32) * jitter
+
+
+def due(schedule: Schedule, mark: int, now: float, *, missed: Missed, grace: int) -> Due:
+    """What is to be done about the fires after `mark`, the last one handled, up to `now`."""
+    first = schedule.next_after(mark)
+    if first is None or first > now:
+        return NOTHING
+    prompt = list(schedule.fires_between(max(mark, now - PROMPT), now))
+    if prompt and prompt[0] == first:
+        return Due((), [(fire, Fate.ON_TIME) for fire in prompt])
+    before = prompt[0] - 1 if prompt else floor(now)
+    run = _made_up_for(schedule, mark, before, now - grace, missed, has_prompt=bool(prompt))
+    fires = [*((fire, Fate.LATE) for fire in run), *((fire, Fate.ON_TIME) for fire in prompt)]
+    end = run[0] - 1 if run else before
+    # From here on a later fire is run in place of those that are not.
+    since = {"once": mark, "skip": ceil(now - grace) - 1, "all": end}[missed] if fires else end
+    split = min(max(mark, since), end)
+    found = [
+        _stretch(schedule, mark, split, Fate.TOO_LATE),
+        _stretch(schedule, split, end, Fate.REPLACED),
+    ]
+    return Due([stretch for stretch in found if stretch], fires)
+
+
+def _made_up_for(
+    schedule: Schedule, mark: int, before: int, since: float, missed: Missed, *, has_prompt: bool
+) -> Sequence[int]:
+    """Those that are run although they are late."""
+    if missed == "all":
+        return latest(schedule, mark, before, MOST_CAUGHT_UP)
+    newest = [] if has_prompt else latest(schedule, mark, before, 1)
+    return newest if newest and (missed == "once" or newest[0] >= since) else []
+
+
+def _stretch(schedule: Schedule, since: int, until: int, fate: Fate) -> Stretch | None:
+    known = latest(schedule, since, until, COUNTED)
+    first = schedule.next_after(since)
+    if not known or first is None:
+        return None
+    return Stretch(first, known[-1], len(known) if known[0] == first else None, fate)
+
+
+def latest(schedule: Schedule, since: float, until: float, most: int) -> list[int]:
+    """The last fires after the one instant and up to the other, at most so many.
+
+    Looked for in ever wider windows, so that a year of seconds is not gone through.
+    """
+    window = _FIRST_WINDOW
+    while True:
+        begin = max(since, until - window)
+        found = list(schedule.fires_between(begin, until))
+        if len(found) >= most or begin == since:
+            return found[-most:]
+        window *= _WIDER

@@ -1,0 +1,205 @@
+"""One instance of a fleet: everything that it does, from the first sign of life to the last run."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from watchbell import ids, logs
+from watchbell.cron import instances, reaper, spool
+from watchbell.cron.agenda import Agenda
+from watchbell.cron.control import Control
+from watchbell.cron.fires import Begun, Fires
+from watchbell.cron.instances import Presence
+from watchbell.cron.keeper import Keeper
+from watchbell.cron.model import Beat, Job
+from watchbell.cron.reaper import Reaper
+from watchbell.cron.roster import Roster
+from watchbell.cron.runs import Runs
+from watchbell.cron.scheduler import Scheduler
+from watchbell.cron.scribe import Scribe
+from watchbell.cron.timekeeping import StoreClock
+from watchbell.cron.validation import Reading
+from watchbell.errors import StoreUnavailable
+from watchbell.process import orphans
+from watchbell.process.runner import Runner
+from watchbell.schedule import zones
+from watchbell.settings import Cron as CronSettings
+from watchbell.store.client import Store, patiently
+
+STOPPED = "the instance was stopped"
+
+_LOOK_EVERY = 1.0
+_NOTICED = 0.001
+_WARDEN_GRACE = 1.0
+_WRITE_WAIT = 5.0
+"""Seconds for which an absent store is waited for when the instance is stopped."""
+
+
+def reading(settings: CronSettings) -> Reading:
+    """How definitions are read under these settings."""
+    zone = zones.named("cron.timezone", settings.timezone)
+    return Reading(zone, settings.upstream_weekdays)
+
+
+async def run(store: Store, settings: CronSettings, data: Path, say: Callable[[str], None]) -> None:
+    """Until cancelled; then runs are given the time of the settings, and ended after it."""
+    name, owner, clock = ids.process_name(), f"cron {data}", StoreClock()
+    beat = instances.first_beat(name, store.url, settings.capacity)
+    fires = Fires(store, name, beat.host, upstream=settings.upstream_data)
+    await patiently(lambda: clock.measure(fires.look))
+    beat.since = clock.now()
+    ended = await orphans.end(owner, settings.kill_after)
+    if ended:
+        runs = ", ".join(sorted({orphan.run for orphan in ended}))
+        logs.get(role="cron").warning("ended what an earlier instance left behind", runs=runs)
+    async with (
+        Runner(owner, grace=_WARDEN_GRACE, clock=clock) as processes,
+        asyncio.TaskGroup() as group,
+    ):
+        await Instance(store, settings, data, say, beat, clock, fires, processes, group).work()
+
+
+class Instance:
+    def __init__(
+        self,
+        store: Store,
+        settings: CronSettings,
+        data: Path,
+        say: Callable[[str], None],
+        beat: Beat,
+        clock: StoreClock,
+        fires: Fires,
+        processes: Runner,
+        group: asyncio.TaskGroup,
+    ) -> None:
+        self._store, self._settings, self._say = store, settings, say
+        self._beat, self._clock, self._fires, self._group = beat, clock, fires, group
+        self._spool = data / "cron"
+        self._unsettled = clock.monotonic()
+        self._ready = asyncio.Event()
+        self._log = logs.get(role="cron")
+        how, host = reading(settings), beat.host
+        self._agenda = Agenda()
+        roster = Roster(store, self._agenda, clock, how)
+        self._scribe = Scribe(
+            store,
+            most=settings.results,
+            most_of_job=settings.job_results,
+            as_list=settings.upstream_data,
+            on_pending=self._expect,
+        )
+        self._keeper = Keeper(store, beat.name, settings.heartbeat, settings.kill_after, clock)
+        self._runs = Runs(processes, self._scribe, self._keeper, roster.find, settings, host, clock)
+        self._scheduler = Scheduler(
+            fires, self._agenda, self._runs, clock, settings.missed_grace, self._start
+        )
+        self._control = Control(
+            store, self._agenda, roster, self._scheduler, self._keeper.runs, clock, how, host
+        )
+        self._presence = Presence(store, self._present, settings.heartbeat)
+        self._reaper = Reaper(
+            store,
+            fires,
+            self._scribe,
+            clock,
+            settings,
+            ours=self._keeper.runs,
+            find=self._known,
+            steady=lambda: clock.monotonic() - self._unsettled,
+        )
+
+    async def work(self) -> None:
+        parts = (
+            self._scribe.run(),
+            self._keeper.run(),
+            self._scheduler.run(),
+            self._scheduler.take(),
+            self._reaper.run(),
+            self._be_present(),
+            self._look(),
+            self._control.run(self._ready.set),
+            self._unspool(),
+        )
+        tasks = [self._group.create_task(part) for part in parts]
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await self._wind_down()
+            for task in tasks:
+                task.cancel()
+
+    def _start(self, begun: Begun, asked: float) -> None:
+        self._runs.start(self._group, begun, asked)
+
+    def _expect(self, pending: int) -> None:
+        self._scheduler.expect(pending)
+
+    def _known(self, name: str) -> Job | None:
+        entry = self._agenda.get(name)
+        return entry.job if entry else None
+
+    def _present(self) -> Beat:
+        return msgspec.structs.replace(
+            self._beat,
+            jobs=len(self._agenda),
+            running=len(self._keeper.runs),
+            is_drained=self._scheduler.is_drained,
+        )
+
+    async def _be_present(self) -> None:
+        """From when the jobs are read: who sees us may count on us."""
+        await self._ready.wait()
+        await self._presence.run()
+
+    async def _look(self) -> None:
+        """Keeps up with the store's time, and with what waits there for somebody to take it."""
+        while True:
+            try:
+                moved, pending = await self._clock.measure(self._fires.look)
+            except StoreUnavailable:
+                self._unsettled = self._clock.monotonic()
+            else:
+                if abs(moved) > _NOTICED:
+                    self._scheduler.wake()
+                self._scheduler.expect(pending)
+            running, jobs = len(self._keeper.runs), len(self._agenda)
+            self._say(f"{running:,} running, {jobs:,} jobs, {self._runs.done:,} runs so far")
+            await asyncio.sleep(_LOOK_EVERY)
+
+    async def _wind_down(self) -> None:
+        self._scheduler.is_stopping = True
+        await self._until(lambda: not self._scheduler.is_asking, _WRITE_WAIT)
+        await self._until(lambda: not self._keeper.runs, self._settings.stop_wait)
+        runs = list(self._keeper.runs.values())
+        for run in runs:
+            run.terminate(STOPPED)
+        longest = max((run.grace for run in runs), default=0)
+        await self._until(lambda: not self._keeper.runs, longest + _WRITE_WAIT)
+        left = self._scribe.left()
+        if left:
+            file = spool.save(self._spool, self._beat.name, left)
+            self._log.warning("the store is away; results are kept on disk", file=str(file))
+            return
+        try:
+            async with asyncio.timeout(_WRITE_WAIT):
+                await reaper.bury(self._store, self._fires, self._beat.name)
+        except (StoreUnavailable, TimeoutError) as error:
+            self._log.warning("the store was not told that we leave", reason=str(error))
+
+    async def _until(self, condition: Callable[[], bool], seconds: float) -> None:
+        """Or until the time is over."""
+        ends = self._clock.monotonic() + seconds
+        while not condition() and self._clock.monotonic() < ends:  # noqa: ASYNC110 or the time
+            await asyncio.sleep(0.02)
+
+    async def _unspool(self) -> None:
+        for file, items in spool.load(self._spool):
+            for item in items:
+                if item.lines:
+                    self._scribe.print(item.run, item.lines)
+                if item.final:
+                    await self._scribe.finish(item.final)
+            file.unlink()
+            self._log.info("wrote results that an earlier instance had kept", file=str(file))

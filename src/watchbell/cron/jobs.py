@@ -1,0 +1,201 @@
+"""What people do with jobs: save, remove, pause, trigger; in the store first, then on the channel.
+
+One job is announced by itself, so that a change costs the same whatever the number of jobs.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from watchbell.cron import commands, definitions, marks
+from watchbell.cron.keys import Cron, CronOwn
+from watchbell.cron.model import Invalid, Job
+from watchbell.cron.validation import EVERYBODY, Reading, from_fields
+from watchbell.errors import NotFound, Refused
+from watchbell.store.client import Store
+from watchbell.store.script import Script
+
+Mode = Literal["new", "known", "either"]
+
+# KEYS jobs, paused, fired; ARGV[1] name, ARGV[2] definition, ARGV[3] whether it is paused, ARGV[4]
+# fingerprint, empty without lock, ARGV[5] channel, ARGV[6] and ARGV[7] commands to remove and add,
+# ARGV[8] whether it has to be new or known. A job that is new, or has another schedule, has missed
+# nothing. Returns 0 where it is not as it has to be.
+_SAVE = Script("""
+local is_known = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
+if ARGV[8] ~= 'either' and is_known ~= (ARGV[8] == 'known') then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+redis.call(ARGV[3] == '1' and 'SADD' or 'SREM', KEYS[2], ARGV[1])
+if ARGV[4] ~= '' then
+  local last, known = string.match(redis.call('HGET', KEYS[3], ARGV[1]) or '', '^(%d+):(.*)$')
+  if not is_known or known ~= ARGV[4] then
+    last = math.max(tonumber(last or '0'), tonumber(redis.call('TIME')[1]))
+    redis.call('HSET', KEYS[3], ARGV[1], string.format('%d:%s', last, ARGV[4]))
+  end
+end
+if is_known then redis.call('PUBLISH', ARGV[5], ARGV[6]) end
+redis.call('PUBLISH', ARGV[5], ARGV[7])
+return 1
+""")
+
+# KEYS jobs, paused, fired, backlog, omissions of the job, its triggers; ARGV[1] name, ARGV[2]
+# channel, ARGV[3] command. Returns 1 if there was such a job.
+_REMOVE = Script("""
+local was_there = redis.call('HDEL', KEYS[1], ARGV[1])
+redis.call('SREM', KEYS[2], ARGV[1])
+redis.call('HDEL', KEYS[3], ARGV[1])
+redis.call('HDEL', KEYS[4], ARGV[1])
+redis.call('UNLINK', KEYS[5], KEYS[6])
+redis.call('PUBLISH', ARGV[2], ARGV[3])
+return was_there
+""")
+
+# KEYS results of the job, results of all, rundata, details; ARGV[1] beginning of outputs. Forgets
+# some of the job's runs. Returns how many.
+_FORGET = Script("""
+local old = redis.call('ZRANGE', KEYS[1], 0, 499)
+if #old == 0 then return 0 end
+redis.call('ZREM', KEYS[1], unpack(old))
+redis.call('ZREM', KEYS[2], unpack(old))
+redis.call('HDEL', KEYS[3], unpack(old))
+redis.call('HDEL', KEYS[4], unpack(old))
+for i, run in ipairs(old) do old[i] = ARGV[1] .. run end
+redis.call('UNLINK', unpack(old))
+return #old
+""")
+
+
+async def save(
+    store: Store, name: str, definition: Mapping[str, Any], reading: Reading, mode: Mode = "either"
+) -> Job:
+    """Refused, with every reason, where the definition is not valid; nothing is changed then."""
+    fields = _without_errors(definition)
+    job = from_fields(name, fields, reading)
+    if isinstance(job, Invalid):
+        raise Refused(f"job {name!r}: {job.text}")
+    keys, own = Cron(store.prefix), CronOwn(store.prefix)
+    announced = {"job_name": name, "job_def": fields}
+    done = await _SAVE(
+        store,
+        [keys.jobs(), keys.paused(), own.fired()],
+        [
+            name,
+            msgspec.json.encode(fields),
+            int(job.is_paused),
+            marks.fingerprint(job, is_paused=job.is_paused) if job.lock else "",
+            keys.commands(),
+            commands.said("remove", name),
+            commands.said("add", announced),
+            mode,
+        ],
+    )
+    if not done:
+        if mode == "new":
+            raise Refused(f"there is a job {name!r} already; edit it, or choose another name")
+        raise NotFound(f"there is no job {name!r}")
+    return job
+
+
+def _without_errors(definition: Mapping[str, Any]) -> dict[str, Any]:
+    state = definition.get("job_state")
+    if not isinstance(state, dict) or "validation_errors" not in state:
+        return dict(definition)
+    kept = {key: value for key, value in state.items() if key != "validation_errors"}
+    return {**definition, "job_state": kept}
+
+
+async def remove(store: Store, name: str) -> None:
+    """With all that is known of its runs; one that goes on does so to its end."""
+    keys, own = Cron(store.prefix), CronOwn(store.prefix)
+    was_there = await _REMOVE(
+        store,
+        [
+            keys.jobs(),
+            keys.paused(),
+            own.fired(),
+            own.backlog(),
+            own.job_omissions(name),
+            own.triggers(name),
+        ],
+        [name, keys.commands(), commands.said("remove", name)],
+    )
+    for verdict in ("success", "fail"):
+        results = [keys.job_results(name, verdict), keys.results(verdict)]
+        while await _FORGET(
+            store, [*results, keys.runs(), own.details()], [keys.output.literals[0]]
+        ):
+            pass
+    if not was_there:
+        raise NotFound(f"there is no job {name!r}")
+
+
+async def pause(store: Store, name: str, reading: Reading) -> list[str]:
+    """The job, or `all`. Returns the names of those that were found."""
+    return await _set_paused(store, name, reading, paused=True)
+
+
+async def resume(store: Store, name: str, reading: Reading) -> list[str]:
+    return await _set_paused(store, name, reading, paused=False)
+
+
+async def _set_paused(store: Store, name: str, reading: Reading, *, paused: bool) -> list[str]:
+    names = [] if name == EVERYBODY else [name]
+    found = await definitions.set_paused(store, names, reading, paused=paused)
+    if names and not found:
+        raise NotFound(f"there is no job {name!r}")
+    await _say(store, "pause" if paused else "resume", name)
+    return found
+
+
+async def trigger(store: Store, name: str) -> None:
+    if not await definitions.some(store, [name]):
+        raise NotFound(f"there is no job {name!r}")
+    await _heard(store, "trigger", name)
+
+
+async def validate(
+    store: Store, names: Sequence[str], reading: Reading
+) -> dict[str, Job | Invalid]:
+    """Of these jobs, or of all; what is wrong with them is written into them."""
+    found = await definitions.judge(store, names, reading)
+    unknown = [name for name in names if name not in found]
+    if unknown:
+        raise NotFound(f"there is no job {unknown[0]!r}")
+    return found
+
+
+async def terminate(store: Store, run: str) -> None:
+    """SIGTERM to every process of the run, and SIGKILL to those that are left after a while."""
+    await _signal(store, "terminate_run", run)
+
+
+async def kill(store: Store, run: str) -> None:
+    await _signal(store, "kill_run", run)
+
+
+async def _signal(store: Store, action: str, run: str) -> None:
+    if await store.call("ZSCORE", Cron(store.prefix).active(), run) is None:
+        raise NotFound(f"no run {run!r} is under way")
+    await _heard(store, action, run)
+
+
+async def drain(store: Store, hosts: Sequence[str]) -> None:
+    """Instances on these hosts begin nothing new, until all are told to reload."""
+    await _heard(store, "drain_nodes", list(hosts))
+
+
+async def reload(store: Store) -> None:
+    """Every instance reads the jobs anew, and goes on where it was drained."""
+    await _heard(store, "reload", {})
+
+
+async def _heard(store: Store, action: str, args: Any) -> None:
+    if not await _say(store, action, args):
+        raise Refused("nobody heard it: no instance of cron is running")
+
+
+async def _say(store: Store, action: str, args: Any) -> int:
+    channel = Cron(store.prefix).commands()
+    heard: int = await store.call("PUBLISH", channel, commands.said(action, args))
+    return heard

@@ -1,0 +1,181 @@
+"""What things are in cron: jobs, fires, runs and what was left out, as the store has them."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Literal, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from watchbell.schedule.firing import Schedule
+
+Missed = Literal["skip", "once", "all"]
+Overlap = Literal["skip", "queue", "allow"]
+Daemons = Literal["end", "leave"]
+Status = Literal["running", "success", "fail", "frozen"]
+Why = Literal["schedule", "late", "trigger"]
+T = TypeVar("T")
+
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What reading JSON raises, whatever its bytes."""
+
+
+class Conduct(Struct, frozen=True, kw_only=True):
+    """How a job is to be run, beyond what the document knows: its `watchbell` part."""
+
+    alert: bool = True
+    """Whether its runs are reported as check events."""
+    missed: Missed = "skip"
+    """What becomes of fires that are late by more than `grace`."""
+    grace: int | None = None
+    """Seconds by which a fire may be late and be run all the same; None for the setting's."""
+    overlap: Overlap | None = None
+    """What becomes of a fire while the lock is held; None for `skip`, or `allow` without a lock."""
+    time_limit: float | None = None
+    kill_after: float | None = None
+    """Seconds from SIGTERM to SIGKILL; None for the setting's."""
+    linger: float | None = 10
+    """Seconds for which what the command left behind may go on; None for as long as it likes."""
+    daemons: Daemons = "end"
+    """Whether processes that began a session of their own end with the run."""
+    environment: Mapping[str, str] = {}
+    folder: str = ""
+    user: str = ""
+    group: str = ""
+    nice: int | None = None
+    limits: Mapping[str, int] = {}
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """A definition that can be run."""
+
+    name: str
+    cmd: str
+    lock: str
+    """The lock's name; empty for none, and then every instance runs the job."""
+    ttl: int
+    schedule: Schedule
+    fingerprint: str
+    """Of the schedule: two definitions with the same one fire at the same times."""
+    is_paused: bool = False
+    conduct: Conduct = Conduct()
+
+    @property
+    def overlap(self) -> Overlap:
+        return self.conduct.overlap or ("skip" if self.lock else "allow")
+
+
+class Invalid(Struct, frozen=True):
+    """Why a definition can't be run, each reason with its field."""
+
+    name: str
+    errors: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return "; ".join(self.errors)
+
+
+class Fire(Struct, frozen=True, kw_only=True):
+    """A run that is due, as it waits for an instance to take it, in the order of its fields."""
+
+    fire: int
+    """The second for which it was scheduled, or in which it was triggered."""
+    why: Why = "schedule"
+    job: str
+    lock: str = ""
+    """SHA-1 of the lock's name."""
+    ttl: int = 0
+    """Of the lock, in milliseconds."""
+    overlap: Overlap | Literal["each"] = "skip"
+    """With `each`, any number of a job's fires wait for the lock."""
+    is_kept: bool = True
+    """Whether the job is in the store; others were only announced on the channel."""
+    is_queued: bool = False
+    """Whether it waited for its lock."""
+
+
+class Record(Struct, kw_only=True):
+    """A run, as the document has it."""
+
+    job_name: str
+    start_time: float
+    host: str
+    status: Status
+    retcode: int | None = None
+    output: str | None = None
+    duration: float | None = None
+
+
+class Detail(Struct, kw_only=True, omit_defaults=True):
+    """What more we know of a run."""
+
+    job: str = ""
+    fire: int = 0
+    why: Why = "schedule"
+    lock: str = ""
+    instance: str = ""
+    reason: str = ""
+    """Why it ended, where not by itself."""
+    cpu: float = 0
+    memory: int = 0
+    """Bytes at the most."""
+    output_bytes: int = 0
+
+
+class Omission(Struct, frozen=True, kw_only=True):
+    """Fires that were not run, and why."""
+
+    job: str
+    first: int
+    last: int
+    count: int | None
+    """How many there are from the first to the last; None for more than were counted."""
+    reason: str
+    at: float
+    """When that was settled."""
+
+
+class Beat(Struct, kw_only=True):
+    """What an instance says of itself."""
+
+    name: str
+    host: str
+    ip: str
+    pid: int
+    since: float = 0
+    seen: float = 0
+    version: str = ""
+    jobs: int = 0
+    running: int = 0
+    capacity: int = 0
+    is_drained: bool = False
+
+
+def parsed(raw: bytes | None, kind: type[T]) -> T | None:
+    """What JSON in the store means; None where there is none, or it is something else."""
+    try:
+        return None if raw is None else msgspec.json.decode(raw, type=kind)
+    except UNREADABLE:
+        return None
+
+
+def lock_of(name: str) -> str:
+    """How the lock of this name is called in the store; empty where it has none."""
+    return hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest() if name else ""
+
+
+def encoded(record: Record, *, upstream: bool) -> bytes:
+    """The record as it lies in the store; in upstream's form what is not known is left out."""
+    if not upstream:
+        return msgspec.json.encode(record)
+    fields = msgspec.structs.asdict(record) | {"start_time": f"{record.start_time:.6f}"}
+    return msgspec.json.encode({name: value for name, value in fields.items() if value is not None})
+
+
+def decoded(raw: bytes) -> Record | None:
+    """The record in either form; None for what is none."""
+    try:
+        return msgspec.convert(msgspec.json.decode(raw), Record, strict=False)
+    except UNREADABLE:
+        return None

@@ -1,0 +1,81 @@
+"""Jobs with where they stand: what they say, when they are due, how they fared."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from watchbell.cron import definitions, history
+from watchbell.cron.history import Seen
+from watchbell.cron.keys import Cron
+from watchbell.cron.model import Invalid, Job, parsed
+from watchbell.cron.validation import Reading, read
+from watchbell.errors import NotFound
+from watchbell.store.client import Store
+
+
+class Listed(Struct, frozen=True, kw_only=True):
+    """A job with where it stands."""
+
+    name: str
+    definition: Any
+    """As it is in the store; None where that is no JSON."""
+    job: Job | None
+    errors: tuple[str, ...] = ()
+    is_paused: bool = False
+    next_fire: int | None = None
+    last: Seen | None = None
+    running: tuple[str, ...] = ()
+
+
+async def listed(
+    store: Store, reading: Reading, now: float, names: Sequence[str] = ()
+) -> list[Listed]:
+    """These jobs, or all, by name."""
+    keys = Cron(store.prefix)
+    members = await store.call("SMEMBERS", keys.paused())
+    paused = {name.decode(errors="replace") for name in members}
+    running: dict[str, list[str]] = {}
+    for seen in await history.active(store):
+        running.setdefault(seen.record.job_name, []).append(seen.id)
+    found: list[Listed] = []
+    async for pairs in definitions.chosen(store, names):
+        lasts = await history.lasts(store, [name for name, _ in pairs])
+        for (name, raw), last in zip(pairs, lasts, strict=True):
+            judgement = read(name, raw, reading)
+            of_job = tuple(running.get(judgement.name, ()))
+            found.append(_listed(judgement, raw, paused, now, last, of_job))
+    return sorted(found, key=lambda one: one.name)
+
+
+def _listed(
+    judgement: Job | Invalid,
+    raw: bytes,
+    paused: set[str],
+    now: float,
+    last: Seen | None,
+    running: tuple[str, ...],
+) -> Listed:
+    name, definition = judgement.name, parsed(raw, object)
+    if isinstance(judgement, Invalid):
+        return Listed(
+            name=name, definition=definition, job=None, errors=judgement.errors, last=last,
+            is_paused=name in paused, running=running,
+        )  # fmt: skip
+    is_paused = judgement.is_paused or name in paused
+    return Listed(
+        name=name,
+        definition=definition,
+        job=judgement,
+        is_paused=is_paused,
+        next_fire=None if is_paused else judgement.schedule.next_after(now),
+        last=last,
+        running=running,
+    )
+
+
+async def shown(store: Store, name: str, reading: Reading, now: float) -> Listed:
+    found = await listed(store, reading, now, [name])
+    if not found:
+        raise NotFound(f"there is no job {name!r}")
+    return found[0]

@@ -1,0 +1,160 @@
+"""Ends in the store what has ended elsewhere: runs without heartbeat, and what instances that are
+gone left behind."""
+
+import asyncio
+from collections.abc import Callable, Container, Sequence
+
+import msgspec
+
+from watchbell import logs
+from watchbell.cron import alerts, outputs
+from watchbell.cron.fires import Fires, Left
+from watchbell.cron.keys import Cron, CronOwn, CronUpstream
+from watchbell.cron.model import Beat, Detail, Fire, Job, decoded, encoded, parsed
+from watchbell.cron.scribe import Final, Outcome, Scribe
+from watchbell.cron.timekeeping import StoreClock
+from watchbell.errors import LockLost, Refused, StoreUnavailable
+from watchbell.settings import Cron as CronSettings
+from watchbell.store.client import Store
+from watchbell.store.lock import locked
+from watchbell.store.script import Script
+
+_LEASE = 10.0
+_MOST = 100
+_SWEEP_EVERY = 3_600.0
+_MARK_KEPT = 86_400
+
+# KEYS fired, jobs; ARGV[1] cursor, ARGV[2] beginning of the omissions of a job, ARGV[3] seconds.
+# Forgets marks of jobs that are gone, unless they are younger. Returns the next cursor.
+_SWEEP = Script("""
+local found = redis.call('HSCAN', KEYS[1], ARGV[1], 'COUNT', 500)
+local now = tonumber(redis.call('TIME')[1])
+for i = 1, #found[2], 2 do
+  local job, last = found[2][i], tonumber(string.match(found[2][i + 1], '^%d+') or '0')
+  if last < now - tonumber(ARGV[3]) and redis.call('HEXISTS', KEYS[2], job) == 0 then
+    redis.call('HDEL', KEYS[1], job)
+    redis.call('UNLINK', ARGV[2] .. job)
+  end
+end
+return found[1]
+""")
+
+
+class Reaper:
+    def __init__(
+        self,
+        store: Store,
+        fires: Fires,
+        scribe: Scribe,
+        clock: StoreClock,
+        settings: CronSettings,
+        *,
+        ours: Container[str],
+        find: Callable[[str], Job | None],
+        steady: Callable[[], float],
+    ) -> None:
+        """`ours` are runs that this instance answers for; `steady` tells for how many seconds the
+        store was there without a break: nobody could give a sign of life while it was not."""
+        self._store, self._fires, self._scribe, self._clock = store, fires, scribe, clock
+        self._settings, self._ours, self._find, self._steady = settings, ours, find, steady
+        self._keys, self._own = Cron(store.prefix), CronOwn(store.prefix)
+        self._instances = CronUpstream(store.prefix).instances()
+        self._next_sweep = 0.0
+        self._log = logs.get(role="cron")
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.heartbeat)
+            if self._steady() < self._settings.heartbeat:
+                continue
+            try:
+                async with locked(self._store, self._keys.reaper_lock(), _LEASE):
+                    await self._reap()
+            except (Refused, LockLost):
+                continue  # another instance is at it
+            except StoreUnavailable as error:
+                self._log.warning("the reaper waits for the store", reason=str(error))
+
+    async def _reap(self) -> None:
+        stale = self._clock.now() - self._settings.heartbeat * 1.5
+        while runs := await self._frozen(stale):
+            await self._freeze(runs, stale)
+        await self._store.call("ZREMRANGEBYSCORE", self._instances, "-inf", f"({stale:.6f}")
+        await self._bury(stale - self._settings.heartbeat)
+        if self._clock.monotonic() >= self._next_sweep:
+            self._next_sweep = self._clock.monotonic() + _SWEEP_EVERY
+            await self._sweep()
+
+    async def _frozen(self, stale: float) -> list[bytes]:
+        found = await self._store.call(
+            "ZRANGEBYSCORE", self._keys.active(), "-inf", f"({stale:.6f}", "LIMIT", 0, _MOST
+        )
+        return [run for run in found if run.decode(errors="replace") not in self._ours]
+
+    async def _freeze(self, runs: Sequence[bytes], stale: float) -> None:
+        records = await self._store.call("HMGET", self._keys.runs(), *runs)
+        details = await self._store.call("HMGET", self._own.details(), *runs)
+        for run, record, detail in zip(runs, records, details, strict=True):
+            await self._freeze_one(run.decode(errors="replace"), record, detail, stale)
+
+    async def _freeze_one(
+        self, run: str, raw: bytes | None, raw_detail: bytes | None, stale: float
+    ) -> None:
+        record = decoded(raw) if raw is not None else None
+        now = self._clock.now()
+        if record is None:
+            # Nothing is known of it but its place among the active ones, which it loses.
+            await self._store.call("ZREM", self._keys.active(), run)
+            return
+        detail = parsed(raw_detail, Detail) or Detail()
+        detail.reason = f"frozen: no sign of life from {record.host}"
+        record.status, record.duration = "frozen", round(max(now - record.start_time, 0), 6)
+        record.output = await outputs.tail(self._store, run, self._settings.last_lines)
+        job = self._find(record.job_name)
+        alert = job is None or job.conduct.alert
+        outcome = await self._scribe.finish(
+            Final(
+                run=run,
+                job=record.job_name,
+                lock="",  # it lapses when the run has ended for sure, wherever that was
+                verdict="fail",
+                record=encoded(record, upstream=self._settings.upstream_data),
+                detail=msgspec.json.encode(detail),
+                score=now,
+                event=alerts.ended(record, detail.reason, now) if alert else b"",
+                stale=f"{stale:.6f}",
+            )
+        )
+        if outcome is Outcome.DONE:
+            self._log.warning("run is frozen", run=run, job=record.job_name, host=record.host)
+
+    async def _bury(self, silent_since: float) -> None:
+        found = await self._store.call("HGETALL", self._own.instances())
+        for name, text in found.items():
+            beat = parsed(text, Beat)
+            if beat is None or beat.seen < silent_since:
+                await bury(self._store, self._fires, name.decode(errors="replace"))
+
+    async def _sweep(self) -> None:
+        cursor = 0
+        keys = [self._own.fired(), self._keys.jobs()]
+        omissions = self._own.job_omissions.literals[0]
+        while True:
+            cursor = int(await _SWEEP(self._store, keys, [cursor, omissions, _MARK_KEPT]))
+            if not cursor:
+                return
+
+
+async def bury(store: Store, fires: Fires, instance: str) -> None:
+    """Of an instance that is gone: what only it would have run is recorded as not run."""
+    own = CronOwn(store.prefix)
+    reason = f"skipped: the instance {instance} ended before its turn came"
+    while texts := await store.call("LRANGE", own.own_pending(instance), 0, _MOST - 1):
+        left = [
+            Left(fire.job, fire.fire, "", "", fire.fire, 1, reason, "")
+            for text in texts
+            if (fire := parsed(text, Fire))
+        ]
+        await fires.claim(left, 0)
+        await store.call("LTRIM", own.own_pending(instance), len(texts), -1)
+    await store.call("HDEL", own.instances(), instance)

@@ -1,0 +1,187 @@
+"""Runs on this instance, from the process to the result in the store."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from watchbell import logs
+from watchbell.clock import Clock
+from watchbell.cron import alerts
+from watchbell.cron.fires import Begun
+from watchbell.cron.keeper import Keeper
+from watchbell.cron.model import Detail, Fire, Job, Record, encoded
+from watchbell.cron.printed import Printed
+from watchbell.cron.running import Running
+from watchbell.cron.scribe import Final, Outcome, Scribe
+from watchbell.errors import Refused
+from watchbell.probes import probe
+from watchbell.process.command import Command, Ending
+from watchbell.process.output import Volume
+from watchbell.process.run import Ended, Run
+from watchbell.process.runner import Runner
+from watchbell.settings import Cron as CronSettings
+from watchbell.store.client import patiently
+
+NO_JOB = "not started: the job is gone, or its definition is no longer valid"
+
+_MOST_UNWRITTEN = 64 << 20
+"""Bytes that wait for an absent store; of what comes then, only the newest lines are kept."""
+
+
+class Runs:
+    def __init__(
+        self,
+        processes: Runner,
+        scribe: Scribe,
+        keeper: Keeper,
+        find: Callable[[str], Awaitable[Job | None]],
+        settings: CronSettings,
+        host: str,
+        clock: Clock,
+    ) -> None:
+        self._processes, self._scribe, self._keeper = processes, scribe, keeper
+        self._find, self._settings, self._host, self._clock = find, settings, host, clock
+        self._volume = Volume(complete=settings.output_limit << 20)
+        self._by_job: Counter[str] = Counter()
+        self._log = logs.get(role="cron")
+        self.free = settings.capacity
+        """Places; who begins a run in the store reserves one here before."""
+        self.done = 0
+
+    def of(self, job: str) -> int:
+        """How many runs of a job there are here."""
+        return self._by_job[job]
+
+    def start(self, group: asyncio.TaskGroup, begun: Begun, asked: float) -> None:
+        """Of a run that was begun in the store by a call that was sent at `asked`."""
+        running = self._keeper.begin(begun, asked)
+        self._by_job[running.job_name] += 1
+        group.create_task(self._live(running), name=f"run {running.id}")
+
+    async def _live(self, running: Running) -> None:
+        printed = Printed(self._settings.last_lines, as_list=self._settings.upstream_data)
+        try:
+            job = await patiently(lambda: self._find(running.job_name))
+            ended, reason = await self._ended(running, job, printed)
+        finally:
+            self._leave(running)
+        probe("cron.ended")
+        end = self._clock.now()
+        await self._finish(running, job, ended, reason, printed, end)
+
+    def _leave(self, running: Running) -> None:
+        self.free += 1
+        self._by_job[running.job_name] -= 1
+        if not self._by_job[running.job_name]:
+            del self._by_job[running.job_name]
+
+    async def _ended(
+        self, running: Running, job: Job | None, printed: Printed
+    ) -> tuple[Ended | None, str]:
+        """How the process ended, and why where not by itself."""
+        if job is None:
+            return None, NO_JOB
+        if running.reason:
+            return None, f"not started: {running.reason}"
+        ending = _ending(job, self._settings.kill_after)
+        running.grace = ending.grace
+        command = _command(job, running.begun.fire, self._settings.job_shell)
+        try:
+            process = await self._processes.start(running.id, command, ending, self._volume)
+        except Refused as error:
+            return None, str(error)
+        running.started(process, self._clock.monotonic())
+        await self._print(process, printed)
+        ended = await process.ended()
+        running.output_bytes = process.output.size
+        return ended, running.why(ended)
+
+    async def _print(self, process: Run, printed: Printed) -> None:
+        async for batch in process.batches():
+            self._scribe.print(process.id, printed.add(batch))
+            is_much = printed.weight > self._volume.complete
+            if is_much or self._scribe.unwritten > _MOST_UNWRITTEN:
+                process.output.overlook()
+        self._scribe.print(process.id, printed.rest())
+
+    async def _finish(
+        self,
+        running: Running,
+        job: Job | None,
+        ended: Ended | None,
+        reason: str,
+        printed: Printed,
+        end: float,
+    ) -> None:
+        retcode = ended.returncode if ended else None
+        record = Record(
+            job_name=running.job_name,
+            start_time=running.begun.start,
+            host=self._host,
+            status="success" if retcode == 0 and not reason else "fail",
+            retcode=retcode,
+            output=printed.tail(),
+            duration=round(max(end - running.begun.start, 0), 6),
+        )
+        event = alerts.ended(record, reason, end) if job and job.conduct.alert else b""
+        outcome = await self._scribe.finish(
+            Final(
+                run=running.id,
+                job=running.job_name,
+                lock=running.lock,
+                verdict=record.status,
+                record=encoded(record, upstream=self._settings.upstream_data),
+                detail=msgspec.json.encode(_detail(running, ended, reason)),
+                score=end,
+                event=event,
+            )
+        )
+        self._keeper.end(running)
+        self.done += 1
+        if outcome is not Outcome.DONE:
+            self._log.warning(
+                "a result was refused: the run was over already",
+                run=running.id,
+                job=running.job_name,
+                status=record.status,
+            )
+
+
+def _command(job: Job, fire: Fire, shell: str) -> Command:
+    conduct = job.conduct
+    return Command(
+        argv=[shell, "-c", job.cmd],
+        environment={**conduct.environment, "WB_JOB": job.name, "WB_FIRE": str(fire.fire)},
+        folder=conduct.folder,
+        user=conduct.user,
+        group=conduct.group,
+        nice=conduct.nice,
+        limits=conduct.limits,
+    )
+
+
+def _ending(job: Job, kill_after: int) -> Ending:
+    conduct = job.conduct
+    return Ending(
+        time_limit=conduct.time_limit,
+        grace=kill_after if conduct.kill_after is None else conduct.kill_after,
+        linger=conduct.linger,
+        escaped=conduct.daemons,
+    )
+
+
+def _detail(running: Running, ended: Ended | None, reason: str) -> Detail:
+    fire = running.begun.fire
+    return Detail(
+        job=fire.job,
+        fire=fire.fire,
+        why=fire.why,
+        lock=running.lock,
+        instance=running.instance,
+        reason=reason,
+        cpu=round(ended.user + ended.system, 6) if ended else 0,
+        memory=ended.peak if ended else 0,
+        output_bytes=running.output_bytes,
+    )

@@ -1,0 +1,230 @@
+"""Claims fires when they are due, and takes those that wait for a free place."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Self
+
+from watchbell import ids, logs
+from watchbell.cron import alerts
+from watchbell.cron.agenda import Agenda, Entry
+from watchbell.cron.due import Fate, Stretch, due
+from watchbell.cron.fires import PAUSED, Begun, Claim, Fires, Left
+from watchbell.cron.marks import mark
+from watchbell.cron.model import Why
+from watchbell.cron.runs import Runs
+from watchbell.cron.timekeeping import StoreClock
+from watchbell.errors import StoreUnavailable
+from watchbell.probes import probe
+from watchbell.schedule.lengths import in_words
+from watchbell.store.client import patiently
+
+GOES_ON_HERE = "skipped: a run goes on here"
+
+_MOST = 500
+_TIMER = 0.0015
+"""Seconds by which the event loop's timer may be late."""
+_TAKEN_AT_ONCE = 64
+
+Start = Callable[[Begun, float], None]
+_Intent = tuple[Entry, Sequence[Claim | Left]]
+
+
+class Scheduler:
+    def __init__(
+        self,
+        fires: Fires,
+        agenda: Agenda,
+        runs: Runs,
+        clock: StoreClock,
+        grace: int,
+        start: Start,
+    ) -> None:
+        self._fires, self._agenda, self._runs = fires, agenda, runs
+        self._clock, self._grace, self._start = clock, grace, start
+        self._unplanned: list[Entry] = []
+        self._asking: set[_Places] = set()
+        self._changed = asyncio.Event()
+        self._wanted = asyncio.Event()
+        self._recorded = asyncio.Event()
+        self._log = logs.get(role="cron")
+        self.is_drained = self.is_stopping = False
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing new is begun here."""
+        return self.is_drained or self.is_stopping
+
+    def wake(self) -> None:
+        """The agenda, or the time, has changed."""
+        self._changed.set()
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether the store is being asked for runs to begin here."""
+        return bool(self._asking)
+
+    def expect(self, pending: int) -> None:
+        """So many fires wait for a place."""
+        if pending and self._runs.free > 0:
+            self._wanted.set()
+
+    async def run(self) -> None:
+        while True:
+            self._changed.clear()
+            now = self._clock.now()
+            found = [] if self.is_closed else self._agenda.take_due(now, _MOST)
+            if found:
+                self._recorded.clear()
+                self._unplanned += found
+                await self._claim([self._intent(entry, now) for entry in found])
+                continue
+            self._recorded.set()
+            if self._unplanned:
+                await self._plan_some()
+            else:
+                await self._sleep(now)
+
+    async def _plan_some(self) -> None:
+        """Only now that all that is due is recorded: to find the next fire of a job takes longer
+        than to claim one."""
+        some, self._unplanned = self._unplanned[:_MOST], self._unplanned[_MOST:]
+        for entry in some:
+            self._agenda.plan(entry)
+        await asyncio.sleep(0)
+
+    async def _sleep(self, now: float) -> None:
+        at = None if self.is_closed else self._agenda.next_at()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None if at is None else max(at - now - _TIMER, 0)):
+                await self._changed.wait()
+        while at is not None and not self._changed.is_set() and self._clock.now() < at:  # noqa: ASYNC110
+            await asyncio.sleep(0)  # nearer to the instant than the loop's timer comes
+
+    def _intent(self, entry: Entry, now: float) -> "_Intent":
+        job, fire = entry.job, entry.fire
+        assert fire is not None
+        if now - entry.at < 1:  # and fires are a second apart at the least
+            return entry, [self._claim_of(entry, fire, "schedule")]
+        grace = self._grace if job.conduct.grace is None else job.conduct.grace
+        # What is delayed by jitter is due, and late, by that much later.
+        since = now - (entry.at - fire)
+        found = due(job.schedule, entry.mark, since, missed=job.conduct.missed, grace=grace)
+        claims: list[Claim | Left] = [self._left(entry, one, now) for one in found.omitted]
+        for each, fate in found.fires:
+            why: Why = "schedule" if fate is Fate.ON_TIME else "late"
+            claims.append(self._claim_of(entry, each, why))
+        return entry, claims
+
+    def _claim_of(self, entry: Entry, fire: int, why: Why) -> Claim | Left:
+        job = entry.job
+        if not job.lock and job.overlap == "skip" and self._runs.of(job.name):
+            return Left(job.name, fire, "", "", fire, 1, GOES_ON_HERE, "")
+        item = entry.item(fire, why)
+        return Claim(job.name, fire, mark(fire, job), ids.token(), item)
+
+    def _left(self, entry: Entry, stretch: Stretch, now: float) -> Left:
+        job = entry.job
+        marked = mark(stretch.last, job)
+        event = ""
+        if stretch.fate is Fate.TOO_LATE and job.conduct.alert:
+            words = f"due {in_words(max(int(now) - stretch.last, 1))} ago"
+            event = alerts.missed(job.name, stretch.fate.value, words, now).decode()
+        first, last, number, fate = stretch
+        return Left(job.name, last, marked, "", first, number, fate.value, event)
+
+    async def _claim(self, intents: Sequence[_Intent]) -> None:
+        claims = [claim for _, some in intents for claim in some]
+        names = [claim.run for claim in claims if claim.run]
+        asked = self._clock.monotonic()
+        # Where many are due at once, all are recorded before the first is begun.
+        with self._places(0 if len(intents) == _MOST else len(names)) as places:
+            try:
+                answers, begun, pending = await self._fires.claim(claims, places.reserved)
+            except StoreUnavailable as error:
+                self._log.warning("fires wait for the store", reason=str(error), jobs=len(intents))
+                # What was claimed before the answer was lost is ours; the rest is judged anew.
+                begun = await patiently(lambda: self._fires.recall(names))
+                places.start(begun, asked)
+                return
+            probe("cron.claimed")
+            places.start(begun, asked)
+        self._settle(intents, iter(answers))
+        self.expect(pending)
+
+    def _settle(self, intents: Sequence[_Intent], answers: Iterator[int]) -> None:
+        for entry, claims in intents:
+            for claim in claims:
+                answer = next(answers)
+                if answer == PAUSED:
+                    entry.is_paused = True
+                else:
+                    entry.mark = max(entry.mark, answer if answer >= 0 else claim[1])
+
+    async def take(self) -> None:
+        """Fills free places with fires that wait, for ever."""
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            while self._runs.free > 0:
+                await self._recorded.wait()  # fires that are due come before those that wait
+                if self.is_closed or not await self._take_some():
+                    break
+
+    async def _take_some(self) -> bool:
+        """Whether there may be more."""
+        asked = self._clock.monotonic()
+        with self._places(_TAKEN_AT_ONCE) as places:
+            names = [ids.token() for _ in range(places.reserved)]
+            try:
+                begun, pending, bad = await self._fires.take(names)
+            except StoreUnavailable:
+                begun = await patiently(lambda: self._fires.recall(names))
+                pending, bad = 1, []
+            places.start(begun, asked)
+        for text in bad:
+            self._log.error("what was pending is no fire, and was dropped", found=text)
+        return pending > 0
+
+    async def trigger(self, entry: Entry, known: float) -> float:
+        """Runs the job now, unless an instance that heard of the trigger before us does. Returns
+        up to which trigger of the job we know."""
+        job, run, fire = entry.job, ids.token(), int(self._clock.now())
+        item = entry.item(fire, "trigger")
+        claim = Claim(job.name, fire, "", run, item)
+        asked = self._clock.monotonic()
+        with self._places(1) as places:
+            room = places.reserved
+            if job.lock:
+                known, _, begun = await patiently(
+                    lambda: self._fires.trigger(job.name, run, item, known, room)
+                )
+            else:
+                _, begun, _ = await patiently(lambda: self._fires.claim([claim], room))
+            places.start(begun, asked)
+        return known
+
+    def _places(self, most: int) -> "_Places":
+        return _Places(self._runs, self._start, most, self._asking)
+
+
+class _Places:
+    """Places that are reserved while the store is asked to fill them; the others are given back."""
+
+    def __init__(self, runs: Runs, start: Start, most: int, asking: "set[_Places]") -> None:
+        self._runs, self._start, self._asking = runs, start, asking
+        self.reserved = max(min(runs.free, most), 0)
+
+    def __enter__(self) -> Self:
+        self._runs.free -= self.reserved
+        self._asking.add(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._runs.free += self.reserved
+        self._asking.discard(self)
+
+    def start(self, begun: Sequence[Begun], asked: float) -> None:
+        for one in begun:
+            self.reserved -= 1
+            self._start(one, asked)

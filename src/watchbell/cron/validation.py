@@ -1,0 +1,275 @@
+"""What a job's definition may say: JSON becomes a job, or the reasons why it can't be one."""
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, get_args
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from watchbell.cron.model import UNREADABLE, Conduct, Daemons, Invalid, Job, Missed, Overlap, parsed
+from watchbell.errors import Refused
+from watchbell.process.command import LIMITS
+from watchbell.schedule import cron_args
+from watchbell.schedule.fields import refuse
+
+EVERYBODY = "all"
+"""What no job is called, since `pause` and `resume` mean every job by it."""
+LONGEST_NAME = 500
+LONGEST_CMD = 100_000
+"""Bytes; a system takes no longer argument than 128 KiB."""
+LONGEST_TIME = 366 * 86_400
+
+
+class Reading(NamedTuple):
+    """How definitions are to be read."""
+
+    zone: ZoneInfo = ZoneInfo("UTC")
+    """Of schedules that name none."""
+    upstream_weekdays: bool = False
+
+
+_AS_USUAL = Reading()
+_NO_CONDUCT = Conduct()
+
+
+def read(name: bytes | str, raw: bytes, reading: Reading = _AS_USUAL) -> Job | Invalid:
+    """Never raises, whatever the bytes."""
+    shown = name if isinstance(name, str) else name.decode(errors="backslashreplace")
+    try:
+        said = msgspec.json.decode(raw)
+    except UNREADABLE as error:
+        return Invalid(shown, (f"the definition is not JSON: {error}",))
+    if not isinstance(said, dict):
+        return Invalid(shown, ("the definition is not a JSON object",))
+    return from_fields(name, said, reading)
+
+
+def from_fields(
+    name: bytes | str, said: Mapping[str, Any], reading: Reading = _AS_USUAL
+) -> Job | Invalid:
+    errors: list[str] = []
+    text = name if isinstance(name, str) else name.decode(errors="backslashreplace")
+
+    def each(part: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return part(*arguments)
+        except Refused as error:
+            errors.append(str(error))
+            return None
+
+    each(_name, name)
+    schedule = each(_schedule, said.get("cron_args"), reading)
+    args = each(_object, "job_args", said.get("job_args")) or {}
+    cmd = each(_cmd, args.get("cmd"))
+    lock = each(_lock, args.get("lock"), text)
+    ttl = each(_ttl, args.get("ttl"), lock != "")
+    state = each(_object, "job_state", said.get("job_state") or {}) or {}
+    is_paused = each(_yes_or_no, "job_state.paused", state.get("paused") or False)
+    conduct = _conduct(said.get("watchbell"), each)
+    if conduct.overlap == "queue" and lock == "":
+        errors.append("watchbell.overlap: expected a lock in job_args.lock to queue for")
+    if errors:
+        return Invalid(text, tuple(errors))
+    return Job(
+        name=text,
+        cmd=cmd,
+        lock=lock,
+        ttl=ttl,
+        schedule=schedule,
+        fingerprint=_fingerprint(said["cron_args"], reading),
+        is_paused=is_paused,
+        conduct=conduct,
+    )
+
+
+def check_name(name: str) -> None:
+    """Refuses what no job may be called."""
+    _name(name)
+
+
+def _name(name: bytes | str) -> None:
+    try:
+        raw = name if isinstance(name, bytes) else name.encode()
+        text = raw.decode()
+    except UnicodeError:
+        refuse("the job's name", "UTF-8", name)
+    if not text.strip() or not text.isprintable() or len(text) > LONGEST_NAME:
+        refuse("the job's name", f"1 to {LONGEST_NAME} printable characters", text)
+    if text == EVERYBODY:
+        refuse("the job's name", f"another, since {EVERYBODY!r} means every job", text)
+
+
+def _schedule(said: object, reading: Reading) -> Any:
+    if said is None:
+        raise Refused("cron_args is missing; expected an object with cronstring or single fields")
+    return cron_args.from_cron_args(said, reading.zone, upstream_weekdays=reading.upstream_weekdays)
+
+
+def _fingerprint(said: Mapping[str, Any], reading: Reading) -> str:
+    meant = [sorted(said.items()), reading.zone.key, reading.upstream_weekdays]
+    return f"{zlib.crc32(msgspec.json.encode(meant)):08x}"
+
+
+def _object(field: str, said: object) -> Mapping[str, Any]:
+    if said is None:
+        raise Refused(f"{field} is missing; expected an object")
+    if not isinstance(said, dict):
+        refuse(field, "an object", said)
+    return said
+
+
+def _cmd(said: object) -> str:
+    if said is None:
+        raise Refused("job_args.cmd is missing; expected the command to run")
+    if not isinstance(said, str) or not said.strip() or "\0" in said:
+        refuse("job_args.cmd", "the command to run, as text without NUL", said)
+    if len(said.encode()) > LONGEST_CMD:
+        refuse("job_args.cmd", f"at most {LONGEST_CMD:,} bytes; put it into a script", said)
+    return said
+
+
+def _lock(said: object, name: str) -> str:
+    if said is None:
+        raise Refused("job_args.lock is missing; expected true, false or the name of a lock")
+    if isinstance(said, bool):
+        return name if said else ""
+    if not isinstance(said, str):
+        refuse("job_args.lock", "true, false or the name of a lock", said)
+    return said
+
+
+def _ttl(said: object, is_locked: bool) -> int:
+    if said is None:
+        raise Refused("job_args.ttl is missing; expected seconds for which a dead lock is kept")
+    number = _whole(said)
+    least = 1 if is_locked else 0
+    if number is None or not least <= number <= LONGEST_TIME:
+        refuse("job_args.ttl", f"a whole number of seconds from {least} to {LONGEST_TIME}", said)
+    return number
+
+
+def _whole(said: object) -> int | None:
+    """Also of text, and of a number with a fraction of 0, which instances of Cronken accept."""
+    if isinstance(said, str) and len(said) < 20 and said.strip().isdecimal():
+        return int(said)
+    if isinstance(said, float) and said.is_integer():
+        return int(said)
+    return said if isinstance(said, int) and not isinstance(said, bool) else None
+
+
+def _yes_or_no(field: str, said: object) -> bool:
+    if not isinstance(said, bool):
+        refuse(field, "true or false", said)
+    return said
+
+
+def _conduct(said: object, each: Callable[..., Any]) -> Conduct:
+    if said is None:
+        return _NO_CONDUCT
+    parts = each(_object, "watchbell", said) or {}
+    given = {}
+    for name, value in parts.items():
+        reader = _CONDUCT.get(name)
+        if reader is None:
+            each(refuse, "watchbell", f"only {', '.join(_CONDUCT)}", name)
+        elif value is not None or name == "linger":
+            given[name] = each(reader, f"watchbell.{name}", value)
+    return Conduct(**given)
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[str, object], str]:
+    def reader(field: str, said: object) -> str:
+        if not isinstance(said, str) or said not in words:
+            refuse(field, f"one of {', '.join(words)}", said)
+        return said
+
+    return reader
+
+
+def _number(least: float, most: float) -> Callable[[str, object], float]:
+    def reader(field: str, said: object) -> float:
+        if isinstance(said, bool) or not isinstance(said, int | float) or not least <= said <= most:
+            refuse(field, f"a number of seconds from {least:g} to {most:g}", said)
+        return said
+
+    return reader
+
+
+def _integer(least: int, most: int) -> Callable[[str, object], int]:
+    def reader(field: str, said: object) -> int:
+        number = _whole(said)
+        if number is None or not least <= number <= most:
+            refuse(field, f"a whole number from {least} to {most}", said)
+        return number
+
+    return reader
+
+
+def _linger(field: str, said: object) -> float | None:
+    return None if said is None else _number(0, LONGEST_TIME)(field, said)
+
+
+def _text(field: str, said: object) -> str:
+    if not isinstance(said, str) or "\0" in said:
+        refuse(field, "text without NUL", said)
+    return said
+
+
+def _environment(field: str, said: object) -> Mapping[str, str]:
+    if not isinstance(said, dict) or not all(map(_is_variable, said.items())):
+        refuse(field, "an object of names and texts, without = in a name", said)
+    return said
+
+
+def _is_variable(item: tuple[str, object]) -> bool:
+    name, value = item
+    fits = isinstance(value, str) and "\0" not in name + value
+    return fits and bool(name) and "=" not in name
+
+
+def _limits(field: str, said: object) -> Mapping[str, int]:
+    if not isinstance(said, dict) or not set(said) <= set(LIMITS):
+        refuse(field, f"an object with some of {', '.join(LIMITS)}", said)
+    return dict(_each_limit(field, said))
+
+
+def _each_limit(field: str, said: Mapping[str, object]) -> Iterator[tuple[str, int]]:
+    for name, value in said.items():
+        yield name, _integer(0, (1 << 63) - 1)(f"{field}.{name}", value)
+
+
+_CONDUCT: dict[str, Callable[[str, object], Any]] = {
+    "alert": _yes_or_no,
+    "missed": _one_of(get_args(Missed)),
+    "grace": _integer(0, LONGEST_TIME),
+    "overlap": _one_of(get_args(Overlap)),
+    "time_limit": _number(0.001, LONGEST_TIME),
+    "kill_after": _number(0, 3600),
+    "linger": _linger,
+    "daemons": _one_of(get_args(Daemons)),
+    "environment": _environment,
+    "folder": _text,
+    "user": _text,
+    "group": _text,
+    "nice": _integer(-20, 19),
+    "limits": _limits,
+}
+
+
+def with_state(raw: bytes, **state: object) -> bytes | None:
+    """The definition with these values in its `job_state`, those with None taken out.
+
+    None where nothing would change, or the definition has no place for them.
+    """
+    said: Any = parsed(raw, object)
+    known = said.get("job_state") or {} if isinstance(said, dict) else None
+    if not isinstance(known, dict):
+        return None
+    new = {name: value for name, value in (known | state).items() if value is not None}
+    if new == known:
+        return None
+    said["job_state"] = new
+    if not new:
+        del said["job_state"]
+    return msgspec.json.encode(said)

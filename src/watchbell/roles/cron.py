@@ -1,0 +1,12 @@
+"""The role of cron: one instance of the fleet that serves the job list."""
+
+from watchbell.cron import instance
+from watchbell.roles.role import Context, Role
+
+
+async def run(context: Context) -> None:
+    settings = context.settings
+    await instance.run(context.store, settings.cron, settings.data, context.say)
+
+
+ROLE = Role("cron", "runs jobs when they are due, together with others", run)

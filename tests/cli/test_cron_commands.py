@@ -1,0 +1,202 @@
+"""`watchbell cron` as people type it, with an instance that runs what they add."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import servers
+from tests.conftest import bare_environment, watchbell
+from tests.waiting import wait_until
+from watchbell.cron.keys import Cron
+
+PREFIX = "ours:"
+KEYS = Cron(PREFIX)
+
+
+@pytest.fixture
+def place(server: servers.Single) -> Iterator[servers.Single]:
+    server.server.call("FLUSHALL")
+    yield server
+    server.server.call("FLUSHALL")
+
+
+def command(place: servers.Single, *words: str) -> list[str]:
+    """`watchbell cron WORDS…` on the test's store; what comes after `--` stays at the end."""
+    at = words.index("--") if "--" in words else len(words)
+    options = ["--store", f"{place.url}?prefix={PREFIX}"]
+    return watchbell("cron", *words[:at], *options, *words[at:])
+
+
+def ran(place: servers.Single, *words: str, given: str = "", code: int = 0) -> str:
+    """What was printed, and what was complained of."""
+    done = subprocess.run(
+        command(place, *words),
+        env=bare_environment(TZ="UTC"),
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr
+
+
+def listed(place: servers.Single) -> dict[str, Any]:
+    return {one["name"]: one for one in json.loads(ran(place, "list", "--json"))}
+
+
+def definition(place: servers.Single, name: str) -> Any:
+    return json.loads(place.server.call("HGET", KEYS.jobs(), name))
+
+
+@contextmanager
+def instance(place: servers.Single, data: Path) -> Iterator[None]:
+    options = ["--store", f"{place.url}?prefix={PREFIX}", "--data", str(data)]
+    process = subprocess.Popen(
+        watchbell("run", "cron", *options), env=bare_environment(), stderr=subprocess.DEVNULL
+    )
+    try:
+        wait_until(lambda: json.loads(ran(place, "instances", "--json")), 30)
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def test_a_job_is_added_as_the_document_has_it(place: servers.Single) -> None:
+    said = ran(
+        place, "add", "backup", "--at", "30 2 * * *", "--tz", "Europe/Rome", "--", "pg_dump", "a b"
+    )
+    assert "at 02:30 every day, Europe/Rome" in said
+    assert definition(place, "backup") == {
+        "cron_args": {"cronstring": "30 2 * * *", "timezone": "Europe/Rome"},
+        "job_args": {"cmd": "pg_dump 'a b'", "lock": True, "ttl": 60},
+        "job_state": {},
+    }
+
+
+def test_an_edit_changes_what_is_given_and_nothing_else(place: servers.Single) -> None:
+    ran(place, "add", "beat", "--on", "second=*/10", "--env", "A=1", "--", "date")
+    ran(place, "edit", "beat", "--limit", "2 minutes", "--no-alert", "--overlap", "queue")
+    said = definition(place, "beat")
+    assert said["cron_args"] == {"second": "*/10"}
+    assert said["job_args"]["cmd"] == "date"
+    assert said["watchbell"] == {
+        "environment": {"A": "1"},
+        "alert": False,
+        "overlap": "queue",
+        "time_limit": 120,
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("add", "a", "--at", "61 * * * *", "--", "true"), 1, "minute: expected 0 to 59"),
+        (("add", "a", "--", "true"), 2, "say when"),
+        (("add", "a", "--at", "@daily", "--on", "hour=1", "--", "true"), 2, "exclude each other"),
+        (("add", "a", "--on", "hour", "--", "true"), 2, "expected NAME=VALUE"),
+        (("add", "a", "--at", "@daily"), 2, "COMMAND"),
+        (("add", "all", "--at", "@daily", "--", "true"), 1, "means every job"),
+        (("add", "a", "--at", "@daily", "--tz", "Mars/Base", "--", "true"), 1, "Mars/Base"),
+        (("edit", "nothing", "--at", "@daily"), 1, "there is no job 'nothing'"),
+        (("edit", "nothing"), 2, "say what to change"),
+        (("remove", "nothing"), 1, "there is no job 'nothing'"),
+        (("pause", "nothing"), 1, "there is no job 'nothing'"),
+        (("show", "nothing"), 1, "there is no job 'nothing'"),
+        (("output", "nothing"), 1, "there is no run 'nothing'"),
+        (("kill", "nothing"), 1, "no run 'nothing' is under way"),
+        (("preview", "@reboot"), 1, "@reboot"),
+        (("preview", "* * *"), 1, "EXPR"),
+        (("import", "crontab", "/nonexistent/file"), 1, "can't be read"),
+        (("reload",), 1, "no instance of cron is running"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_line(
+    place: servers.Single, words: tuple[str, ...], code: int, said: str
+) -> None:
+    told = ran(place, *words, code=code)
+    assert said in told
+    assert listed(place) == {}
+
+
+def test_a_preview_speaks_in_words_and_dates(place: servers.Single) -> None:
+    words = ran(place, "preview", "*/15 8-18 * * mon-fri", "--tz", "Europe/Rome", "--count", "3")
+    assert words.startswith("every 15 minutes from 08:00 to 18:59 on weekdays, Europe/Rome\n")
+    assert len(words.splitlines()) == 4
+
+
+def test_jobs_go_out_as_json_and_come_back(place: servers.Single) -> None:
+    ran(place, "add", "one", "--at", "@daily", "--paused", "--", "true")
+    ran(place, "add", "two", "--on", "second=5", "--everywhere", "--", "true")
+    exported = ran(place, "export")
+    for name in ("one", "two"):
+        ran(place, "remove", name)
+    assert "say --yes" in ran(place, "import", "json", "-", given=exported, code=1)
+    assert listed(place) == {}
+    assert "imported 2 jobs" in ran(place, "import", "json", "-", "--yes", given=exported)
+    assert json.loads(ran(place, "export")) == json.loads(exported)
+    told = ran(place, "import", "json", "-", "--yes", given=exported, code=1)
+    assert "--replace replaces it" in told
+
+
+def test_a_crontab_is_imported_but_for_what_makes_no_sense(place: servers.Single) -> None:
+    text = "0 4 * * * /usr/bin/tidy\n@reboot hello\n"
+    said = ran(place, "import", "crontab", "-", "--yes", given=text)
+    assert "line 2 is left out" in said
+    assert definition(place, "tidy")["job_args"]["cmd"] == "/usr/bin/tidy"
+    assert "0 4 * * * /usr/bin/tidy" in ran(place, "export", "--form", "crontab")
+
+
+def test_a_bad_definition_of_somebody_else_is_told_and_harms_no_other(
+    place: servers.Single,
+) -> None:
+    ran(place, "add", "good", "--at", "@daily", "--", "true")
+    place.server.call("HSET", KEYS.jobs(), "bad", json.dumps({"cron_args": {}}))
+    place.server.call("HSET", KEYS.jobs(), "worse", b"\xff")
+    assert "1 of 3 jobs are valid" in ran(place, "validate", code=1)
+    found = listed(place)
+    assert found["good"]["errors"] == []
+    assert any("job_args" in error for error in found["bad"]["errors"])
+    assert found["worse"]["errors"]
+    assert "validation_errors" in definition(place, "bad")["job_state"]
+
+
+def test_a_triggered_job_runs_is_followed_and_ended(place: servers.Single, tmp_path: Path) -> None:
+    ran(place, "add", "hello", "--at", "@never", "--", "echo one; echo two >&2; exit 3")
+    ran(place, "add", "long", "--at", "@never", "--", "echo begun; sleep 100")
+    with instance(place, tmp_path):
+        ran(place, "trigger", "hello")
+        (run,) = wait_until(lambda: runs(place, "hello", "--only", "fail"), 20)
+        assert (run["retcode"], run["status"]) == (3, "fail")
+        assert ran(place, "output", run["id"]) == "one\ntwo\n"
+
+        ran(place, "trigger", "long")
+        (run,) = wait_until(lambda: runs(place, "long", "--only", "running"), 20)
+        following = subprocess.Popen(
+            command(place, "output", run["id"], "--follow"),
+            env=bare_environment(),
+            stdout=subprocess.PIPE,
+        )
+        assert following.stdout is not None
+        assert following.stdout.readline() == b"begun\n"
+        ran(place, "terminate", run["id"])
+        assert following.wait(30) == 0
+        following.stdout.close()
+        (ended,) = wait_until(lambda: runs(place, "long", "--only", "fail"), 20)
+        assert ended["retcode"] == -15
+
+        host = json.loads(ran(place, "instances", "--json"))[0]["host"]
+        ran(place, "drain", host)
+
+
+def runs(place: servers.Single, *words: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(ran(place, "runs", *words, "--json"))
+    return found

@@ -1,0 +1,86 @@
+"""Jobs and instances for the tests of cron."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from tests.waiting import eventually
+from watchbell.cron import history, instance
+from watchbell.cron.history import Seen
+from watchbell.cron.instances import instances
+from watchbell.cron.keys import Cron
+from watchbell.cron.validation import Reading
+from watchbell.settings import Cron as CronSettings
+from watchbell.store.client import Store
+
+NEVER = {"cronstring": "@never"}
+EVERY_SECOND = {"second": "*"}
+READING = Reading()
+
+
+def definition(
+    cmd: str,
+    when: dict[str, Any] | None = None,
+    *,
+    lock: bool | str = True,
+    ttl: int = 10,
+    **conduct: Any,
+) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "cron_args": NEVER if when is None else when,
+        "job_args": {"cmd": cmd, "lock": lock, "ttl": ttl},
+    }
+    return said | ({"watchbell": conduct} if conduct else {})
+
+
+async def put(store: Store, name: str, said: dict[str, Any]) -> None:
+    """As any Redis client would."""
+    await store.call("HSET", Cron(store.prefix).jobs(), name, json.dumps(said))
+
+
+async def say(store: Store, action: Any, args: Any) -> int:
+    message = json.dumps({"action": action, "args": args})
+    heard: int = await store.call("PUBLISH", Cron(store.prefix).commands(), message)
+    return heard
+
+
+@asynccontextmanager
+async def serving(store: Store, folder: Path, **settings: Any) -> AsyncIterator[asyncio.Task[None]]:
+    """An instance in this process, ready when the body begins, stopped after it."""
+    chosen = CronSettings(**{"heartbeat": 1, "stop_wait": 0, "kill_after": 1, **settings})
+    before = len(await instances(store))
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(instance.run(store, chosen, folder, lambda _: None))
+        try:
+            await eventually(lambda: _is_ready(store, before), why="an instance that is ready")
+            yield task
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+async def _is_ready(store: Store, before: int) -> bool:
+    return len(await instances(store)) > before
+
+
+async def ended(store: Store, job: str, count: int = 1, seconds: float = 20) -> list[Seen]:
+    """The runs of a job, the oldest first, once there are so many."""
+
+    async def enough() -> list[Seen]:
+        found = await history.ended(store, job, most=10_000)
+        return found if len(found) >= count else []
+
+    found = await eventually(enough, seconds, f"{count} runs of {job}")
+    return found[::-1]
+
+
+async def running(store: Store, job: str, count: int = 1) -> list[Seen]:
+    async def enough() -> list[Seen]:
+        found = [seen for seen in await history.active(store) if seen.record.job_name == job]
+        return found if len(found) >= count else []
+
+    return await eventually(enough, 20, f"{count} runs of {job} under way")

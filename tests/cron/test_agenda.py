@@ -1,0 +1,100 @@
+"""Jobs by when they are due, through any sequence of changes."""
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from tests.cron.crew import definition
+from watchbell.cron.agenda import Agenda, Entry
+from watchbell.cron.model import Job
+from watchbell.cron.validation import from_fields
+
+NAMES = st.sampled_from([f"job{n}" for n in range(6)])
+
+
+def job(name: str, period: int, jitter: int = 0) -> Job:
+    when = {"cronstring": f"@every {period}s", "jitter": jitter}
+    made = from_fields(name, definition("true", when))
+    assert isinstance(made, Job)
+    return made
+
+
+class AgendaMachine(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.agenda = Agenda()
+        self.model: dict[str, Entry] = {}
+        self.now = 1000.0
+
+    @rule(name=NAMES, period=st.integers(1, 50), paused=st.booleans())
+    def add(self, name: str, period: int, paused: bool) -> None:
+        entry = Entry(job(name, period), mark=int(self.now))
+        entry.is_paused = paused
+        self.agenda.add(entry)
+        self.model[name] = entry
+
+    @rule(name=NAMES)
+    def remove(self, name: str) -> None:
+        assert self.agenda.remove(name) is self.model.pop(name, None)
+
+    @precondition(lambda self: bool(self.model))
+    @rule(data=st.data())
+    def pause_or_resume(self, data: st.DataObject) -> None:
+        entry = self.model[data.draw(st.sampled_from(sorted(self.model)))]
+        entry.is_paused = not entry.is_paused
+        entry.mark = int(self.now)
+        self.agenda.plan(entry)
+
+    @rule(seconds=st.integers(0, 60), most=st.integers(1, 3))
+    def pass_time(self, seconds: int, most: int) -> None:
+        self.now += seconds
+        live = [entry for entry in self.model.values() if not entry.is_paused]
+        due = sorted((e.at, e.ticket) for e in live if e.fire is not None and e.at <= self.now)
+        taken = self.agenda.take_due(self.now, most)
+        assert [entry.at for entry in taken] == [at for at, _ in due[:most]]
+        for entry in taken:
+            entry.mark = int(self.now)
+            self.agenda.plan(entry)
+
+    @invariant()
+    def the_next_is_the_earliest(self) -> None:
+        live = [entry.at for entry in self.model.values() if not entry.is_paused]
+        assert self.agenda.next_at() == min(live, default=None)
+        assert {entry.job.name for entry in self.agenda} == set(self.model)
+
+
+AgendaMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
+TestAgenda = AgendaMachine.TestCase
+
+
+def test_one_that_was_removed_while_it_was_out_does_not_come_back() -> None:
+    agenda = Agenda()
+    entry = Entry(job("a", 10), mark=100)
+    agenda.add(entry)
+    assert agenda.take_due(110, 5) == [entry]
+    agenda.remove("a")
+    agenda.plan(entry)
+    assert agenda.next_at() is None
+    other = Entry(job("a", 10), mark=100)
+    agenda.add(other)
+    agenda.plan(entry)
+    assert agenda.take_due(110, 5) == [other]
+
+
+def test_ten_thousand_edits_of_one_job_leave_no_heap_behind() -> None:
+    agenda = Agenda()
+    for n in range(10_000):
+        agenda.add(Entry(job("a", 10), mark=n))
+    assert len(agenda) == 1
+    assert len(agenda._heap) < 3_000
+
+
+@pytest.mark.parametrize("jitter", [0, 30])
+def test_jitter_delays_a_fire_and_does_not_change_which_it_is(jitter: int) -> None:
+    agenda = Agenda()
+    entry = Entry(job("a", 60, jitter), mark=60)
+    agenda.add(entry)
+    assert entry.fire == 120
+    assert 120 <= entry.at <= 120 + jitter
+    assert (entry.at == 120) == (jitter == 0)

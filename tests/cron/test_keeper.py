@@ -1,0 +1,134 @@
+"""Runs and their locks: kept while they go on, and ended when the lock is lost or can't be kept."""
+
+import asyncio
+from pathlib import Path
+
+from tests import servers
+from tests.conftest import watched
+from tests.cron.crew import definition, ended, put, running, serving
+from tests.cron.fleet import alive
+from tests.faults.proxy import Mode, Proxy
+from tests.waiting import eventually
+from watchbell.clock import SYSTEM
+from watchbell.cron import history, jobs
+from watchbell.cron.keeper import LOCK_LOST, NOT_RENEWED, OVER
+from watchbell.cron.keys import Cron
+from watchbell.cron.model import lock_of
+from watchbell.store import url as store_url
+from watchbell.store.client import Store
+
+KEYS = Cron()
+LOCK = KEYS.lock(lock_of("long"))
+
+
+async def test_a_lock_is_held_for_as_long_as_the_run_lasts(store: Store, folder: Path) -> None:
+    await put(store, "long", definition("sleep 2.5", ttl=1))
+    async with serving(store, folder):
+        await jobs.trigger(store, "long")
+        [seen] = await running(store, "long")
+        first = float(await store.call("ZSCORE", KEYS.active(), seen.id))
+        while True:
+            held, left = await store.call("GET", LOCK), await store.call("PTTL", LOCK)
+            last = float(await store.call("ZSCORE", KEYS.active(), seen.id) or 0)
+            if not last:
+                break
+            assert held == seen.id.encode()  # as the run went on still
+            assert 0 < left <= 1000
+            assert last >= first
+            first = last
+        [done] = await ended(store, "long")
+    assert done.record.status == "success"
+    assert first - done.record.start_time > 1.5  # heartbeats went on
+
+
+async def test_a_run_whose_lock_is_another_s_is_ended(store: Store, folder: Path) -> None:
+    await put(store, "long", definition("sleep 60", ttl=1))
+    async with serving(store, folder):
+        await jobs.trigger(store, "long")
+        await running(store, "long")
+        await store.call("SET", LOCK, "another", "PX", 60_000)
+        [done] = await ended(store, "long")
+    assert (done.record.status, done.record.retcode) == ("fail", -15)
+    assert done.detail.reason == LOCK_LOST
+    assert await store.call("GET", LOCK) == b"another"
+
+
+async def test_a_lock_that_nobody_holds_is_taken_again(store: Store, folder: Path) -> None:
+    await put(store, "long", definition("sleep 1.5", ttl=1))
+    async with serving(store, folder):
+        await jobs.trigger(store, "long")
+        [seen] = await running(store, "long")
+        await store.call("DEL", LOCK)
+
+        async def is_held() -> bool:
+            return bool(await store.call("GET", LOCK) == seen.id.encode())
+
+        await eventually(is_held)
+        [done] = await ended(store, "long")
+    assert done.record.status == "success"
+
+
+async def test_a_run_that_was_declared_over_is_ended_and_its_result_refused(
+    store: Store, folder: Path
+) -> None:
+    await put(store, "long", definition("sleep 60", lock=False))
+    async with serving(store, folder):
+        await jobs.trigger(store, "long")
+        [seen] = await running(store, "long")
+        await eventually(lambda: alive(seen.id))
+        raw = await store.call("HGET", KEYS.runs(), seen.id)
+        frozen = raw.replace(b'"running"', b'"frozen"')
+        await store.call("HSET", KEYS.runs(), seen.id, frozen)
+        await store.call("ZREM", KEYS.active(), seen.id)
+        await eventually(lambda: not alive(seen.id), 20, OVER)
+        await eventually(lambda: nothing_runs(store))
+    assert await store.call("HGET", KEYS.runs(), seen.id) == frozen
+    assert await store.call("EXISTS", KEYS.results("success"), KEYS.results("fail")) == 0
+
+
+async def nothing_runs(store: Store) -> bool:
+    return not await history.active(store)
+
+
+async def test_cut_off_for_longer_than_its_lock_a_run_has_ended_before_it_lapses(
+    folder: Path,
+) -> None:
+    with (
+        servers.single(folder / "s") as single,
+        Proxy((servers.HOST, single.server.port)) as proxy,
+    ):
+        async for near in watched(single.url):
+            async with Store(store_url.parse(proxy.url)) as far:
+                await cut_off(near, far, proxy, folder)
+
+
+async def cut_off(near: Store, far: Store, proxy: Proxy, folder: Path) -> None:
+    await put(near, "long", definition("trap '' TERM; sleep 60; sleep 60", ttl=3, kill_after=60))
+    await put(near, "free", definition("sleep 3; echo done", lock=False))
+    async with serving(far, folder):
+        await jobs.trigger(near, "free")
+        await jobs.trigger(near, "long")
+        [seen] = await running(near, "long")
+        await eventually(lambda: alive(seen.id))
+        proxy.set(Mode.STALL)
+
+        async def watch() -> float:
+            await eventually(lambda: not alive(seen.id), 20)
+            return SYSTEM.monotonic()
+
+        async def lapse() -> float:
+            await eventually(lambda: is_free(near), 20)
+            return SYSTEM.monotonic()
+
+        async with asyncio.TaskGroup() as group:
+            dead, lapsed = group.create_task(watch()), group.create_task(lapse())
+        assert dead.result() < lapsed.result()
+        proxy.set(Mode.PASS)
+        [done], [free] = await ended(near, "long"), await ended(near, "free")
+    assert (done.record.status, done.record.retcode) == ("fail", -9)
+    assert done.detail.reason == NOT_RENEWED
+    assert (free.record.status, free.record.output) == ("success", "done\n")
+
+
+async def is_free(store: Store) -> bool:
+    return bool(await store.call("EXISTS", LOCK) == 0)
