@@ -10,7 +10,19 @@ sys.path[0] = str(ROOT)  # not this folder, whose modules are named as others ar
 from bench.figures import Figure  # noqa: E402
 from watchbell.cli.tables import show_table  # noqa: E402
 
-BENCHMARKS = ["queue", "start", "idle", "processor", "alertmanager", "notifier", "latency"]
+BENCHMARKS = [
+    "queue",
+    "start",
+    "idle",
+    "processor",
+    "alertmanager",
+    "notifier",
+    "latency",
+    "gateways",
+    "schedules",
+    "process",
+    "web",
+]
 
 
 def main(names: list[str]) -> int:

@@ -23,7 +23,11 @@ CHECKS = {
     "types of the launcher": ("mypy", LAUNCHER),
     "imports": ("lint-imports",),
 }
-SERVERS = {"redis-server": "redis-server", "faketime": "faketime"}  # Debian package: its program
+SERVERS = {  # Debian package: its program
+    "redis-server": "redis-server",
+    "faketime": "faketime",
+    "prosody": "prosody",
+}
 INSTALL = """
 set -e
 export DEBIAN_FRONTEND=noninteractive

@@ -3,6 +3,7 @@
 import difflib
 import json
 import os
+import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -60,6 +61,19 @@ class Secret:
         return value
 
 
+class Tables:
+    """Named tables whose fields a later floor knows. Until that one reads them nothing of their
+    content is shown, since any of it may be a secret."""
+
+    __slots__ = ("content",)
+
+    def __init__(self, content: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        self.content = content or {}
+
+    def __repr__(self) -> str:
+        return f"Tables({', '.join(self.content)})"
+
+
 class Store(Struct, frozen=True, kw_only=True):
     url: str = ""
     """Where the store is; empty for the embedded one."""
@@ -114,12 +128,102 @@ class Alerting(Struct, frozen=True, kw_only=True):
     """Days for which alerts are kept."""
 
 
+class Delivery(Struct, frozen=True, kw_only=True):
+    give_up_hours: Annotated[int, Meta(ge=1, le=8_760)] = 24
+    """Hours for which an alert that can't be delivered is tried again."""
+    failed_days: Annotated[int, Meta(ge=1, le=36_500)] = 30
+    """Days for which alerts that were given up are kept."""
+    templates: str = ""
+    """The folder of templates that take the place of the built-in ones."""
+    link_url: str = ""
+    """Where people reach the page on `link_port`; with it, messages have links to acknowledge."""
+    link_port: Port = 0
+    """The loopback port of the page on which a link is confirmed; 0 for none."""
+
+
+class Oobetet(Struct, frozen=True, kw_only=True):
+    check: str = ""
+    """The check, ENTITY:CHECK, of which problems and recoveries must come through."""
+    max_latency: Annotated[int, Meta(ge=1, le=86_400)] = 300
+    """Seconds within which one of each must come."""
+    medium: str = "jabber"
+    """The medium whose account listens in `room`."""
+    room: str = ""
+    """The room in which alerts are heard."""
+    listen: str = "127.0.0.1"
+    """The address on which webhooks are received, in place of a room."""
+    port: Port = 0
+    """The port of these; 0 for none."""
+    secret: Secret = field(default_factory=Secret)
+    """What they are signed with; without one, nothing is asked for."""
+    alarm_medium: str = ""
+    """The medium by which the alarm is raised."""
+    alarm_address: str = ""
+    """Whom it reaches."""
+
+
+class Cron(Struct, frozen=True, kw_only=True):
+    capacity: Annotated[int, Meta(ge=1, le=10_000)] = 100
+    """Runs that an instance has at once, at the most."""
+    job_shell: str = "/bin/bash"
+    """The shell that is given each command."""
+    timezone: str = "UTC"
+    """The time zone of schedules that name none."""
+    missed_grace: Seconds = 60
+    """Seconds by which a fire may be late and be run all the same."""
+    kill_after: Annotated[int, Meta(ge=0, le=3_600)] = 10
+    """Seconds from SIGTERM to SIGKILL for a run that has to end."""
+    stop_wait: Annotated[int, Meta(ge=0, le=86_400)] = 10
+    """Seconds that runs are given to end by themselves when their instance is stopped."""
+    heartbeat: Annotated[int, Meta(ge=1, le=3_600)] = 30
+    """Seconds between signs of life; a run without one for half as long again is frozen."""
+    output_limit: Annotated[int, Meta(ge=1, le=1_024)] = 10
+    """MiB up to which a run's output is complete; then the newest lines are kept."""
+    last_lines: Annotated[int, Meta(ge=1, le=1_000)] = 10
+    """Lines of its output that are kept with a run's result."""
+    results: Annotated[int, Meta(ge=1, le=10_000_000)] = 10_000
+    """Successes, and failures, that are listed over all jobs."""
+    job_results: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000
+    """Successes, and failures, that are kept of each job."""
+    upstream_data: bool = False
+    """Whether runs are written as instances of Cronken write them."""
+    upstream_weekdays: bool = False
+    """Whether 0 is Monday in a cronstring, as it is for instances of Cronken."""
+
+
+class Web(Struct, frozen=True, kw_only=True):
+    host: str = "127.0.0.1"
+    """The address on which pages and API are served."""
+    port: Port = 8180
+    """The port of these; 0 for none."""
+    url: str = ""
+    """Where people reach them, for links; empty for host and port as they are."""
+    tls_cert: str = ""
+    """The file of a TLS certificate with its chain; without one, plain HTTP is spoken."""
+    tls_key: str = ""
+    """The file of its key."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses or networks of proxies whose `X-Forwarded-For` and `-Proto` are believed."""
+    session_idle_hours: Annotated[int, Meta(ge=1, le=8_760)] = 12
+    """Hours without a request after which somebody has to sign in again."""
+    session_days: Annotated[int, Meta(ge=1, le=365)] = 7
+    """Days after which they have to in any case."""
+    intake_rate: Annotated[int, Meta(ge=0, le=10_000_000)] = 20_000
+    """Check events a second that one API key may post, over ten seconds; 0 for no limit."""
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     data: Path
     """The folder of the embedded store and of everything else that is kept on this machine."""
     store: Store = field(default_factory=Store)
     log: Log = field(default_factory=Log)
     alerting: Alerting = field(default_factory=Alerting)
+    delivery: Delivery = field(default_factory=Delivery)
+    oobetet: Oobetet = field(default_factory=Oobetet)
+    cron: Cron = field(default_factory=Cron)
+    web: Web = field(default_factory=Web)
+    gateways: Tables = field(default_factory=Tables)
+    """A table for each medium by which people are told."""
     fault: Fault = ""
     """For tests of survival: a probe point, `NAME` or `NAME:N`, at which a process kills itself."""
 
@@ -132,6 +236,11 @@ class Loaded(Struct, frozen=True):
     def shown(self) -> dict[str, str | int]:
         """Each setting with its value as it may be shown to anybody."""
         return {name: _shown(name, _value(self.settings, name)) for name in self.origins}
+
+
+def as_shown(settings: Settings) -> dict[str, str | int]:
+    """Each setting with its value as it may be shown to anybody."""
+    return Loaded(settings, dict.fromkeys(dict(_leaves(Settings)), "")).shown()
 
 
 def environment() -> dict[str, str]:
@@ -187,7 +296,7 @@ def _built(values: dict[str, Any], origins: dict[str, str]) -> Settings:
             node = node.setdefault(section, {})
         node[leaf] = value
     try:
-        settings = msgspec.convert(tree, Settings, dec_hook=_decode)
+        settings = msgspec.convert(tree, Settings, dec_hook=decode)
     except msgspec.ValidationError as error:
         raise BadSettings(f"the settings don't fit together: {error}") from error
     for name in origins:
@@ -250,7 +359,11 @@ def _is_section(name: str, leaves: dict[str, Any]) -> bool:
 def _from_environment(
     environ: Mapping[str, str], leaves: dict[str, Any]
 ) -> Iterator[tuple[str, Any, str]]:
-    variables = {PREFIX + name.replace(".", "_").upper(): name for name in leaves}
+    variables = {
+        PREFIX + name.replace(".", "_").upper(): name
+        for name, type_ in leaves.items()
+        if type_ is not Tables  # written in the file alone, where a secret can be `env:NAME`
+    }
     for variable, value in environ.items():
         if not variable.startswith(PREFIX) or variable == PREFIX + "CONFIG":
             continue
@@ -265,9 +378,9 @@ def _from_environment(
 def _checked(type_: Any, value: Any, name: str, where: str) -> Any:
     """The value itself, once it is known to fit: it is converted with all the others."""
     try:
-        msgspec.convert(value, type_, dec_hook=_decode)
+        msgspec.convert(value, type_, dec_hook=decode)
     except msgspec.ValidationError:
-        given = _shown(name, value) if type_ is not Secret else "***"
+        given = "***" if type_ in (Secret, Tables) else _shown(name, value)
         raise BadSettings(
             f"{where}: {name} is {json.dumps(given, default=str)}; expected {_expected(type_)}"
         ) from None
@@ -280,18 +393,25 @@ def _parsed(type_: Any, text: str, name: str, where: str) -> Any:
             type_, [part.strip() for part in text.split(",") if part.strip()], name, where
         )
     try:
-        value = msgspec.convert(text, type_, strict=False, dec_hook=_decode)
+        value = msgspec.convert(text, type_, strict=False, dec_hook=decode)
     except msgspec.ValidationError:
         value = text
     return _checked(type_, text if isinstance(value, Secret | Path) else value, name, where)
 
 
-def _decode(type_: type, value: Any) -> Any:
+def decode(type_: type, value: Any) -> Any:
+    """The hook with which msgspec makes our own types; see its `dec_hook`."""
     if type_ is Secret and isinstance(value, str):
         return Secret(value)
     if type_ is Path and isinstance(value, str) and value and "\0" not in value:
         return Path(value)
+    if type_ is Tables and isinstance(value, dict) and all(map(_is_table, value.items())):
+        return Tables(value)
     raise msgspec.ValidationError(f"not a {type_.__name__.lower()}")
+
+
+def _is_table(item: tuple[str, Any]) -> bool:
+    return re.fullmatch("[a-z][a-z0-9_]*", item[0]) is not None and isinstance(item[1], dict)
 
 
 def _expected(type_: Any) -> str:
@@ -306,6 +426,7 @@ def _expected(type_: Any) -> str:
         str: "text",
         bool: "true or false",
         Path: "a path",
+        Tables: "tables, each with a name of small letters, digits and _",
         Secret: "text, file:PATH or env:NAME",
         tuple[str, ...]: "a list of texts",
     }
@@ -342,12 +463,17 @@ def _value(settings: Settings, name: str) -> Any:
 
 
 def _shown(name: str, value: Any) -> str | int:
+    return redacted(str(value)) if name == "store.url" else shown(value)
+
+
+def shown(value: Any) -> str | int:
+    """A value as it may be shown to anybody."""
     if isinstance(value, Secret):
         return value.shown()
-    if name == "store.url":
-        return redacted(str(value))
+    if isinstance(value, Tables):
+        return ", ".join(value.content)
     if isinstance(value, tuple | list):
-        return ", ".join(map(str, value))
+        return ", ".join(str(shown(one)) for one in value)
     # A path may have bytes that are not text.
     return value if isinstance(value, int) else str(value).encode(errors="replace").decode()
 

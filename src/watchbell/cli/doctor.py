@@ -13,12 +13,14 @@ from redis.exceptions import ResponseError
 
 from watchbell.cli.options import as_json, place, print_json, with_settings
 from watchbell.clock import SYSTEM
-from watchbell.errors import EmbeddedFailed, WatchbellError
+from watchbell.errors import BadSettings, EmbeddedFailed, WatchbellError
+from watchbell.gateways import catalogue
 from watchbell.roles import lookout
 from watchbell.settings import Loaded, Settings
-from watchbell.store import embedded, health
+from watchbell.store import embedded, health, mark
 from watchbell.store.client import Store
 from watchbell.store.health import Finding
+from watchbell.web.exposure import ADVICE, EXPOSED, is_exposed
 
 _SIGNS = {"ok": "✓", "warning": "!", "error": "✗"}
 _COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
@@ -100,6 +102,9 @@ def _settings(loaded: Loaded) -> Iterator[Finding]:
             yield Finding("warning", "settings", text, advice)
     if not files:
         yield Finding("ok", "settings", "defaults, no settings file")
+    yield from _media(loaded.settings)
+    if is_exposed(loaded.settings.web):
+        yield Finding("warning", "web", EXPOSED, ADVICE)
     if not store.url and store.port and not store.password:
         yield Finding(
             "warning",
@@ -107,6 +112,14 @@ def _settings(loaded: Loaded) -> Iterator[Finding]:
             f"every user of this machine may use the store by port {store.port}",
             "set store.password, or store.port to 0, if others have accounts here",
         )
+
+
+def _media(settings: Settings) -> Iterator[Finding]:
+    try:
+        for one in catalogue.configured(settings):
+            yield Finding("ok", "gateway", f"{one.name}, of kind {one.kind}")
+    except BadSettings as error:
+        yield Finding("error", "gateway", str(error), "see docs/media.md")
 
 
 async def _store(settings: Settings) -> AsyncIterator[Finding]:
@@ -126,3 +139,6 @@ async def _store(settings: Settings) -> AsyncIterator[Finding]:
                 await primary.call("PING")
             taken = (SYSTEM.monotonic() - begun) / 20
             yield Finding("ok", "latency", f"{taken * 1000:.2f} ms a round trip to {primary.name}")
+        seen, _ = await mark.read(store)
+        for finding in mark.findings(seen):
+            yield finding

@@ -6,17 +6,14 @@ import sys
 import click
 import msgspec
 
-from watchbell.alerting.keys import Alerting, AlertingOwn
-from watchbell.archive.keys import Archive
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import in_bytes, show_table
-from watchbell.cron.keys import Cron
 from watchbell.settings import Loaded, Settings
 from watchbell.store import census
 from watchbell.store.families import Channel, Keyspace
-from watchbell.store.keys import StoreKeys
+from watchbell.web import families
 
-KEYSPACES: list[type[Keyspace]] = [Alerting, Cron, Archive, StoreKeys, AlertingOwn]
+KEYSPACES: list[type[Keyspace]] = families.KEYSPACES
 
 
 class Row(msgspec.Struct):
@@ -57,9 +54,9 @@ def command(*, loaded: Loaded, show_all: bool, as_json: bool) -> None:
 
 
 async def _rows(settings: Settings) -> list[Row]:
-    families = {f: space for space in KEYSPACES for f in space.families()}
+    owners = {f: space for space in KEYSPACES for f in space.families()}
     async with opened(settings) as store:
-        counts = await census.count(store, list(families), _progress)
+        counts = await census.count(store, list(owners), _progress)
     if sys.stderr.isatty():
         click.echo("\r\033[K", err=True, nl=False)
     words = {True: "yes", False: "no", "sometimes": "sometimes"}
@@ -74,7 +71,7 @@ async def _rows(settings: Settings) -> list[Row]:
             expires=words[family.expires],
             expiring=counts[family].expiring,
         )
-        for family, space in families.items()
+        for family, space in owners.items()
         if not isinstance(family, Channel)
     ]
     rest = counts[None]

@@ -2,20 +2,26 @@
 
 import asyncio
 import signal
+from contextlib import AbstractAsyncContextManager
 
 import click
 
 from watchbell import logs
 from watchbell.cli.options import opened, with_settings
-from watchbell.roles.catalogue import ROLES
+from watchbell.errors import BadSettings
+from watchbell.roles.catalogue import OUTSIDE, ROLES, chosen
 from watchbell.roles.role import Role
 from watchbell.roles.supervisor import Supervisor
 from watchbell.settings import Loaded, Settings
+from watchbell.store import url as store_url
+from watchbell.store.client import Store
 
-_NAMES = [role.name for role in ROLES]
+_ALL = [*ROLES, *OUTSIDE]
+_NAMES = [role.name for role in _ALL]
+_OUTSIDE = [role.name for role in OUTSIDE]
 
 
-@click.command(epilog="\b\nRoles:\n" + "\n".join(f"  {r.name:<12}{r.summary}" for r in ROLES))
+@click.command(epilog="\b\nRoles:\n" + "\n".join(f"  {r.name:<12}{r.summary}" for r in _ALL))
 @click.argument("role", type=click.Choice(_NAMES), metavar="ROLE")
 @with_settings()
 def command(*, loaded: Loaded, role: str) -> None:
@@ -24,20 +30,29 @@ def command(*, loaded: Loaded, role: str) -> None:
 
     Example: watchbell run lookout --store redis://db.example.com
     """
-    chosen = next(one for one in ROLES if one.name == role)
-    asyncio.run(_run(chosen, loaded.settings))
+    roles = chosen(loaded.settings, role)
+    if not roles:
+        raise BadSettings(f"the settings have nothing for {role} to do; see docs/gateways.md")
+    asyncio.run(_run(role, roles, loaded.settings))
 
 
-async def _run(role: Role, settings: Settings) -> None:
+async def _run(name: str, roles: list[Role], settings: Settings) -> None:
     task = asyncio.current_task()
     assert task is not None
     loop = asyncio.get_running_loop()
     for one in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(one, task.cancel)
-    log = logs.get(role=role.name)
+    log = logs.get(role=name)
     try:
-        async with opened(settings) as store:
-            log.info("running", store=store.url.shown())
-            await Supervisor([role], settings, store).run()
+        async with _store(name, settings) as store:
+            log.info("running", store="none" if name in _OUTSIDE else store.url.shown())
+            await Supervisor(roles, settings, store).run()
     except asyncio.CancelledError:
         log.info("stopped")
+
+
+def _store(role: str, settings: Settings) -> AbstractAsyncContextManager[Store]:
+    """What is outside asks no store, and has to start where there is none."""
+    if role in _OUTSIDE:
+        return Store(store_url.parse("redis://127.0.0.1"))
+    return opened(settings)

@@ -5,6 +5,7 @@ import msgspec
 
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
+from watchbell.gateways import catalogue
 from watchbell.settings import Loaded
 
 
@@ -24,6 +25,15 @@ def command(*, loaded: Loaded, as_json: bool) -> None:
     Example: watchbell settings --config watchbell.toml
     """
     rows = [Row(name, value, loaded.origins[name]) for name, value in loaded.shown().items()]
+    rows += [
+        Row(
+            f"gateways.{one.name}.{name}",
+            value,
+            loaded.origins["gateways"].partition(", line")[0] if name in one.given else "default",
+        )
+        for one in catalogue.configured(loaded.settings)
+        for name, value in one.shown()
+    ]
     if as_json:
         print_json(rows)
     else:

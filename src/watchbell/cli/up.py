@@ -6,17 +6,21 @@ import signal
 from contextlib import AsyncExitStack
 
 import click
+from redis.exceptions import ResponseError
 
 from watchbell import logs
 from watchbell.cli.board import Board
 from watchbell.cli.options import place, with_settings
 from watchbell.clock import SYSTEM
-from watchbell.roles.catalogue import ROLES
+from watchbell.errors import StoreUnavailable
+from watchbell.roles import catalogue
 from watchbell.roles.supervisor import Supervisor
 from watchbell.settings import Loaded, Settings
 from watchbell.store import health
 from watchbell.store.client import Store
 from watchbell.store.embedded import Embedded
+from watchbell.web import links
+from watchbell.web.exposure import WARNING, is_exposed
 
 
 @click.command
@@ -75,9 +79,14 @@ async def _up(settings: Settings, board: Board) -> None:
             await server.start()
         store = await stack.enter_async_context(Store(server.url if server else place(settings)))
         findings = await health.admit(store)
-        supervisor = Supervisor(ROLES, settings, store, on_change=board.draw)
-        board.facts = await _facts(settings, store, server, findings)
+        supervisor = Supervisor(catalogue.chosen(settings), settings, store, on_change=board.draw)
+        board.facts = [
+            *await _facts(settings, store, server, findings),
+            *await _web(settings, store),
+        ]
         board.warnings = [f"{f.text}; {f.advice}" for f in findings if f.level == "warning"]
+        if is_exposed(settings.web):
+            board.warnings.append(WARNING)
         board.statuses = supervisor.statuses
         for warning in board.warnings:
             log.warning(warning)
@@ -86,6 +95,18 @@ async def _up(settings: Settings, board: Board) -> None:
             if server is not None:
                 keepers.create_task(server.run())
             log.info("up", seconds=round(SYSTEM.monotonic() - begun, 2))
+
+
+async def _web(settings: Settings, store: Store) -> list[tuple[str, str]]:
+    """Where the pages are, and at the first start how to get in."""
+    if not settings.web.port:
+        return []
+    address, path = links.address(settings), None
+    try:
+        path = await links.first(store, int(SYSTEM.now()))
+    except (StoreUnavailable, ResponseError) as error:  # it may be full, and run all the same
+        logs.get().warning("no sign-in link was made", reason=str(error))
+    return [("web", address), *([("link", f"{address}{path} (once)")] if path else [])]
 
 
 async def _facts(

@@ -1,12 +1,29 @@
 """All roles, in the order in which the board shows them."""
 
-from watchbell.roles import alerting, lookout, purger
-from watchbell.roles.role import Role
+from watchbell.roles import alerting, cron, gateways, lookout, oobetet, purger, web
+from watchbell.roles.role import Role, Several
+from watchbell.settings import Settings
 
-ROLES: list[Role] = [
+ROLES: list[Role | Several] = [
     alerting.PROCESSOR,
     alerting.NOTIFIER,
     alerting.SILENCE,
+    gateways.ROLES,
+    gateways.ANSWERS,
+    cron.ROLE,
     purger.ROLE,
     lookout.ROLE,
+    web.ROLE,
 ]
+
+OUTSIDE: list[Role | Several] = [oobetet.ROLES]
+"""What is run by its name alone: away from the others, and without their store."""
+
+
+def chosen(settings: Settings, *names: str) -> list[Role]:
+    """The roles of these names, or all there are by the settings."""
+    found: list[Role] = []
+    for role in [*ROLES, *OUTSIDE] if names else ROLES:
+        if not names or role.name in names:
+            found += role.roles(settings) if isinstance(role, Several) else [role]
+    return found

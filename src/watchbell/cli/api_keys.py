@@ -1,0 +1,162 @@
+"""`watchbell api-keys`."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar, get_args
+
+import click
+from msgspec import Struct
+
+from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.tables import show_table
+from watchbell.cli.telling import length, plain, storable, when
+from watchbell.clock import SYSTEM
+from watchbell.errors import Refused
+from watchbell.settings import Loaded, Settings
+from watchbell.web import links
+from watchbell.web.access import KeyScope
+from watchbell.web.api_keys import ApiKeys, Ping, ping_of
+from watchbell.web.users import Actor
+
+T = TypeVar("T")
+
+SCOPES: tuple[KeyScope, ...] = get_args(KeyScope)
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    id: str
+    name: str
+    owner: str
+    scopes: tuple[KeyScope, ...]
+    created: int
+    expires: int | None
+    last_use: int | None
+    ping: Ping | None
+
+
+@click.group
+def command() -> None:
+    """Keep the keys by which programs use the API, report check events, or ping.
+
+    Example: watchbell api-keys create prometheus --scope intake
+    """
+
+
+def _done(settings: Settings, action: Callable[[ApiKeys], Awaitable[T]]) -> T:
+    async def run() -> T:
+        async with opened(settings) as store:
+            return await action(ApiKeys(store, SYSTEM))
+
+    return asyncio.run(run())
+
+
+def _by() -> Actor:
+    return Actor("command line", int(SYSTEM.now()))
+
+
+@command.command("list")
+@with_settings()
+@as_json
+def list_(*, loaded: Loaded, as_json: bool) -> None:
+    """List keys: whose they are, what they may, when they end and when they were used.
+
+    Example: watchbell api-keys list
+    """
+    rows = _done(loaded.settings, _rows)
+    if as_json:
+        print_json(rows)
+        return
+    if not rows:
+        click.echo("There is no key; `watchbell api-keys create NAME` makes one.")
+        return
+    columns = ["id", "name", "owner", "may", "ends", "last use"]
+    show_table(columns, [_cells(row) for row in rows])
+
+
+async def _rows(keys: ApiKeys) -> list[Row]:
+    uses = await keys.uses()
+    return [
+        Row(
+            id=key.id,
+            name=key.name,
+            owner=key.owner,
+            scopes=key.scopes,
+            created=key.created,
+            expires=key.expires,
+            last_use=uses.get(key.id),
+            ping=key.ping,
+        )
+        for key in await keys.all()
+    ]
+
+
+def _cells(row: Row) -> list[str]:
+    may = f"ping {row.ping.entity}:{row.ping.check}" if row.ping else ", ".join(row.scopes)
+    tail = [plain(may, 80), when(row.expires), when(row.last_use)]
+    return [row.id, plain(row.name), row.owner or "-", *tail]
+
+
+@command.command
+@click.argument("name", metavar="NAME", type=storable)
+@click.option(
+    "--scope",
+    "scopes",
+    type=click.Choice([scope for scope in SCOPES if scope != "ping"]),
+    multiple=True,
+    help="What it may do; may be repeated. Without it, intake.",
+)
+@click.option("--days", type=click.IntRange(1, 36_500), help="Days for which it can be used.")
+@click.option("--ping", "check", metavar="ENTITY:CHECK", type=storable, help="Make a URL to ping.")
+@click.option("--ttl", metavar="LENGTH", type=length, help="Silence after which a ping is missed.")
+@with_settings()
+@as_json
+def create(
+    *,
+    loaded: Loaded,
+    name: str,
+    scopes: tuple[KeyScope, ...],
+    days: int | None,
+    check: str | None,
+    ttl: int | None,
+    as_json: bool,
+) -> None:
+    """Make a key and print it, this once. With --ping, print the URL that a job calls when it
+    went well; who is silent for longer than --ttl is called out.
+
+    \b
+    Examples:
+      watchbell api-keys create prometheus --scope intake --days 365
+      watchbell api-keys create backup --ping "db-1:nightly backup" --ttl "25 hours"
+    """
+    by = _by()
+    ping = _ping(check, ttl, scopes, by.now)
+    chosen = ("ping",) if ping else tuple(dict.fromkeys(scopes)) or ("intake",)
+    expires = None if days is None else by.now + days * 86_400
+    secret, key = _done(
+        loaded.settings, lambda keys: keys.make(name, chosen, by, expires=expires, ping=ping)
+    )
+    url = f"{links.address(loaded.settings)}/ping/{secret}" if ping else None
+    if as_json:
+        print_json({"id": key.id, "secret": secret, "ping_url": url})
+    else:
+        click.echo(url or secret)
+
+
+def _ping(check: str | None, ttl: int | None, scopes: tuple[str, ...], now: int) -> Ping | None:
+    if check is None and ttl is None:
+        return None
+    if check is None or ttl is None or scopes:
+        raise Refused("a key to ping has --ping ENTITY:CHECK and --ttl LENGTH, and no --scope")
+    return ping_of(check, ttl, now)
+
+
+@command.command
+@click.argument("id_", metavar="ID", type=storable)
+@with_settings()
+def revoke(*, loaded: Loaded, id_: str) -> None:
+    """Revoke a key by its id; within a second it works no more.
+
+    Example: watchbell api-keys revoke 0a1b2c3d4e5f
+    """
+    _done(loaded.settings, lambda keys: keys.revoke(id_, _by()))
+    click.echo("the key is revoked")

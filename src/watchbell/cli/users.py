@@ -1,0 +1,167 @@
+"""`watchbell users`."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import click
+from msgspec import Struct
+
+from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.tables import show_table
+from watchbell.cli.telling import storable, when
+from watchbell.clock import SYSTEM
+from watchbell.errors import Refused
+from watchbell.settings import Loaded, Settings
+from watchbell.store.client import Store
+from watchbell.web import links
+from watchbell.web.access import ROLES, Role
+from watchbell.web.users import Actor, Users, role_of
+
+T = TypeVar("T")
+
+_name = click.argument("name", metavar="NAME", type=storable)
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    name: str
+    role: Role
+    created: int
+    has_password: bool
+    last_sign_in: int | None
+
+
+@click.group
+def command() -> None:
+    """Keep the people who may sign in to the web server, and their roles: a viewer looks, an
+    operator also acknowledges and plans maintenance, an editor also changes contacts, rules and
+    jobs, an administrator also keeps users, keys and settings.
+
+    Example: watchbell users add alice --role editor
+    """
+
+
+def _done(settings: Settings, action: Callable[[Store], Awaitable[T]]) -> T:
+    async def run() -> T:
+        async with opened(settings) as store:
+            return await action(store)
+
+    return asyncio.run(run())
+
+
+def _by() -> Actor:
+    return Actor("command line", int(SYSTEM.now()))
+
+
+@command.command("list")
+@with_settings()
+@as_json
+def list_(*, loaded: Loaded, as_json: bool) -> None:
+    """List users, their roles, and when they signed in last.
+
+    Example: watchbell users list
+    """
+    rows = _done(loaded.settings, _rows)
+    if as_json:
+        print_json(rows)
+        return
+    if not rows:
+        click.echo("There is no user; `watchbell users add NAME --role administrator` adds one.")
+        return
+    cells = [
+        [r.name, r.role, "yes" if r.has_password else "no", when(r.last_sign_in)] for r in rows
+    ]
+    show_table(["name", "role", "password", "last sign-in"], cells)
+
+
+async def _rows(store: Store) -> list[Row]:
+    users = Users(store)
+    seen = await users.sign_ins()
+    return [
+        Row(
+            name=user.name,
+            role=user.role,
+            created=user.created,
+            has_password=bool(user.password),
+            last_sign_in=seen.get(user.name),
+        )
+        for user in await users.all()
+    ]
+
+
+@command.command
+@_name
+@click.option("--role", type=click.Choice(ROLES), default="viewer", show_default=True)
+@with_settings()
+def add(*, loaded: Loaded, name: str, role: str) -> None:
+    """Add a user, and print a link by which they sign in once and set their password.
+
+    Example: watchbell users add bob --role operator
+    """
+
+    async def added(store: Store) -> str:
+        user = await Users(store).add(name, role_of(role), _by())
+        return await links.make(store, user, _by())
+
+    click.echo(links.address(loaded.settings) + _done(loaded.settings, added))
+
+
+@command.command
+@_name
+@click.argument("role", type=click.Choice(ROLES), metavar="ROLE")
+@with_settings()
+def role(*, loaded: Loaded, name: str, role: str) -> None:
+    """Give a user another role; it holds at once.
+
+    Example: watchbell users role bob editor
+    """
+    _done(loaded.settings, lambda store: Users(store).set_role(name, role_of(role), _by()))
+    click.echo(f"{name} is {role} now")
+
+
+@command.command
+@_name
+@with_settings()
+def password(*, loaded: Loaded, name: str) -> None:
+    """Set a user's password, read from standard input or asked for.
+
+    Example: watchbell users password alice < /run/secrets/alice
+    """
+    given = _asked() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    if not given:
+        raise Refused("no password was given")
+    _done(loaded.settings, lambda store: Users(store).set_password(name, storable(given), _by()))
+    click.echo(f"the password of {name} is set")
+
+
+def _asked() -> str:
+    text: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+    return text
+
+
+@command.command
+@_name
+@with_settings()
+def remove(*, loaded: Loaded, name: str) -> None:
+    """Remove a user; their sessions and API keys work no more.
+
+    Example: watchbell users remove bob
+    """
+    _done(loaded.settings, lambda store: Users(store).remove(name, _by()))
+    click.echo(f"{name} is removed")
+
+
+@command.command
+@_name
+@with_settings()
+def link(*, loaded: Loaded, name: str) -> None:
+    """Print a new link by which a user signs in, once, within a day.
+
+    Example: watchbell users link alice
+    """
+
+    async def made(store: Store) -> str:
+        return await links.make(store, await Users(store).get(name), _by())
+
+    click.echo(links.address(loaded.settings) + _done(loaded.settings, made))

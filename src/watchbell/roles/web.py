@@ -1,0 +1,42 @@
+"""The role of the web: pages, API and intake over HTTP."""
+
+import asyncio
+from types import ModuleType
+
+from watchbell import logs
+from watchbell.roles.role import Context, Role, Several
+from watchbell.settings import Settings
+from watchbell.web import links
+from watchbell.web.exposure import WARNING, is_exposed
+
+
+def serving(settings: Settings) -> list[Role]:
+    return [Role("web", "pages, API and intake", _serve)] if settings.web.port else []
+
+
+async def _serve(context: Context) -> None:
+    web = context.settings.web
+    app, server = await asyncio.to_thread(_modules)
+    desk = await app.open_desk(context.settings, context.store, context.clock)
+    async with server.serving(app.framed(desk), web):
+        address = links.address(context.settings)
+        log = logs.get(role="web")
+        log.info("serving", address=address)
+        if not await desk.users.all():
+            log.warning("nobody can sign in yet; see `watchbell users add --help`")
+        if is_exposed(web):
+            log.warning(WARNING)
+        context.say(
+            f"{address}, open to other machines without TLS" if is_exposed(web) else address
+        )
+        await asyncio.Event().wait()
+
+
+def _modules() -> tuple[ModuleType, ModuleType]:
+    """Late, and beside the loop: they take half a second, and not everybody serves pages."""
+    from watchbell.web import app, server  # noqa: PLC0415
+
+    return app, server
+
+
+ROLE = Several("web", "pages, API and intake over HTTP", serving)

@@ -1,0 +1,76 @@
+"""API keys: one's own, and for administrators everybody's."""
+
+from typing import Annotated
+
+from litestar import Router, delete, get, post
+from litestar.params import JSONBody, PathParameter
+
+from watchbell.web import links
+from watchbell.web.access import may_give, needs
+from watchbell.web.api.shapes import KeyGiven, KeyShown, NewKey
+from watchbell.web.api_keys import ApiKey, ping_of
+from watchbell.web.desk import Asked, actor_of, desk_of, identity_of
+from watchbell.web.listing import Cursor, Limit, Page, paged
+from watchbell.web.problems import Trouble
+
+Id = Annotated[str, PathParameter(max_length=64, description="A key's id.")]
+
+
+@get("/api-keys", opt=needs("read"))
+async def api_keys(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page[KeyShown]:
+    """Your API keys; everybody's, if you are an administrator."""
+    desk = desk_of(request)
+    uses = await desk.api_keys.uses()
+    shown = [_shown(key, uses.get(key.id)) for key in await desk.api_keys.all(_owner(request))]
+    return paged(shown, lambda key: key.id, cursor, limit)
+
+
+@post("/api-keys", opt=needs("read"))
+async def make_key(request: Asked, data: JSONBody[NewKey]) -> KeyGiven:
+    """Make an API key, of no more scopes than you have yourself; it is shown this once."""
+    desk, identity = desk_of(request), identity_of(request)
+    if not identity.session:
+        raise Trouble(403, "a key is made by who has signed in, not by another key")
+    if not may_give(identity.role, data.scopes):
+        raise Trouble(403, "a key may have no more scopes than you have", field="scopes")
+    now = desk.now()
+    secret, key = await desk.api_keys.make(
+        data.name,
+        data.scopes,
+        actor_of(request),
+        owner=await desk.users.get(identity.name),
+        expires=None if data.days is None else now + data.days * 86_400,
+        ping=ping_of(data.ping.check, data.ping.ttl, now) if data.ping else None,
+    )
+    url = f"{links.address(desk.settings)}/ping/{secret}" if key.ping else None
+    return KeyGiven(key=_shown(key, None), secret=secret, ping_url=url)
+
+
+@delete("/api-keys/{id:str}", opt=needs("read"))
+async def revoke_key(request: Asked, id: Id) -> None:  # noqa: A002
+    """Revoke an API key. It works no more, on every server within a second."""
+    identity = identity_of(request)
+    if not identity.session and not identity.may("admin"):
+        raise Trouble(403, "a key is revoked by who has signed in, not by another key")
+    await desk_of(request).api_keys.revoke(id, actor_of(request), _owner(request))
+
+
+def _owner(request: Asked) -> str | None:
+    identity = identity_of(request)
+    return None if identity.may("admin") else identity.name
+
+
+def _shown(key: ApiKey, used: int | None) -> KeyShown:
+    return KeyShown(
+        id=key.id,
+        name=key.name,
+        owner=key.owner,
+        scopes=key.scopes,
+        created=key.created,
+        expires=key.expires,
+        last_use=used,
+        ping=key.ping,
+    )
+
+
+ROUTES = Router("/", tags=["API keys"], route_handlers=[api_keys, make_key, revoke_key])

@@ -1,0 +1,54 @@
+"""Sessions: one's own, and for administrators everybody's."""
+
+from typing import Annotated
+
+from litestar import Router, delete, get
+from litestar.params import PathParameter
+
+from watchbell.errors import NotFound
+from watchbell.web.access import needs
+from watchbell.web.api.shapes import SessionShown
+from watchbell.web.desk import Asked, actor_of, desk_of, identity_of
+from watchbell.web.listing import Cursor, Limit, Page, paged
+from watchbell.web.sessions import Session
+
+Id = Annotated[str, PathParameter(max_length=64, description="A session's id.")]
+
+
+async def _visible(request: Asked) -> dict[str, Session]:
+    identity, desk = identity_of(request), desk_of(request)
+    return await desk.sessions.all(desk.now(), None if identity.may("admin") else identity.name)
+
+
+@get("/sessions", opt=needs("read"))
+async def sessions(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page[SessionShown]:
+    """Your sessions; everybody's, if you are an administrator."""
+    this = identity_of(request).session
+    found = sorted((await _visible(request)).items())
+    shown = [_shown(name, session, is_this=name == this) for name, session in found]
+    return paged(shown, lambda one: one.id, cursor, limit)
+
+
+@delete("/sessions/{id:str}", opt=needs("read"))
+async def end_session(request: Asked, id: Id) -> None:  # noqa: A002
+    """End a session."""
+    session = (await _visible(request)).get(id)
+    if session is None:
+        raise NotFound("there is no such session")
+    await desk_of(request).sessions.end(id, actor_of(request).entry("session.end", session.user))
+
+
+def _shown(name: str, session: Session, *, is_this: bool) -> SessionShown:
+    return SessionShown(
+        id=name,
+        user=session.user,
+        began=session.began,
+        seen=session.seen,
+        ends=session.ends,
+        address=session.address,
+        agent=session.agent,
+        is_this=is_this,
+    )
+
+
+ROUTES = Router("/", tags=["Session"], route_handlers=[sessions, end_session])

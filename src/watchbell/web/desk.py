@@ -1,0 +1,54 @@
+"""What endpoints work with, made once for a server."""
+
+from typing import Any
+
+from litestar import Request
+from msgspec import Struct
+
+from watchbell.clock import Clock
+from watchbell.gateways.answers import Answers
+from watchbell.settings import Settings
+from watchbell.store.client import Store
+from watchbell.web.access import Identity
+from watchbell.web.api_keys import ApiKeys
+from watchbell.web.intake.writing import Intake
+from watchbell.web.sessions import Sessions
+from watchbell.web.users import Actor, Users
+from watchbell.web.weights import Weights
+
+Asked = Request[Any, Any, Any]
+
+
+class Desk(Struct, frozen=True):
+    settings: Settings
+    store: Store
+    clock: Clock
+    users: Users
+    sessions: Sessions
+    api_keys: ApiKeys
+    answers: Answers
+    weights: Weights
+    intake: Intake
+
+    def now(self) -> int:
+        return int(self.clock.now())
+
+
+def desk_of(request: Asked) -> Desk:
+    desk: Desk = request.app.state["desk"]
+    return desk
+
+
+def identity_of(request: Asked) -> Identity:
+    """Who asks; there on all endpoints that are not public."""
+    identity: Identity = request.scope["user"]
+    return identity
+
+
+def address_of(request: Asked) -> str:
+    return request.client.host if request.client else ""
+
+
+def actor_of(request: Asked) -> Actor:
+    """On whose behalf an endpoint changes something."""
+    return Actor(identity_of(request).told, desk_of(request).now(), address_of(request))

@@ -1,0 +1,15 @@
+"""All key families that there are: those of every domain, and the web's own."""
+
+from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.archive.keys import Archive
+from watchbell.cron.keys import Cron, CronOwn, CronUpstream
+from watchbell.gateways.keys import Gateways
+from watchbell.gateways.pagerduty_keys import PagerDutyKeys, PagerDutyOwn
+from watchbell.store.families import Keyspace
+from watchbell.store.keys import StoreKeys
+from watchbell.web.keys import Web
+
+KEYSPACES: list[type[Keyspace]] = [
+    *(Alerting, PagerDutyKeys, Cron, CronUpstream, Archive, StoreKeys, AlertingOwn),
+    *(Gateways, PagerDutyOwn, CronOwn, Web),
+]

@@ -1,0 +1,69 @@
+"""Around every request: headers that keep browsers strict, and an end to what takes too long."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+from litestar.types import ASGIApp, HTTPResponseStartEvent, Message, Receive, Scope, Send
+
+SECONDS = 60.0
+"""Within which an answer must have begun, the request's body included."""
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; "
+    "base-uri 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_PAIRS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+
+
+class Frame:
+    def __init__(self, app: ASGIApp, seconds: float = SECONDS) -> None:
+        self._app, self._seconds = app, seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        deadline = asyncio.timeout(self._seconds)
+        begun = False
+
+        async def framed(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                if not deadline.expired():
+                    deadline.reschedule(None)
+                _add_headers(message, scope)
+            await send(message)
+
+        try:
+            async with deadline:
+                await self._app(scope, receive, framed)
+        except TimeoutError:
+            if begun or not deadline.expired():
+                raise
+            await _late(framed)
+
+
+def _add_headers(message: HTTPResponseStartEvent, scope: Scope) -> None:
+    headers = list(message["headers"])
+    given = {name.lower() for name, _ in headers}
+    headers += [pair for pair in _PAIRS if pair[0] not in given]
+    if scope.get("scheme") == "https":
+        headers.append((b"strict-transport-security", b"max-age=31536000"))
+    message["headers"] = headers
+
+
+async def _late(send: Any) -> None:
+    detail = "the request took too long"
+    body = msgspec.json.encode({"title": "Request Timeout", "status": 408, "detail": detail})
+    headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 408, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

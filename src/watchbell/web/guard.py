@@ -1,0 +1,111 @@
+"""The one gate before every endpoint: who asks, from where, and whether they may."""
+
+import base64
+import binascii
+from typing import Any
+
+from litestar import Request
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
+
+from watchbell.web.access import COVERS, ROLE_SCOPE, Access, Identity, granted
+from watchbell.web.desk import Asked, desk_of
+from watchbell.web.problems import Trouble
+from watchbell.web.secrets import same
+
+SAFE = ("GET", "HEAD", "OPTIONS")
+CSRF_HEADER = "x-csrf-token"
+_FORM = "application/x-www-form-urlencoded"
+_ASK = {"WWW-Authenticate": 'Bearer realm="watchbell"'}
+
+
+async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Lets nobody through to an endpoint that does not say whom it is for."""
+    assert isinstance(connection, Request)
+    access = handler.opt.get("access")
+    if not isinstance(access, Access):
+        raise Trouble(403, "this is for nobody")
+    given = _key_of(connection)
+    if given is None and connection.method not in SAFE:
+        _same_origin(connection)
+    if access.scope is None:
+        return
+    if given is not None:
+        identity = await _by_key(connection, given)
+    else:
+        identity = await _by_session(connection)
+        if connection.method not in SAFE:
+            await _token_fits(connection, identity)
+    if not identity.may(access.scope):
+        raise Trouble(403, f"this needs the scope {access.scope}, which you do not have")
+    connection.scope["user"] = identity
+
+
+def cookie_name(secure: bool) -> str:
+    return "__Host-watchbell" if secure else "watchbell"
+
+
+def is_secure(request: Asked) -> bool:
+    return request.scope["scheme"] == "https"
+
+
+def _key_of(request: Asked) -> str | None:
+    """The key of an `Authorization` header: a bearer's, or the password of a basic one."""
+    header = request.headers.get("authorization")
+    if header is None:
+        return None
+    kind, _, value = header.partition(" ")
+    if kind.lower() == "bearer":
+        return value.strip()
+    if kind.lower() == "basic":
+        try:
+            text = base64.b64decode(value.strip(), validate=True).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            return ""
+        return text.partition(":")[2]
+    return ""
+
+
+async def _by_key(request: Asked, given: str) -> Identity:
+    desk = desk_of(request)
+    known = await desk.api_keys.find(given, desk.now())
+    if known is None:
+        raise Trouble(401, "this key is not known, was revoked, or is over", headers=_ASK)
+    key = known.key
+    grants = granted(key.scopes, known.role)
+    return Identity(name=key.owner, role=known.role, grants=grants, key=key.id)
+
+
+async def _by_session(request: Asked) -> Identity:
+    desk = desk_of(request)
+    given = request.cookies.get(cookie_name(is_secure(request)))
+    found = await desk.sessions.find(given, desk.now()) if given else None
+    if found is None:
+        raise Trouble(401, "sign in, or send an API key", headers=_ASK)
+    name, session, user = found
+    grants = COVERS[ROLE_SCOPE[user.role]]
+    return Identity(name=user.name, role=user.role, grants=grants, session=name, csrf=session.csrf)
+
+
+async def _token_fits(request: Asked, identity: Identity) -> None:
+    given = request.headers.get(CSRF_HEADER, "")
+    if not given and request.headers.get("content-type", "").startswith(_FORM):
+        form = await request.form()
+        given = str(form.get("csrf", ""))
+    if not same(given, identity.csrf):
+        raise Trouble(403, "the CSRF token is missing or wrong; reload the page")
+
+
+def _same_origin(request: Asked) -> None:
+    """Refuses what another site's page makes a browser send."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is not None:
+        is_ours = site in ("same-origin", "none")
+    elif origin is not None:
+        url = desk_of(request).settings.web.url.rstrip("/")
+        host = origin.partition("://")[2]
+        is_ours = bool(host) and (host == request.headers.get("host") or origin == url)
+    else:
+        is_ours = True
+    if not is_ours:
+        raise Trouble(403, "this was sent by a page of another site")

@@ -1,0 +1,89 @@
+"""What is posted, item by item: the check event that it is, or why it is none."""
+
+import hashlib
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from watchbell.alerting.event import encode, parse
+from watchbell.alerting.model import LONGEST_NAME, CheckEvent, Rejection
+
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_text = msgspec.json.Decoder(str).decode
+_many = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+class Item(Struct, frozen=True):
+    """An event as it is pushed, and what it is known by if it comes again."""
+
+    event: bytes
+    id: bytes = b""
+
+
+class Answer(Struct, frozen=True, omit_defaults=True):
+    """What became of one item."""
+
+    status: Literal["accepted", "repeated", "rejected"]
+    reason: str = ""
+    """Why it was rejected; all fields that do not fit are named."""
+
+
+def split(body: bytes) -> list[msgspec.Raw] | Rejection:
+    """The items of a JSON array, each still as it was sent."""
+    try:
+        return _many(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return Rejection(f"not a JSON array: {error}")
+
+
+class Terms(Struct, frozen=True):
+    """Under which the items of a request are read."""
+
+    now: int
+    sender: str
+    """Whose ids they are: what others call theirs is nothing to us."""
+    actions: bool
+    """Whether acknowledgements and tests are taken, too."""
+
+
+def read(raw: bytes, terms: Terms) -> Item | Rejection:
+    name = b""
+    if b'"id"' in raw:
+        found = _named(raw, terms.sender)
+        if isinstance(found, Rejection):
+            return found
+        raw, name = found
+    event = parse(raw, terms.now)
+    if isinstance(event, Rejection):
+        return event
+    return item(event, name, actions=terms.actions)
+
+
+def item(event: CheckEvent, name: bytes = b"", *, actions: bool) -> Item | Rejection:
+    if event.type == "action" and not actions:
+        return Rejection("type is 'action'; expected 'service' of a key that may only post")
+    return Item(encode(event), name)
+
+
+def _named(raw: bytes, sender: str) -> tuple[bytes, bytes] | Rejection:
+    """The item without its id, and a digest of that."""
+    try:
+        fields = _fields(raw)
+        text = fields.pop("id", None)
+        if text is None or text == b"null":
+            return msgspec.json.encode(fields), b""
+        name = _text(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        # Where it is no JSON, that is told as of any other item.
+        return (raw, b"") if not _is_object(raw) else Rejection("id: expected text")
+    if not 0 < len(name) <= LONGEST_NAME:
+        return Rejection(f"id: expected text of 1 to {LONGEST_NAME:,} characters")
+    return msgspec.json.encode(fields), hashlib.sha256(f"{sender} {name}".encode()).digest()[:16]
+
+
+def _is_object(raw: bytes) -> bool:
+    try:
+        return isinstance(_fields(raw), dict)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False

@@ -1,0 +1,264 @@
+"""The endpoints by which other programs report."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from litestar import MediaType, Response, Router, get, post
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.params import JSONBody, PathParameter
+from msgspec import Struct
+
+from watchbell import logs
+from watchbell.alerting.model import CheckEvent, Rejection
+from watchbell.web.access import PUBLIC, needs
+from watchbell.web.api_keys import Ping
+from watchbell.web.desk import Asked, desk_of, identity_of
+from watchbell.web.intake import alertmanager, httpbroker, items, pings
+from watchbell.web.intake.alertmanager import Alert
+from watchbell.web.intake.items import Answer, Item, Terms
+from watchbell.web.intake.writing import TooMany
+from watchbell.web.keys import Web
+from watchbell.web.problems import FieldError, Problem, Trouble, too_often
+
+MOST_BYTES = 32 << 20
+_PIECE = 1_000
+_NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonlines")
+
+
+class Answers(Struct, frozen=True):
+    """What became of the items, in their order."""
+
+    accepted: int
+    rejected: int
+    items: list[Answer]
+
+
+def sender_of(request: Asked) -> str:
+    identity = identity_of(request)
+    return identity.key or f"user {identity.name}"
+
+
+def terms_of(request: Asked) -> Terms:
+    actions = identity_of(request).may("operate")
+    return Terms(desk_of(request).now(), sender_of(request), actions)
+
+
+async def written(request: Asked, sender: str, read: Sequence[Item | Rejection]) -> list[Answer]:
+    posted = [one for one in read if isinstance(one, Item)]
+    try:
+        fresh = iter(await desk_of(request).intake.write(sender, posted))
+    except TooMany as error:
+        raise too_often(error.seconds) from None
+    accepted, repeated = Answer("accepted"), Answer("repeated")
+    return [
+        Answer("rejected", one.reason)
+        if isinstance(one, Rejection)
+        else (accepted if next(fresh) else repeated)
+        for one in read
+    ]
+
+
+@post(
+    "/api/v1/check-events", status_code=202, opt=needs("intake"), request_max_body_size=MOST_BYTES
+)
+async def post_check_events(request: Asked) -> Answers:
+    """Report check events: one, an array, or a line each (`application/x-ndjson`).
+
+    Every item is answered, in its order: `accepted`, `repeated` (an item with this `id` was
+    accepted within the last day, and nothing is done), or `rejected` with the reason. A single
+    event that is rejected is answered with 422.
+    """
+    _plain(request)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind in _NDJSON:
+        answers = await _streamed(request)
+    else:
+        answers = await _whole(request)
+    rejected = sum(answer.status == "rejected" for answer in answers)
+    return Answers(len(answers) - rejected, rejected, answers)
+
+
+async def _whole(request: Asked) -> list[Answer]:
+    body = (await request.body()).strip()
+    terms = terms_of(request)
+    if body.startswith(b"["):
+        found = items.split(body)
+        if isinstance(found, Rejection):
+            raise Trouble(400, found.reason)
+        read = [items.read(bytes(one), terms) for one in found]
+        return await written(request, terms.sender, read)
+    one = items.read(body, terms)
+    if isinstance(one, Rejection):
+        raise Trouble(422, one.reason, field=_field(one.reason))
+    return await written(request, terms.sender, [one])
+
+
+async def _streamed(request: Asked) -> list[Answer]:
+    """Written piece by piece while the rest is still on its way."""
+    terms, answers = terms_of(request), list[Answer]()
+    read: list[Item | Rejection] = []
+    async for line in _lines(request):
+        read.append(items.read(line, terms))
+        if len(read) == _PIECE:
+            answers += await written(request, terms.sender, read)
+            read = []
+    return answers + await written(request, terms.sender, read)
+
+
+async def _lines(request: Asked) -> AsyncIterator[bytes]:
+    pieces: list[bytes] = []
+    async for chunk in request.stream():
+        first, *more = chunk.split(b"\n")
+        pieces.append(first)
+        for next_one in more:
+            if line := b"".join(pieces).strip():
+                yield line
+            pieces = [next_one]
+    if line := b"".join(pieces).strip():
+        yield line
+
+
+def _plain(request: Asked) -> None:
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise Trouble(415, "Content-Encoding: expected a body that is not compressed")
+
+
+def _field(reason: str) -> str:
+    """The first field that a rejection names."""
+    missing = reason.removeprefix("missing or empty: ")
+    if missing != reason:
+        return missing.partition(",")[0]
+    name = reason.partition(" is ")[0].partition(":")[0]
+    return name if name.isidentifier() else "body"
+
+
+@post(
+    "/api/v2/alerts",
+    status_code=200,
+    opt=needs("intake"),
+    request_max_body_size=MOST_BYTES,
+    responses={400: ResponseSpec(Problem, description="Some alerts could not be taken.")},
+)
+async def post_alerts(request: Asked, data: JSONBody[list[Alert]]) -> None:
+    """Report alerts as to Prometheus' Alertmanager, version 2 of its API.
+
+    Alerts that fit are taken also where others do not; those are named.
+    """
+    _plain(request)
+    now = desk_of(request).now()
+    judged = [alertmanager.event_of(alert, now) for alert in data]
+    read = [_item(one) for one in judged]
+    await written(request, sender_of(request), read)
+    wrong = [
+        FieldError(f"[{at}]", one.reason)
+        for at, one in enumerate(read)
+        if isinstance(one, Rejection)
+    ]
+    if wrong:
+        error = Trouble(400, f"{len(wrong)} of {len(read)} alerts do not fit")
+        error.errors = wrong
+        raise error
+
+
+def _item(one: CheckEvent | Rejection) -> Item | Rejection:
+    return one if isinstance(one, Rejection) else items.item(one, actions=False)
+
+
+@post("/state", status_code=202, opt=needs("intake"))
+async def post_state(request: Asked) -> Answer:
+    """Report a state that holds for `ttl` seconds (300; below 0 for ever).
+
+    The body is a check event, an alarm of CloudWatch, plain or by SNS, or an alert of New Relic.
+    """
+    _plain(request)
+    try:
+        body = msgspec.json.decode(await request.body())
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Trouble(400, f"not JSON: {error}") from None
+    found = httpbroker.event_of(body, desk_of(request).now())
+    if isinstance(found, httpbroker.Confirmation):
+        log = logs.get(role="web")
+        log.warning("SNS asks to be confirmed: open its URL", topic=found.topic, url=found.url)
+        return Answer("accepted", "open the SubscribeURL yourself: nothing is fetched from here")
+    one = _item(found)
+    if isinstance(one, Rejection):
+        raise Trouble(422, one.reason, field=_field(one.reason))
+    (answer,) = await written(request, sender_of(request), [one])
+    return answer
+
+
+Signal = Annotated[
+    str, PathParameter(description="`start`, `fail`, or an exit code.", max_length=5)
+]
+Key = Annotated[str, PathParameter(description="A key of the scope `ping`.", max_length=100)]
+_PING: dict[str, Any] = {
+    "opt": PUBLIC,
+    "status_code": 200,
+    "media_type": MediaType.TEXT,
+    "request_max_body_size": 1 << 20,
+}
+
+
+@get("/ping/{key:str}", **_PING)
+async def ping(request: Asked, key: Key) -> Response[str]:
+    """Tell that a run went well: the key is in the URL, for any line of a crontab to call."""
+    return await _pinged(request, key, "")
+
+
+@post("/ping/{key:str}", **_PING)
+async def post_ping(request: Asked, key: Key) -> Response[str]:
+    """Tell that a run went well; the body is kept as details."""
+    return await _pinged(request, key, "")
+
+
+@get("/ping/{key:str}/{signal:str}", **_PING)
+async def signal(request: Asked, key: Key, signal: Signal) -> Response[str]:
+    """Tell that a run began, failed, or ended with an exit code."""
+    return await _pinged(request, key, signal)
+
+
+@post("/ping/{key:str}/{signal:str}", **_PING)
+async def post_signal(request: Asked, key: Key, signal: Signal) -> Response[str]:
+    """Tell that a run began, failed, or ended with an exit code; the body is kept as details."""
+    return await _pinged(request, key, signal)
+
+
+async def _pinged(request: Asked, key: str, signal: str) -> Response[str]:
+    desk = desk_of(request)
+    now = desk.now()
+    known = await desk.api_keys.find(key, now)
+    if known is None or known.key.ping is None:
+        raise Trouble(404, "this ping is not known, was revoked, or is over")
+    table = Web(desk.store.prefix).pings()
+    if signal == "start":
+        await desk.store.call("HSET", table, known.key.id, now)
+        return Response("OK\n")
+    await _told(request, known.key.ping, signal, known.key.id, table)
+    return Response("OK\n")
+
+
+async def _told(request: Asked, ping: Ping, signal: str, id_: str, table: str) -> None:
+    found = pings.state_of(signal)
+    if found is None:
+        raise Trouble(404, "expected start, fail or an exit code from 0 to 255", field="signal")
+    desk = desk_of(request)
+    began = await desk.store.call("HGET", table, id_)
+    body = (await request.body()).decode(errors="replace") if request.method == "POST" else ""
+    now = desk.now()
+    one = _item(pings.event_of(ping, *found, body, None if began is None else int(began), now))
+    if isinstance(one, Rejection):
+        raise Trouble(422, one.reason)
+    await written(request, id_, [one])
+    if began is not None:
+        await desk.store.call("HDEL", table, id_)
+
+
+ROUTES = Router(
+    "/",
+    tags=["Intake"],
+    route_handlers=[
+        *(post_check_events, post_alerts, post_state),
+        *(ping, post_ping, signal, post_signal),
+    ],
+)

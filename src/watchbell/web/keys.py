@@ -1,0 +1,19 @@
+"""The key families of the web: who may come in, who did, and what they changed."""
+
+from watchbell.store.families import Hash, Keyspace, Set, SortedSet, Stream, String
+
+
+class Web(Keyspace, document="watchbell"):
+    """DIGEST stands for what is not to be read from the store: of a secret its SHA-256."""
+
+    users = Hash("web_users")
+    sign_ins = Hash("web_sign_ins")
+    api_keys = Hash("web_api_keys")
+    key_uses = Hash("web_key_uses")
+    pings = Hash("web_pings")
+    session = String("web_session:DIGEST", expires=True)
+    sessions = SortedSet("web_sessions")
+    link = String("web_link:DIGEST", expires=True)
+    tries = String("web_tries:DIGEST", expires=True)
+    audit = Stream("web_audit")
+    intake_ids = Set("intake_ids:DAY", expires=True)

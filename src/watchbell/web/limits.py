@@ -1,0 +1,35 @@
+"""How often somebody may try something: counted in the store, so that all processes count alike."""
+
+from watchbell.store.client import Store
+from watchbell.store.script import Script
+from watchbell.web.keys import Web
+from watchbell.web.secrets import digest
+
+# KEYS[1] counter; ARGV[1] cost, ARGV[2] the most, ARGV[3] seconds after which it begins anew.
+# Returns 0, or the seconds to wait.
+_SPEND = Script("""
+local spent = redis.call('INCRBY', KEYS[1], ARGV[1])
+if redis.call('TTL', KEYS[1]) < 0 then redis.call('EXPIRE', KEYS[1], ARGV[3]) end
+if spent > tonumber(ARGV[2]) then return math.max(redis.call('TTL', KEYS[1]), 1) end
+return 0
+""")
+
+
+class Limit:
+    def __init__(self, what: str, most: int, seconds: int) -> None:
+        self.what, self.most, self.seconds = what, most, seconds
+
+    def key(self, store: Store, name: str) -> str:
+        return Web(store.prefix).tries(digest(f"{self.what} {name}"))
+
+    async def spend(self, store: Store, name: str) -> int:
+        """Seconds to wait; 0 where it may be done now. A try is counted before it is made."""
+        return int(await _SPEND(store, [self.key(store, name)], [1, self.most, self.seconds]))
+
+    async def forgive(self, store: Store, name: str) -> None:
+        await store.call("DEL", self.key(store, name))
+
+
+BY_ADDRESS = Limit("sign-in from", 30, 300)
+BY_USER = Limit("sign-in as", 10, 900)
+BY_LINK = Limit("sign-in link from", 30, 300)

@@ -1,0 +1,25 @@
+"""Lists, a page at a time: each page says where the next one begins."""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Generic, TypeVar
+
+from litestar.params import QueryParameter
+from msgspec import Struct
+
+T = TypeVar("T")
+
+Limit = Annotated[int, QueryParameter(ge=1, le=1_000, description="How many items at most.")]
+Cursor = Annotated[str, QueryParameter(max_length=200, description="`next` of the page before.")]
+
+
+class Page(Struct, Generic[T], frozen=True):
+    items: list[T]
+    next: str | None = None
+    """Where the next page begins; null on the last one."""
+
+
+def paged(items: Sequence[T], name: Callable[[T], str], cursor: str, limit: int) -> Page[T]:
+    """The items after the cursor. Those are sorted by their names, which are no two alike."""
+    rest = [item for item in items if name(item) > cursor]
+    chosen = rest[:limit]
+    return Page(chosen, name(chosen[-1]) if len(rest) > limit else None)

@@ -1,0 +1,10 @@
+"""Where a page may lead on to: somewhere on this server, never to another one."""
+
+import re
+
+_LOCAL = re.compile(r"/(?![/\\])[A-Za-z0-9_.~!$&'()*+,;=:@%/?-]*")
+
+
+def local(path: str, otherwise: str = "/") -> str:
+    """The path, if it is one of this server."""
+    return path if len(path) <= 2_000 and _LOCAL.fullmatch(path) else otherwise

@@ -1,0 +1,125 @@
+"""What goes wrong, as it is told: `application/problem+json` that names the field."""
+
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from litestar import MediaType, Request, Response
+from litestar.exceptions import HTTPException, ValidationException
+from msgspec import Struct
+
+from watchbell import ids, logs
+from watchbell.errors import NotFound, Refused, StoreUnavailable
+from watchbell.web.words import page
+
+RETRY_AFTER = 5
+"""Seconds after which it makes sense to ask again when the store is away."""
+
+
+class FieldError(Struct, frozen=True):
+    field: str
+    reason: str
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """An answer other than what was asked for."""
+
+    title: str
+    status: int
+    detail: str
+    errors: list[FieldError] = []
+    request: str = ""
+    """By this the log knows the request, where the fault is ours."""
+
+
+class Trouble(Exception):
+    """Ends a request with a problem."""
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        *,
+        field: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.headers = status, detail, dict(headers or {})
+        self.errors = [FieldError(field, detail)] if field else []
+
+
+def too_often(seconds: int) -> Trouble:
+    return Trouble(
+        429, f"too often; try again in {seconds} s", headers={"Retry-After": str(seconds)}
+    )
+
+
+def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    """The one place where an error becomes an answer."""
+    problem, headers = _told(request, error)
+    return answered(request, problem, headers)
+
+
+def answered(
+    request: Request[Any, Any, Any], problem: Problem, headers: Mapping[str, str]
+) -> Response[Any]:
+    if wants_page(request):
+        if problem.status == HTTPStatus.UNAUTHORIZED:
+            return Response(b"", status_code=303, headers={"Location": "/sign-in"})
+        body = page("problem.html", problem=problem)
+        kind: str = MediaType.HTML
+    else:
+        body, kind = msgspec.json.encode(problem), "application/problem+json"
+    return Response(body, status_code=problem.status, headers=dict(headers), media_type=kind)
+
+
+def wants_page(request: Request[Any, Any, Any]) -> bool:
+    """Whether a person with a browser asks for a page."""
+    accepts = request.headers.get("accept", "")
+    return "text/html" in accepts and not request.url.path.startswith("/api/v")
+
+
+def _told(request: Request[Any, Any, Any], error: Exception) -> tuple[Problem, Mapping[str, str]]:
+    if isinstance(error, Trouble):
+        return _problem(error.status, error.detail, error.errors), error.headers
+    if isinstance(error, StoreUnavailable):
+        logs.get(role="web").warning("store away", reason=str(error))
+        away = _problem(503, "the store is away just now; send this again in a moment")
+        return away, {"Retry-After": str(RETRY_AFTER)}
+    if isinstance(error, NotFound):
+        return _problem(404, str(error)), {}
+    if isinstance(error, Refused):
+        return _problem(422, str(error)), {}
+    if isinstance(error, ValidationException):
+        return _problem(400, "the request does not fit", _fields(error)), {}
+    if isinstance(error, HTTPException) and error.status_code < 500:
+        return _problem(error.status_code, error.detail), dict(error.headers or {})
+    if isinstance(error, UnicodeDecodeError | RecursionError):
+        return _problem(400, "the body is not UTF-8, or is nested too deep"), {}
+    name = ids.token()
+    logs.get(role="web").error(
+        "request failed", request=name, path=request.url.path, exc_info=error
+    )
+    return msgspec.structs.replace(_problem(500, "the fault is ours"), request=name), {}
+
+
+def _problem(status: int, detail: str, errors: list[FieldError] | None = None) -> Problem:
+    title = HTTPStatus(status).phrase
+    return Problem(title=title, status=status, detail=detail, errors=errors or [])
+
+
+def _fields(error: ValidationException) -> list[FieldError]:
+    extra = error.extra if isinstance(error.extra, list) else []
+    return [_field(str(one.get("key", "")), str(one.get("message", ""))) for one in extra]
+
+
+def _field(key: str, message: str) -> FieldError:
+    missing = re.fullmatch(r"Object missing required field `(\w+)`", message)
+    if missing:
+        return FieldError(missing[1], "it is missing")
+    unknown = re.fullmatch(r"Object contains unknown field `(.+)`", message)
+    if unknown:
+        return FieldError(unknown[1], "there is no such field")
+    return FieldError("" if key == "data" else key, message.replace("`", ""))

@@ -1,0 +1,163 @@
+"""The HTTP server: bound where the settings say, patient with nobody for ever."""
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import uvicorn
+from litestar.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from watchbell import logs
+from watchbell.errors import BadSettings, Refused
+from watchbell.settings import Web
+
+HEADER_SECONDS = 15.0
+"""Within which a request's headers must have come."""
+_KEEP_ALIVE = 60
+_STOP_SECONDS = 5
+_CONNECTIONS = 2_000
+
+
+class _Forward(logging.Handler):
+    """Passes on what the server's library has to say, in our form."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        logs.get(role="web").warning(record.getMessage(), exc_info=record.exc_info)
+
+
+_library = logging.getLogger("uvicorn.error")
+_library.handlers, _library.propagate = [_Forward()], False
+_library.setLevel(logging.WARNING)
+# It would write whole URLs, and with them the keys of pings and links.
+logging.getLogger("uvicorn.access").disabled = True
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are the business of whoever runs the roles."""
+        yield
+
+
+class _Protocol(HttpToolsProtocol):
+    """Hangs up on who sends the beginning of a request and no more."""
+
+    _hurry: asyncio.TimerHandle | None = None
+    _is_answering = False
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._expect_headers()
+
+    def data_received(self, data: bytes) -> None:
+        if self._hurry is None and not self._is_answering:
+            self._expect_headers()
+        super().data_received(data)
+
+    def on_headers_complete(self) -> None:
+        self._stop_hurry()
+        self._is_answering = True
+        super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        self._is_answering = False
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_hurry()
+        super().connection_lost(exc)
+
+    def _expect_headers(self) -> None:
+        self._hurry = self.loop.call_later(HEADER_SECONDS, self._hang_up)
+
+    def _stop_hurry(self) -> None:
+        if self._hurry is not None:
+            self._hurry.cancel()
+            self._hurry = None
+
+    def _hang_up(self) -> None:
+        self._hurry = None
+        if not self.transport.is_closing():
+            self.transport.close()
+
+
+@asynccontextmanager
+async def serving(app: ASGIApp, settings: Web) -> AsyncIterator[int]:
+    """The server, until left; gives the port that it got, where the settings say 0."""
+    with _bound(settings) as listener:
+        server = _Server(_config(app, settings))
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(server.serve(sockets=[listener]))
+            while not server.started and not task.done():  # noqa: ASYNC110 it has no event of it
+                await asyncio.sleep(0.005)
+            try:
+                yield listener.getsockname()[1]
+            finally:
+                server.should_exit = True
+
+
+def _config(app: ASGIApp, settings: Web) -> uvicorn.Config:
+    proxies = list(settings.trusted_proxies)
+    config = uvicorn.Config(
+        app,
+        http=_Protocol,
+        ws="none",
+        loop="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=proxies,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=_STOP_SECONDS,
+        limit_concurrency=_CONNECTIONS,
+    )
+    config.load()
+    if settings.tls_cert:
+        config.ssl = _tls(settings)
+    return config
+
+
+def _tls(settings: Web) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(settings.tls_cert, settings.tls_key or None)
+    except (OSError, ssl.SSLError) as error:
+        raise BadSettings(
+            f"web.tls_cert and web.tls_key can't be used: {error.strerror or error}"
+        ) from error
+    return context
+
+
+@contextmanager
+def _bound(settings: Web) -> Iterator[socket.socket]:
+    try:
+        listener = _listener(settings.host, settings.port)
+    except OSError as error:
+        told = error.strerror or error
+        raise Refused(
+            f"port {settings.port} of {settings.host} (web.port, web.host) can't be used: {told}"
+        ) from error
+    with listener:
+        yield listener
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    """Of the protocol TCP by name: to others the loop gives no TCP_NODELAY."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, _, _, place = found[0]
+    listener = socket.socket(family, kind, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(place)
+    except OSError:
+        listener.close()
+        raise
+    return listener

@@ -1,0 +1,24 @@
+"""The pages' templates: every text in them is escaped."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+_FOLDER = Path(__file__).with_name("templates")
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def page(name: str, **content: Any) -> bytes:
+    return _templates().get_template(name).render(content).encode()

@@ -1,0 +1,105 @@
+"""A web server on loopback, with people of every role, as tests use it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from aiohttp import ClientResponse, ClientSession, CookieJar
+from litestar.types import ASGIApp
+from msgspec.structs import replace
+
+from watchbell import settings
+from watchbell.clock import SYSTEM, Clock
+from watchbell.settings import Settings
+from watchbell.store.client import Store
+from watchbell.web import links
+from watchbell.web.access import KeyScope, Role
+from watchbell.web.app import framed, open_desk
+from watchbell.web.desk import Desk
+from watchbell.web.server import serving
+from watchbell.web.users import Actor
+
+BY = Actor("tests", 1_700_000_000)
+PASSWORD = "correct horse battery"
+
+
+class Visitor:
+    """A browser: keeps its cookie, and sends the CSRF token that goes with it."""
+
+    def __init__(self, site: "Site", http: ClientSession) -> None:
+        self.site, self.http, self.csrf = site, http, ""
+
+    async def ask(self, method: str, path: str, **more: Any) -> "Answer":
+        headers = {"X-CSRF-Token": self.csrf} if self.csrf else {}
+        headers |= more.pop("headers", {})
+        url = self.site.url + path
+        async with self.http.request(
+            method, url, headers=headers, allow_redirects=False, **more
+        ) as answer:
+            return Answer(answer, await answer.read())
+
+    async def get(self, path: str, **more: Any) -> "Answer":
+        return await self.ask("GET", path, **more)
+
+    async def post(self, path: str, **more: Any) -> "Answer":
+        return await self.ask("POST", path, **more)
+
+
+class Answer:
+    def __init__(self, answer: ClientResponse, body: bytes) -> None:
+        self.status, self.headers, self.cookies = answer.status, answer.headers, answer.cookies
+        self.body, self.text = body, body.decode(errors="replace")
+
+    def json(self) -> Any:
+        return msgspec.json.decode(self.body)
+
+
+class Site:
+    def __init__(self, url: str, desk: Desk) -> None:
+        self.url, self.desk = url, desk
+        self.store = desk.store
+
+    @asynccontextmanager
+    async def stranger(self) -> AsyncIterator[Visitor]:
+        async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as http:
+            yield Visitor(self, http)
+
+    @asynccontextmanager
+    async def somebody(self, role: Role, name: str = "") -> AsyncIterator[Visitor]:
+        """Somebody of this role who has come in by a link, and has no password."""
+        name = name or role
+        user = await self.desk.users.find(name) or await self.desk.users.add(name, role, BY)
+        async with self.stranger() as visitor:
+            path = await links.make(self.store, user, BY)
+            assert (await visitor.post(path)).status == 303
+            visitor.csrf = (await visitor.get("/api/v1/session")).json()["csrf"]
+            yield visitor
+
+    @asynccontextmanager
+    async def program(self, *scopes: KeyScope, **more: Any) -> AsyncIterator[Visitor]:
+        """A program with a key of these scopes."""
+        secret, _ = await self.desk.api_keys.make("a program", scopes, BY, **more)
+        async with ClientSession(headers={"Authorization": f"Bearer {secret}"}) as http:
+            yield Visitor(self, http)
+
+
+def chosen(**web: Any) -> Settings:
+    plain = settings.load(Path("/dev/null"), {"HOME": "/nonexistent"}, {}).settings
+    return replace(plain, web=replace(plain.web, **{"port": 0, **web}))
+
+
+@asynccontextmanager
+async def served(store: Store, clock: Clock = SYSTEM, **web: Any) -> AsyncIterator[Site]:
+    desk = await open_desk(chosen(**web), store, clock)
+    async with serving_app(framed(desk), desk) as site:
+        yield site
+
+
+@asynccontextmanager
+async def serving_app(app: ASGIApp, desk: Desk) -> AsyncIterator[Site]:
+    given = desk.settings.web
+    async with serving(app, given) as port:
+        scheme = "https" if given.tls_cert else "http"
+        yield Site(f"{scheme}://127.0.0.1:{port}", desk)

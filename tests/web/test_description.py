@@ -1,0 +1,74 @@
+"""The API's description is true: whatever fits it, or does not, is answered as it says."""
+
+import asyncio
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.web.site import BY, Site, served
+from watchbell.store.client import Store
+
+CHECKS = (
+    "not_a_server_error,status_code_conformance,content_type_conformance,"
+    "response_headers_conformance,response_schema_conformance"
+)
+
+
+async def test_strangers_are_answered_as_the_description_says(store: Store, tmp_path: Path) -> None:
+    async with served(store, intake_rate=0) as site:
+        secret, _ = await site.desk.api_keys.make("schemathesis", ("admin",), BY)
+        command = [
+            *(str(Path(sys.executable).with_name("schemathesis")), "run"),
+            f"{site.url}/api/v1/openapi.json",
+            *("--header", f"Authorization: Bearer {secret}", "--checks", CHECKS),
+            *("--max-examples", "15", "--phases", "examples,coverage,fuzzing", "--no-color"),
+            # It would find its own key among those that are listed.
+            *("--exclude-path", "/api/v1/api-keys/{id}"),
+            *("--generation-database", "none", "--seed", "1", "--workers", "1"),
+        ]
+        done = await asyncio.to_thread(
+            subprocess.run, command, capture_output=True, text=True, cwd=tmp_path, check=False
+        )
+    ran = re.search(r"(\d+) generated", done.stdout)
+    assert ran is not None
+    assert int(ran[1]) > 200
+
+
+async def test_the_description_tells_of_every_endpoint_of_the_api(site: Site) -> None:
+    async with site.program("read") as program:
+        told = (await program.get("/api/v1/openapi.json")).json()
+    assert told["openapi"].startswith("3.")
+    assert "/api/v1/check-events" in told["paths"]
+    for path, methods in told["paths"].items():
+        for method, operation in methods.items():
+            assert operation["description"], f"{method} {path}"
+            assert "503" in operation["responses"]
+            content = operation["responses"]["400"]["content"]
+            assert list(content) == ["application/problem+json"]
+
+
+async def test_the_page_is_made_of_it_and_asks_no_other_host(site: Site) -> None:
+    async with site.somebody("viewer") as alice:
+        page = await alice.get("/api")
+        door = await alice.get("/sign-in")
+        account = await alice.get("/account")
+    assert page.status == 200
+    for words in ("POST /api/v1/check-events", "KeyGiven", "Needs the scope admin."):
+        assert words in page.text
+    for each in (page, door, account):
+        loaded = re.findall(r"(?:src|href|action)=[\"']?([^\"' >]+)", each.text)
+        assert loaded
+        assert all(link.startswith(("/", "#")) and not link.startswith("//") for link in loaded)
+        assert "<style" not in each.text
+        assert "<script" not in each.text
+        assert not re.search(r"\son\w+=|style=", each.text)
+
+
+async def test_files_of_the_pages_are_served_with_a_tag(site: Site) -> None:
+    async with site.stranger() as visitor:
+        first = await visitor.get("/static/watchbell.css")
+        tag = first.headers["ETag"]
+        again = await visitor.get("/static/watchbell.css", headers={"If-None-Match": tag})
+    assert first.headers["Content-Type"].startswith("text/css")
+    assert (again.status, again.body) == (304, b"")

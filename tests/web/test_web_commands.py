@@ -1,0 +1,112 @@
+"""`watchbell users`, `watchbell api-keys` and what `watchbell up` says at the first start."""
+
+import asyncio
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from aiohttp import ClientSession, CookieJar
+
+from tests import servers
+from tests.cli.commands import printed, ran
+from tests.conftest import Up, bare_environment, watchbell
+from tests.waiting import wait_until
+from tests.web.site import PASSWORD
+from watchbell.store.client import Store
+
+
+def told(store: Store, *arguments: str) -> str:
+    done = ran(*arguments, "--store", store.url.shown())
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refused(store: Store, *arguments: str) -> str:
+    done = ran(*arguments, "--store", store.url.shown())
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+async def test_users_are_kept_from_the_command_line(store: Store) -> None:
+    await asyncio.to_thread(_keep_users, store)
+
+
+def _keep_users(store: Store) -> None:
+    assert "There is no user" in told(store, "users", "list")
+    link = told(store, "users", "add", "alice", "--role", "administrator")
+    assert re.fullmatch(r"http://127\.0\.0\.1:8180/sign-in/[A-Za-z0-9_-]{43}\n", link)
+    assert told(store, "users", "link", "alice") != link
+    assert "already" in refused(store, "users", "add", "alice")
+    assert "only administrator" in refused(store, "users", "role", "alice", "viewer")
+    told(store, "users", "add", "bob")
+    told(store, "users", "role", "bob", "editor")
+    given = subprocess.run(
+        watchbell("users", "password", "bob", "--store", store.url.shown()),
+        input=PASSWORD + "\n",
+        env=bare_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert PASSWORD not in given.stdout + given.stderr
+    rows = printed("users", "list", "--store", store.url.shown())
+    assert [(one["name"], one["role"], one["has_password"]) for one in rows] == [
+        ("alice", "administrator", False),
+        ("bob", "editor", True),
+    ]
+    told(store, "users", "remove", "bob")
+    assert "there is no user 'bob'" in refused(store, "users", "link", "bob")
+
+
+async def test_keys_are_kept_from_the_command_line(store: Store) -> None:
+    await asyncio.to_thread(_keep_keys, store)
+
+
+def _keep_keys(store: Store) -> None:
+    assert "There is no key" in told(store, "api-keys", "list")
+    secret = told(store, "api-keys", "create", "prometheus", "--days", "3").strip()
+    assert re.fullmatch("wb_[0-9a-f]{12}_[A-Za-z0-9_-]{43}", secret)
+    url = told(store, "api-keys", "create", "b", "--ping", "db-1:backup", "--ttl", "1 day")
+    assert "/ping/wb_" in url
+    assert "--ttl" in refused(store, "api-keys", "create", "b", "--ping", "db-1:backup")
+    assert "can't be a check" in refused(
+        store, "api-keys", "create", "b", "--ping", "backup", "--ttl", "1 day"
+    )
+    listed = told(store, "api-keys", "list")
+    assert "intake" in listed
+    assert "ping db-1:backup" in listed
+    assert secret not in listed
+    id_ = secret.split("_")[1]
+    told(store, "api-keys", "revoke", id_)
+    assert "there is no such key" in refused(store, "api-keys", "revoke", id_)
+
+
+def test_the_first_start_prints_where_to_go_and_a_link(folder: Path) -> None:
+    with servers.held_port() as hold:
+        port = str(hold.getsockname()[1])
+        with Up(folder / "data", "--port", "0", WATCHBELL_WEB_PORT=port) as up:
+            wait_until(lambda: '"event": "serving"' in up.log.read_text(), 20)
+            said = up.log.read_text()
+            assert f"http://127.0.0.1:{port}" in said
+            link = re.search(r"http://\S+(/sign-in/\S+) \(once\)", said)
+            assert link is not None
+            assert asyncio.run(signed_in(f"http://127.0.0.1:{port}", link[1])) == "admin"
+            up.end()
+            up.again()
+            assert "/sign-in/" not in up.log.read_text()
+
+
+async def signed_in(url: str, path: str) -> str:
+    async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as http:
+        async with http.post(url + path) as answer:
+            assert answer.status == 200
+        async with http.get(url + "/api/v1/session") as answer:
+            return str((await answer.json())["user"])
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_doctor_warns_of_a_server_that_is_open_without_tls(host: str, folder: Path) -> None:
+    done = ran("doctor", "--data", str(folder), WATCHBELL_WEB_HOST=host)
+    assert ("passwords travel unencrypted" in done.stdout) is (host == "0.0.0.0")
