@@ -41,7 +41,8 @@ def watchbell(*arguments: str) -> list[str]:
 
 def bare_environment(**more: str) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("WATCHBELL_", "XDG_"))}
-    return {**kept, "HOME": "/nonexistent", **more}
+    # Tests of the web choose a port; others need none, and would compete for the usual one.
+    return {**kept, "HOME": "/nonexistent", "WATCHBELL_WEB_PORT": "0", **more}
 
 
 class Up:

@@ -163,6 +163,32 @@ async def test_wherever_an_instance_dies_every_fire_has_one_record(
     await stopped(fleet, store)
 
 
+async def test_a_rolling_restart_forgets_no_fire_and_runs_none_twice(
+    fleet: Fleet, store: Store
+) -> None:
+    names = [f"job{n}" for n in range(10)]
+    for name in names:
+        await put(store, name, fleet.job(0.05, EVERY_SECOND, ttl=60))
+    fleet.start(stop_wait=20)
+    await fleet.ready(store)
+    for n in range(3):
+        new = fleet.start(stop_wait=20)
+        await fleet.ready(store, new)
+        await ended(store, names[0], 2 * n + 2)
+        fleet.all[n].terminate()
+        await asyncio.to_thread(fleet.all[n].wait, 60)
+    await say(store, "pause", "all")
+    await eventually(lambda: history_is_complete(store), 30)
+    for name in names:
+        fires = [row.fire for row in fleet.rows(name)]
+        handled = fires + await omitted(store, name)
+        check(run_once(range(min(handled), max(handled) + 1), handled))
+    runs = await history.ended(store, most=10_000)
+    assert {seen.record.status for seen in runs} == {"success"}
+    assert sorted(seen.id for seen in runs) == sorted(row.run for row in fleet.rows())
+    await stopped(fleet, store)
+
+
 async def test_what_outlived_instance_and_warden_is_ended_before_anything_is_begun(
     fleet: Fleet, store: Store
 ) -> None:

@@ -1,6 +1,8 @@
 """Reports over HTTP: each item is answered, taken once, and understood whoever sends it."""
 
 import asyncio
+import base64
+import hashlib
 import json
 import subprocess
 from datetime import UTC, datetime, timedelta
@@ -482,7 +484,9 @@ async def test_links_of_messages_are_answered_here_too(site: Site, store: Store)
     assert (looked.status, wrong.status, done.status) == (200, 410, 200)
     assert "HTTP on web-1" in looked.text
     policy = looked.headers["Content-Security-Policy"]
-    assert "style-src 'sha256-" in policy
+    style = looked.text.partition("<style>")[2].partition("</style>")[0]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in policy
     assert "unsafe" not in policy
     (event,) = await queued(store)
     assert (event["state"], event["duration"]) == ("acknowledgement", 7_200)

@@ -32,7 +32,9 @@ STOPPED = "the instance was stopped"
 
 _LOOK_EVERY = 1.0
 _NOTICED = 0.001
-_WARDEN_GRACE = 1.0
+_WARDEN_GRACE = 0.5
+"""Seconds from SIGTERM to SIGKILL for runs of an instance that was killed: less than is left of the
+shortest lock."""
 _WRITE_WAIT = 5.0
 """Seconds for which an absent store is waited for when the instance is stopped."""
 

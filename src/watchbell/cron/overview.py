@@ -38,14 +38,14 @@ async def listed(
     running: dict[str, list[str]] = {}
     for seen in await history.active(store):
         running.setdefault(seen.record.job_name, []).append(seen.id)
-    found: list[Listed] = []
+    found: dict[str, Listed] = {}
     async for pairs in definitions.chosen(store, names):
         lasts = await history.lasts(store, [name for name, _ in pairs])
         for (name, raw), last in zip(pairs, lasts, strict=True):
             judgement = read(name, raw, reading)
             of_job = tuple(running.get(judgement.name, ()))
-            found.append(_listed(judgement, raw, paused, now, last, of_job))
-    return sorted(found, key=lambda one: one.name)
+            found[judgement.name] = _listed(judgement, raw, paused, now, last, of_job)
+    return [found[name] for name in sorted(found)]
 
 
 def _listed(
@@ -58,17 +58,16 @@ def _listed(
 ) -> Listed:
     name, definition = judgement.name, parsed(raw, object)
     if isinstance(judgement, Invalid):
-        return Listed(
-            name=name, definition=definition, job=None, errors=judgement.errors, last=last,
-            is_paused=name in paused, running=running,
-        )  # fmt: skip
-    is_paused = judgement.is_paused or name in paused
+        job, is_paused, errors = None, name in paused, judgement.errors
+    else:
+        job, is_paused, errors = judgement, judgement.is_paused or name in paused, ()
     return Listed(
         name=name,
         definition=definition,
-        job=judgement,
+        job=job,
+        errors=errors,
         is_paused=is_paused,
-        next_fire=None if is_paused else judgement.schedule.next_after(now),
+        next_fire=job.schedule.next_after(now) if job and not is_paused else None,
         last=last,
         running=running,
     )
