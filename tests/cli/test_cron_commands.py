@@ -78,7 +78,6 @@ def test_a_job_is_added_as_the_document_has_it(place: servers.Single) -> None:
     assert definition(place, "backup") == {
         "cron_args": {"cronstring": "30 2 * * *", "timezone": "Europe/Rome"},
         "job_args": {"cmd": "pg_dump 'a b'", "lock": True, "ttl": 60},
-        "job_state": {},
     }
 
 

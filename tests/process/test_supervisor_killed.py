@@ -77,7 +77,9 @@ def test_a_run_is_asked_to_end_before_it_is_killed(tmp_path: Path) -> None:
     note = tmp_path / "note"
     with supervising("30", "0") as supervisor:
         trap = f"trap 'echo in order >{note}; exit' TERM"
-        run = supervisor.start(f"{trap}; sleep 1000 & echo ready; wait")
+        # A shell's child that is not yet what it will be can lose a signal.
+        becomes = "until grep -q sleep /proc/$!/comm; do :; done"
+        run = supervisor.start(f"{trap}; sleep 1000 & {becomes}; echo ready; wait")
         supervisor.process.kill()
         wait_until(lambda: not alive(run))
     assert note.read_text() == "in order\n"

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from watchbell.process.family import own_mark
-from watchbell.process.orphans import death
 
 # Isolated and without site-packages, the interpreter starts in a third of the time.
 _PYTHON = (sys.executable, "-I", "-S", "-c")
@@ -29,6 +28,8 @@ _OURS = Path(__file__).parents[2]
 # Children get the limit as this process got it.
 _OPEN_FILES = resource.getrlimit(resource.RLIMIT_NOFILE)
 _WANTED_OPEN_FILES = 10_240
+_PAUSE, _LATEST = 0.01, 10.0
+"""Seconds between looks at a warden that is to end, and beyond its grace until it is killed."""
 
 
 def raise_open_files() -> None:
@@ -43,7 +44,7 @@ class Link:
         self, owner: str, grace: float, hear: Callable[[list[Any]], None], cut: Callable[[], None]
     ) -> None:
         """`hear` is given each answer, `cut` is called when the warden died."""
-        self._hear, self._cut = hear, cut
+        self._hear, self._cut, self._grace = hear, cut, grace
         self._loop = asyncio.get_running_loop()
         self._received = b""
         self._outbox: deque[tuple[bytes, Sequence[int]]] = deque()
@@ -119,8 +120,12 @@ class Link:
         self._outbox.clear()
 
     async def close(self) -> None:
-        """The warden ends all that is left, and itself."""
-        if self._process.returncode is None:
-            self._hang_up()
-            await death(self._process.pid)
-            self._process.wait()
+        """The warden ends all that is left, and itself; one that does not is killed."""
+        if self._process.returncode is not None:
+            return
+        self._hang_up()
+        ends = self._loop.time() + self._grace + _LATEST
+        while self._process.poll() is None:
+            if self._loop.time() > ends:
+                self._process.kill()
+            await asyncio.sleep(_PAUSE)
