@@ -21,6 +21,7 @@ BENCHMARKS = [
     "gateways",
     "schedules",
     "process",
+    "cron",
     "web",
 ]
 
