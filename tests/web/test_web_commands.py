@@ -17,7 +17,7 @@ from watchbell.store.client import Store
 
 
 def told(store: Store, *arguments: str) -> str:
-    done = ran(*arguments, "--store", store.url.shown())
+    done = ran(*arguments, "--store", store.url.shown(), WATCHBELL_WEB_PORT="8180")
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -108,5 +108,5 @@ async def signed_in(url: str, path: str) -> str:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
 def test_doctor_warns_of_a_server_that_is_open_without_tls(host: str, folder: Path) -> None:
-    done = ran("doctor", "--data", str(folder), WATCHBELL_WEB_HOST=host)
+    done = ran("doctor", "--data", str(folder), WATCHBELL_WEB_HOST=host, WATCHBELL_WEB_PORT="8180")
     assert ("passwords travel unencrypted" in done.stdout) is (host == "0.0.0.0")
