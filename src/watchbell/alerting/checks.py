@@ -209,7 +209,9 @@ class Checks:
         if outcome.verdict is not Verdict.TELL and facts.last_verdict.startswith(begin):
             # By its content: the notifier may have put one of its own in front meanwhile.
             yield ["LREM", key, 1, verbatim(facts.last_verdict)]
-        yield ["NOTE", key, DECISIONS_KEPT, DECISIONS_SECONDS, verbatim(encoded)]
+        yield ["LPUSH", key, verbatim(encoded)]
+        yield ["LTRIM", key, 0, DECISIONS_KEPT - 1]
+        yield ["EXPIRE", key, DECISIONS_SECONDS]
         facts.last_verdict = encoded
 
 

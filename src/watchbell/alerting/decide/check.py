@@ -186,16 +186,11 @@ FILTERS: list[Callable[[Situation], Held | None]] = [
 ]
 
 
-def is_quiet(facts: Facts, event: CheckEvent) -> bool:
-    """Whether nothing follows from the event, a report that a quiet check is well."""
-    return facts.is_quiet and event.state == "ok" and event.type == "service"
-
-
 def judge(
     facts: Facts, event: CheckEvent, tags: frozenset[str], policy: Policy, count: int, now: int
 ) -> Outcome:
     """What follows from `event`, the `count`-th of all, with its `tags`, for the check as it is."""
-    if is_quiet(facts, event):
+    if facts.is_quiet and event.state == "ok" and event.type == "service":
         return QUIET
     outcome = Outcome()
     if event.type == "service" and event.state != facts.state:
@@ -248,14 +243,6 @@ def follow(facts: Facts, event: CheckEvent, outcome: Outcome, now: int) -> None:
     told = outcome.notification
     if told is not None:
         facts.told = {**facts.told, **dict.fromkeys(kinds(told), max(now, outcome.told_at))}
-
-
-def deepened(known: Facts, read: Facts) -> Facts:
-    """A check that was known to be quiet, as it was then read in depth and as its reports since
-    have left it, of which the store may not know yet."""
-    read.latest_summary, read.has_fields = known.latest_summary, known.has_fields
-    read.is_awaited = known.is_awaited
-    return read
 
 
 def _told_at(notification: Notification, told: dict[str, int], now: int) -> int:
