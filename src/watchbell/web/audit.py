@@ -30,7 +30,7 @@ def encoded(entry: Entry) -> bytes:
 
 
 async def record(store: Store, entry: Entry) -> None:
-    """For what changes nothing in the store; what does is recorded by the same script."""
+    """For what changes no record of the web; what does is recorded by the same script."""
     key = Web(store.prefix).audit()
     await store.call("XADD", key, "MAXLEN", "~", MOST, "*", "e", encoded(entry))
 

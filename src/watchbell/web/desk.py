@@ -9,6 +9,7 @@ from watchbell.clock import Clock
 from watchbell.gateways.answers import Answers
 from watchbell.settings import Settings
 from watchbell.store.client import Store
+from watchbell.web import audit
 from watchbell.web.access import Identity
 from watchbell.web.api_keys import ApiKeys
 from watchbell.web.intake.writing import Intake
@@ -52,3 +53,9 @@ def address_of(request: Asked) -> str:
 def actor_of(request: Asked) -> Actor:
     """On whose behalf an endpoint changes something."""
     return Actor(identity_of(request).told, desk_of(request).now(), address_of(request))
+
+
+async def noted(request: Asked, action: str, subject: str = "", details: str = "") -> None:
+    """Into the audit log, for what a domain has changed: its records know nothing of the log."""
+    entry = actor_of(request).entry(action, subject, details)
+    await audit.record(desk_of(request).store, entry)
