@@ -1,11 +1,16 @@
 """The processor: check events a second whose effects are in the store, on the embedded store."""
 
 import asyncio
+import gc
 import json
 import os
 import random
 import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -13,10 +18,15 @@ from bench.figures import Figure, repeated
 from bench.stores import fresh
 from watchbell.alerting.effects import verbatim
 from watchbell.alerting.processor import Processor, step
+from watchbell.roles.alerting import COLLECT
 from watchbell.store.client import Store
 from watchbell.store.script import Script
 
 EVENTS = 40_000
+GROWTH = (1_000, 20_000, 200_000)
+"""Numbers of checks among which the cost of an event is compared."""
+PART, PARTS = 20_000, 8
+"""Events at once, and how often, where costs are compared: in turn, since machines have moods."""
 NOW = 1_700_000_000
 
 # ARGV[1] now, ARGV[2] msgpack: entity, check, entity, check, …: one HSET and one ZADD for each.
@@ -30,11 +40,16 @@ return #names
 """)
 
 
+def names(number: int) -> tuple[str, str]:
+    return f"web-{number // 10}.example.com", f"HTTP port {number % 10}"
+
+
 def event(number: int, state: str = "ok") -> str:
+    entity, check = names(number)
     return json.dumps(
         {
-            "entity": f"web-{number // 10}.example.com",
-            "check": f"HTTP port {number % 10}",
+            "entity": entity,
+            "check": check,
             "type": "service",
             "state": state,
             "summary": "GET / 200 OK in 0.2 s",
@@ -55,14 +70,43 @@ async def processed(processor: Processor, now: int) -> int:
     return done
 
 
-async def rate(checks: int, changing: float, appendfsync: str = "everysec") -> float:
-    """Events a second over checks that are all known; some of them change their state."""
-    chance = random.Random(checks)
+@contextmanager
+def collecting() -> Iterator[None]:
+    """Python's garbage collector as it is set where the processor runs."""
+    usual = gc.get_threshold()
+    gc.set_threshold(*COLLECT)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+
+
+async def rewriting(store: Store) -> bool:
+    """Whether the store writes its file anew, as it does when that has grown by much."""
+    return bool((await store.call("INFO", "persistence"))["aof_rewrite_in_progress"])
+
+
+@asynccontextmanager
+async def known(
+    checks: int, appendfsync: str = "everysec"
+) -> AsyncIterator[tuple[Store, Processor]]:
+    """A store that knows so many checks, all well, and is done with writing that down."""
     async with fresh(appendfsync) as (store, settings):
         processor = Processor(store, settings.alerting, os.getpid())
         await processor.boot(NOW)
-        await push(store, [event(number) for number in range(checks)])
-        await processed(processor, NOW)
+        for first in range(0, checks, EVENTS):
+            await push(store, [event(n) for n in range(first, min(first + EVENTS, checks))])
+            await processed(processor, NOW)
+        while await rewriting(store):  # noqa: ASYNC110 another process has no event
+            await asyncio.sleep(0.1)
+        with collecting():
+            yield store, processor
+
+
+async def rate(checks: int, changing: float, appendfsync: str = "everysec") -> float:
+    """Events a second over checks that are all known; some of them change their state."""
+    chance = random.Random(checks)
+    async with known(checks, appendfsync) as (store, processor):
         # A check fails and recovers in turn: so many of the events are changes.
         states = dict.fromkeys(range(checks), "ok")
         items = []
@@ -81,19 +125,106 @@ async def rate(checks: int, changing: float, appendfsync: str = "everysec") -> f
         return EVENTS / spent
 
 
+async def by_bare_script(store: Store, numbers: list[int], now: int) -> None:
+    for first in range(0, len(numbers), 500):
+        parts = [verbatim(name.encode()) for n in numbers[first : first + 500] for name in names(n)]
+        await bare(store, [], [now, msgspec.msgpack.encode(parts)])
+
+
 async def bare_rate(checks: int) -> float:
     chance = random.Random(checks)
     async with fresh() as (store, _):
+        numbers = [chance.randrange(checks) for _ in range(EVENTS)]
         begun = time.perf_counter()
-        for _ in range(EVENTS // 500):
-            numbers = [chance.randrange(checks) for _ in range(500)]
-            names = [
-                verbatim(part)
-                for n in numbers
-                for part in (f"web-{n // 10}.example.com".encode(), f"HTTP port {n % 10}".encode())
-            ]
-            await bare(store, [], [NOW, msgspec.msgpack.encode(names)])
+        await by_bare_script(store, numbers, NOW)
         return EVENTS / (time.perf_counter() - begun)
+
+
+def rounds(checks: int) -> Iterator[int]:
+    """Checks as they report: each once, in any order, and then all of them again."""
+    chance = random.Random(checks)
+    while True:
+        yield from chance.sample(range(checks), checks)
+
+
+async def spent(store: Store) -> float:
+    """Seconds of CPU that the store's process and this one have used so far."""
+    return used((await store.call("INFO", "server"))["process_id"]) + time.process_time()
+
+
+def used(pid: int) -> float:
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
+
+
+Work = Callable[[list[int], int], Coroutine[Any, Any, None]]
+
+
+class Costs:
+    """What one steady event costs, again and again: microseconds of CPU, the store's included."""
+
+    def __init__(self, checks: int, store: Store, work: Work) -> None:
+        self.measured: list[float] = []
+        self._store, self._work = store, work
+        self._numbers, self._now = rounds(checks), NOW
+
+    async def measure(self) -> None:
+        numbers = [next(self._numbers) for _ in range(PART)]
+        self._now += 60
+        await push(self._store, [event(number) for number in numbers])
+        before = await spent(self._store)
+        await self._work(numbers, self._now)
+        self.measured.append((await spent(self._store) - before) / PART * 1e6)
+        await self._store.call("DEL", "events")
+
+
+async def compared() -> tuple[list[Costs], list[Costs]]:
+    """Ours and the bare script's costs over each number of checks, measured in turn."""
+    async with AsyncExitStack() as stack:
+        ours, bares = [], []
+        for checks in GROWTH:
+            store, processor = await stack.enter_async_context(known(checks))
+            ours.append(Costs(checks, store, partial(_processes, processor)))
+            store, _ = await stack.enter_async_context(fresh())
+            await by_bare_script(store, list(range(checks)), NOW)
+            bares.append(Costs(checks, store, partial(by_bare_script, store)))
+        for _ in range(PARTS):
+            for costs in (*ours, *bares):
+                await costs.measure()
+    return ours, bares
+
+
+async def _processes(processor: Processor, numbers: list[int], now: int) -> None:
+    assert await processed(processor, now) == len(numbers)
+
+
+def growth() -> list[Figure]:
+    """The cost of an event beside that of the bare script, and how much both of them grow."""
+    ours, bares = asyncio.run(compared())
+    rows = [
+        Figure(
+            name=f"processor, a steady event of {checks:,} checks",
+            unit="µs of CPU",
+            sense="at most",
+            runs=mine.measured,
+            limit=min(theirs.measured),
+            limit_name="µs by a bare script",
+        )
+        for checks, mine, theirs in zip(GROWTH, ours, bares, strict=True)
+    ]
+    grown = min(bares[-1].measured) / min(bares[0].measured)
+    return [
+        *rows,
+        Figure(
+            name=f"processor, growth of that cost, {GROWTH[-1]:,} checks to {GROWTH[0]:,}",
+            unit="times",
+            sense="at most",
+            runs=[min(ours[-1].measured) / min(ours[0].measured)],
+            aim=grown,
+            limit=grown,
+            limit_name="times by a bare script",
+        ),
+    ]
 
 
 def figures() -> list[Figure]:
@@ -106,15 +237,18 @@ def figures() -> list[Figure]:
         ("steady, 1,000 checks, always", 1_000, 0, "always", None),
     ]
     return [
-        Figure(
-            name=f"processor, {name}",
-            unit="events/s",
-            runs=repeated(partial(_run, checks, changing, fsync), 3),
-            aim=aim,
-            limit=limits[checks],
-            limit_name="events/s by a bare script",
-        )
-        for name, checks, changing, fsync, aim in rows
+        *(
+            Figure(
+                name=f"processor, {name}",
+                unit="events/s",
+                runs=repeated(partial(_run, checks, changing, fsync), 3),
+                aim=aim,
+                limit=limits[checks],
+                limit_name="events/s by a bare script",
+            )
+            for name, checks, changing, fsync, aim in rows
+        ),
+        *growth(),
     ]
 
 

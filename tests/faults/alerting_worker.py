@@ -23,7 +23,7 @@ from watchbell.roles.supervisor import Supervisor
 from watchbell.settings import Settings
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
-from watchbell.store.queue import Batch, Taker
+from watchbell.store.queue import Batch
 
 DEADLY = b"deadly"
 
@@ -60,21 +60,21 @@ def perish(batch: Batch) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def hurry(taker: Taker, lease: float, most: int) -> None:
-    """Batches of a few, so that there are many, under leases that end soon."""
-    taker._lease, taker._most = lease, most
+def hurry(worker: Processor | Notifier, lease: float, most: int) -> None:
+    """Batches of a few, so that there are many, in several pieces, under leases that end soon."""
+    worker.taker._lease, worker.taker._most, worker.piece = lease, most, -(-most // 3)
 
 
 def role(name: str, lease: float, most: int) -> Role:
     async def process(context: Context) -> None:
         processor = MortalProcessor(context.store, context.settings.alerting, os.getpid())
-        hurry(processor.taker, lease, most)
+        hurry(processor, lease, most)
         await processor.boot(int(context.clock.now()))
         await alerting._work(processor, context, "events")
 
     async def notify(context: Context) -> None:
         notifier = MortalNotifier(context.store, context.settings.alerting)
-        hurry(notifier.taker, lease, most)
+        hurry(notifier, lease, most)
         await alerting._work(notifier, context, "notifications")
 
     return Role(name, "", {"processor": process, "notifier": notify}[name])

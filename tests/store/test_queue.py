@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 
 import pytest
+from redis.exceptions import ResponseError
 
 from tests.families import keys
 from tests.waiting import eventually
@@ -102,6 +103,61 @@ async def test_effects_happen_once_although_the_answer_was_lost(any_store: Store
     assert await any_store.call("HGETALL", APPLIED) == {b"a": b"1"}
 
 
+async def test_a_batch_is_acknowledged_piece_by_piece(any_store: Store) -> None:
+    await push(any_store, *"abcde")
+    taker = Taker(any_store, QUEUE)
+    batch = await taker.take()
+    assert batch is not None
+    first, second, third = batch.pieces(2)
+    assert [texts(piece.items) for piece in (first, second, third)] == [
+        ["a", "b"],
+        ["c", "d"],
+        ["e"],
+    ]
+    for _ in range(2):  # the answer to the first was lost
+        await taker.acknowledge(first, count, [APPLIED], first.items)
+    rest = await taker.take()
+    assert rest is not None
+    assert texts(rest.items) == ["c", "d", "e"]
+    await taker.acknowledge(second, count, [APPLIED], second.items)
+    await taker.acknowledge(first, count, [APPLIED], first.items)
+    await taker.acknowledge(third, count, [APPLIED], third.items)
+    assert await taker.take() is None
+    assert await any_store.call("HGETALL", APPLIED) == dict.fromkeys(map(str.encode, "abcde"), b"1")
+    await taker.release()
+
+
+async def test_a_piece_does_not_overtake_the_one_before_it(store: Store) -> None:
+    await push(store, *"abc")
+    taker = Taker(store, QUEUE)
+    batch = await taker.take()
+    assert batch is not None
+    first, second = batch.pieces(2)
+    with pytest.raises(ResponseError, match="not acknowledged yet"):
+        await taker.acknowledge(second, count, [APPLIED], second.items)
+    assert await store.call("EXISTS", APPLIED) == 0
+    await taker.acknowledge(first)
+    await taker.acknowledge(second)
+    await taker.release()
+
+
+async def test_of_a_taker_that_died_half_way_only_the_rest_goes_back(any_store: Store) -> None:
+    await push(any_store, *"abcde")
+    dead, alive = Taker(any_store, QUEUE, most=4), Taker(any_store, QUEUE)
+    batch = await dead.take()
+    assert batch is not None
+    first, second = batch.pieces(2)
+    await dead.acknowledge(first)
+    await die(any_store, dead)
+    seen = []
+    while taken := await alive.take():
+        seen.append((texts(taken.items), taken.attempts))
+        await alive.acknowledge(taken)
+    assert seen == [(["c"], 1), (["d"], 1), (["e"], 0)]
+    with pytest.raises(LeaseLost):
+        await dead.acknowledge(second)
+
+
 async def test_what_a_dead_taker_held_goes_back_in_its_order(any_store: Store) -> None:
     await push(any_store, *"abcdef")
     dead, alive = Taker(any_store, QUEUE, most=3), Taker(any_store, QUEUE)
@@ -194,6 +250,50 @@ async def test_a_waiting_taker_is_woken_by_a_push(any_store: Store) -> None:
         await eventually(lambda: blocked(any_store))
         await push(any_store, "a")
         assert texts((await task).items) == ["a"]
+
+
+async def test_a_taker_that_did_all_there_was_waits_before_it_asks_again(store: Store) -> None:
+    await push(store, "a")
+    taker = Taker(store, QUEUE, lease=60)
+
+    async def work() -> None:
+        async for batch in taker.batches():
+            await taker.acknowledge(batch)
+
+    async with asyncio.TaskGroup() as group:
+        before = await scripts(store)
+        task = group.create_task(work())
+        await eventually(lambda: blocked(store))
+        assert await scripts(store) - before == 2
+        task.cancel()
+
+
+async def test_what_was_handed_to_a_taker_meanwhile_is_not_waited_for(any_store: Store) -> None:
+    ordered = Queue(key=QUEUE.key, order_by=("entity", "check"))
+    await push(any_store, event("http", 1))
+    one, two = Taker(any_store, ordered, lease=60), Taker(any_store, ordered)
+    seen: list[bytes] = []
+
+    async def work() -> None:
+        async for batch in one.batches():
+            if not seen:
+                await push(any_store, event("http", 2))
+                assert await two.take() is None  # it goes to who holds the first of its key
+            seen.extend(batch.items)
+            await one.acknowledge(batch)
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(work())
+        await eventually(lambda: len(seen) == 2)
+        task.cancel()
+    assert texts(seen) == [event("http", 1), event("http", 2)]
+
+
+async def scripts(store: Store) -> int:
+    """How many were run so far, those included that the store had to be told first."""
+    told = await store.call("INFO", "commandstats")
+    rows = [told[name] for name in ("cmdstat_eval", "cmdstat_evalsha") if name in told]
+    return sum(int(row["calls"]) - int(row["failed_calls"]) for row in rows)
 
 
 async def blocked(store: Store) -> bool:

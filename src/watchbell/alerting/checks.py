@@ -12,7 +12,7 @@ from watchbell.alerting.decide.check import (
     Facts,
     Outcome,
     Verdict,
-    has_delays,
+    has_more,
     kinds,
 )
 from watchbell.alerting.effects import Command, verbatim
@@ -66,19 +66,17 @@ class Checks:
             found += self._decision(facts, event, outcome, now)
         return found
 
+    def heard(self, unchanged: Iterable[str], now: int) -> Command:
+        """That checks, by their keys, are as they were: of most events, all that is written."""
+        return ["HEAR", "last_update", now, *unchanged]
+
     def _heard(self, facts: Facts, event: CheckEvent, now: int) -> list[Command]:
-        """That a quiet check is as well as it was: of most events, all that there is to write."""
-        if facts.has_fields or event.details or event.perfdata or has_delays(event):
-            return list(self._state(facts, event, QUIET, 0, now))
-        command: list[str | int] = [
-            *("HSET", self.keys.current(event.entity, event.check), "last_update", now)
-        ]
-        if event.summary == facts.latest_summary:
-            return [command]
-        if event.summary is None:
+        """That a quiet check is as well as it was, in other words."""
+        if facts.has_fields or has_more(event) or event.summary is None:
             return list(self._state(facts, event, QUIET, 0, now))
         facts.latest_summary = event.summary
-        return [[*command, "summary", event.summary]]
+        key = self.keys.current(event.entity, event.check)
+        return [["HSET", key, "last_update", now, "summary", event.summary]]
 
     def _state(
         self, facts: Facts, event: CheckEvent, outcome: Outcome, count: int, now: int
@@ -209,9 +207,7 @@ class Checks:
         if outcome.verdict is not Verdict.TELL and facts.last_verdict.startswith(begin):
             # By its content: the notifier may have put one of its own in front meanwhile.
             yield ["LREM", key, 1, verbatim(facts.last_verdict)]
-        yield ["LPUSH", key, verbatim(encoded)]
-        yield ["LTRIM", key, 0, DECISIONS_KEPT - 1]
-        yield ["EXPIRE", key, DECISIONS_SECONDS]
+        yield ["NOTE", key, DECISIONS_KEPT, DECISIONS_SECONDS, verbatim(encoded)]
         facts.last_verdict = encoded
 
 

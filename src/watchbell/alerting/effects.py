@@ -9,11 +9,32 @@ from watchbell.store.queue import Effects
 Word = str | int | float | msgspec.Raw
 Command = Sequence[Word]
 
+FORGET = """
+-- FORGET: a check is taken out of the failing ones of everybody who is alerted about it.
+local function forget(media, begin, id)
+  local members = redis.pcall('SMEMBERS', media)
+  if members.err then return members end
+  for _, member in ipairs(members) do redis.pcall('ZREM', begin .. member, id) end
+  return redis.pcall('DEL', media)
+end
+"""
+
 # ARGV[1] msgpack: commands, flat, each after the number of its words. One that the store refuses
 # (a key of a wrong type, left by somebody else) is told and stops none of the others. Returns what
 # was refused.
-run = Effects("""
--- Six commands are ours: those that look before they write, and what is often written together.
+run = Effects(
+    FORGET
+    + """
+-- Seven commands are ours: those that look before they write, and what is often written together.
+local refused = {}
+local function look_at(answer, command, key)
+  if type(answer) == 'table' and answer.err then
+    -- A store without memory refuses as long as a script has written nothing: all comes again.
+    if string.sub(answer.err, 1, 4) == 'OOM ' then error(answer) end
+    refused[#refused + 1] = command .. ' ' .. key .. ': ' .. answer.err
+  end
+end
+
 -- CLAIM: an entity that nobody named yet gets its id, and then the keys that go with it.
 local function claim(ids, names, by_name, by_id, entity, id)
   local answer = redis.pcall('HSETNX', ids, entity, id)
@@ -21,14 +42,6 @@ local function claim(ids, names, by_name, by_id, entity, id)
   redis.pcall('HSET', names, id, entity)
   redis.pcall('SET', by_name, id)
   return redis.pcall('HSET', by_id, 'name', entity)
-end
-
--- FORGET: a check is taken out of the failing ones of everybody who is alerted about it.
-local function forget(media, begin, id)
-  local members = redis.pcall('SMEMBERS', media)
-  if members.err then return members end
-  for _, member in ipairs(members) do redis.pcall('ZREM', begin .. member, id) end
-  return redis.pcall('DEL', media)
 end
 
 local function is_open(key, windows, now)
@@ -80,10 +93,18 @@ local function tidy(ends, now, most)
   return redis.pcall('ZREM', ends, unpack(keys))
 end
 
+-- HEAR: a field of many hashes gets the same value.
+local function hear(field, value, ...)
+  for _, key in ipairs({...}) do
+    look_at(redis.pcall('HSET', key, field, value), 'HSET', key)
+  end
+end
+
 local ours = {
-  CLAIM = claim, FORGET = forget, COUNT = count, RECORD = record, NOTE = note, TIDY = tidy
+  CLAIM = claim, FORGET = forget, COUNT = count, RECORD = record, NOTE = note, TIDY = tidy,
+  HEAR = hear
 }
-local refused, words, at = {}, cmsgpack.unpack(ARGV[1]), 1
+local words, at = cmsgpack.unpack(ARGV[1]), 1
 local pcall, unpack, total = redis.pcall, unpack, #words
 while at < total do
   local command, answer = ours[words[at + 1]]
@@ -92,15 +113,12 @@ while at < total do
   else
     answer = pcall(unpack(words, at + 1, at + words[at]))
   end
-  if type(answer) == 'table' and answer.err then
-    -- A store without memory refuses as long as a script has written nothing: all comes again.
-    if string.sub(answer.err, 1, 4) == 'OOM ' then error(answer) end
-    refused[#refused + 1] = words[at + 1] .. ' ' .. words[at + 2] .. ': ' .. answer.err
-  end
+  look_at(answer, words[at + 1], words[at + 2])
   at = at + words[at] + 1
 end
 return refused
-""")
+"""
+)
 
 
 def verbatim(value: bytes) -> msgspec.Raw:

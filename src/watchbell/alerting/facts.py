@@ -44,8 +44,9 @@ _OWN_FAMILIES = ("check_settings", "decisions", "open_problems", "silence")
 
 # KEYS[1] any key of the namespace, by which a cluster finds the server.
 # ARGV[1] msgpack: what stands between the parts of each family of keys; ARGV[2] msgpack: checks,
-# flat: entity, check, whether in depth. Returns for each check its fields, and where it is new,
-# fails, was told of, is maintained or is asked for in depth also: the beginnings of the present
+# flat: entity, check, whether in depth. Returns for each check that is well its summary, or its
+# fields where it has more of them than most. Where it is new, fails, was told of, is maintained or
+# is asked for in depth, returns its fields and also: the beginnings of the present
 # maintenances and the times of notifications, recorded lengths and remaining ms of the former,
 # planned windows, whether the entity is known, the recorded summary of the present state and the
 # record before it, the last decision. At the end, what was set for each check, and until when it
@@ -63,7 +64,11 @@ end
 local counted = read('HGET', families.counters[1], 'all')
 if #names == 0 then return {answers, {}, {}, counted} end
 
-local told = read('SMISMEMBER', families.open_problems[1], unpack(names)) or {}
+local function of_each(command, family)
+  return redis.call('EXISTS', families[family][1]) == 1
+    and read(command, families[family][1], unpack(names)) or {}
+end
+local told = of_each('SMISMEMBER', 'open_problems')
 local function between(name, i)
   local parts = families[name]
   return parts[1] .. asked[3 * i - 2] .. parts[2] .. asked[3 * i - 1] .. parts[3]
@@ -114,14 +119,13 @@ for i = 1, #names do
     'perfdata', 'initial_failure_delay', 'repeat_failure_delay', 'initial_recovery_delay')
     or {false, false, false, false, false, false, false, false}
   if fields[1] == 'ok' and not deep[i] and told[i] ~= 1 then
-    answers[i] = fields
+    local has_more = fields[4] or fields[5] or fields[6] or fields[7] or fields[8]
+    answers[i] = has_more and fields or fields[3]
   else
     answers[i] = in_depth(i, fields)
   end
 end
-return {answers, read('HMGET', families.check_settings[1], unpack(names)) or {},
-  redis.call('EXISTS', families.silence[1]) == 1
-    and read('ZMSCORE', families.silence[1], unpack(names)) or {}, counted}
+return {answers, of_each('HMGET', 'check_settings'), of_each('ZMSCORE', 'silence'), counted}
 """
 )
 
@@ -150,7 +154,7 @@ class CheckFacts:
             self._read(entity, check, answer, now, tidying)
             for (entity, check, _), answer in zip(wanted, found, strict=True)
         ]
-        for one, given in zip(facts, settings, strict=False):  # none of a wrong type
+        for one, given in zip(facts, settings, strict=False):  # none where nothing was set
             if given is not None:
                 one.delays = check_settings(given)
                 one.ttl = one.delays.pop("ttl", None)
@@ -159,8 +163,18 @@ class CheckFacts:
         return facts, tidying, _number(counted) or 0
 
     def _read(
-        self, entity: str, check: str, answer: list[Any], now: int, tidying: list[Command]
+        self,
+        entity: str,
+        check: str,
+        answer: bytes | list[Any] | None,
+        now: int,
+        tidying: list[Command],
     ) -> Facts:
+        if not isinstance(answer, list):
+            summary = _text(answer)
+            return Facts(
+                entity=entity, check=check, is_quiet=True, state="ok", latest_summary=summary
+            )
         is_quiet = not isinstance(answer[0], list)
         fields = answer if is_quiet else answer[0]
         facts = Facts(

@@ -66,7 +66,7 @@ class Notifier:
             settling.remember(loaded)
             settlement = Settlement(words=effects.flat([self._notices.tidied(now)]))
             pairs = zip(opened.notifications, loaded.addressees, strict=True)
-            async for notification, addressees in unhurried(pairs):
+            async for notification, addressees in unhurried(pairs, 20):
                 settlement.add(settling.settle(notification, addressees))
             parked = (self._notices.parked(*bad, now) for bad in opened.unreadable)
             settlement.words += effects.flat(parked)

@@ -10,12 +10,14 @@ from msgspec import Struct
 from watchbell import logs
 from watchbell.alerting import effects
 from watchbell.alerting.checks import Checks
-from watchbell.alerting.decide.check import Delays, Facts, Outcome, Policy, follow, judge
-from watchbell.alerting.effects import Command
-from watchbell.alerting.event import NOOP, encode, ephemeral_tags, parse
+from watchbell.alerting.decide.check import Delays, Policy
+from watchbell.alerting.effects import Command, Word
+from watchbell.alerting.event import NOOP, parse
 from watchbell.alerting.facts import CheckFacts
 from watchbell.alerting.hours import hour
+from watchbell.alerting.judging import Judging
 from watchbell.alerting.model import CheckEvent, Rejection
+from watchbell.alerting.overlap import overlapped, unhurried
 from watchbell.errors import LeaseLost
 from watchbell.probes import probe
 from watchbell.settings import Alerting as Settings
@@ -46,7 +48,21 @@ class Tally(Struct):
     rejected: int = 0
 
 
+class Heard(Struct, gc=False):
+    """A piece of a batch as it was understood."""
+
+    items: list[bytes]
+    parsed: list[CheckEvent | Rejection]
+    """What became of each item."""
+    events: list[CheckEvent]
+    tidying: list[Command] = []
+    rejected: list[tuple[bytes, str]] = []
+
+
 class Processor:
+    piece = 250
+    """How many events of a batch are decided on at once."""
+
     def __init__(self, store: Store, settings: Settings, pid: int) -> None:
         self._store, self._settings = store, settings
         self._checks = Checks(store.prefix)
@@ -55,7 +71,7 @@ class Processor:
         self._instance = (socket.getfqdn(), pid)
         self._policy = policy(settings)
         queue = Queue(key=self._keys.events(), order_by=("entity", "check"))
-        self.taker = Taker(store, queue, most=500)
+        self.taker = Taker(store, queue, most=1_000)
 
     async def boot(self, now: int) -> None:
         """This instance's counters begin anew."""
@@ -70,105 +86,62 @@ class Processor:
 
     async def process(self, batch: Batch, now: int) -> Tally:
         """Load, decide, apply: what a batch means as of `now`, and its acknowledgement."""
-        if batch.attempts < DEADLY:
-            parsed = [parse(item, now) for item in batch.items]
-        else:
-            parsed = [Rejection(f"{batch.attempts} processors died with it in hand")]
-        items, events = batch.items, [one for one in parsed if isinstance(one, CheckEvent)]
-        if len(events) < len(parsed):  # a noop says nothing, and counts for nothing
-            heard = [pair for pair in zip(items, parsed, strict=True) if pair[1] is not NOOP]
-            items, parsed = [item for item, _ in heard], [one for _, one in heard]
-        facts, tidying, count = await patiently(lambda: self._load(events, now))
-        probe("processor.loaded")
-        commands, outcomes, failed = self._decide(parsed, facts, count, now)
-        rejected = [
-            *failed,
-            *(
-                (item, one.reason)
-                for item, one in zip(items, parsed, strict=True)
-                if isinstance(one, Rejection)
-            ),
-        ]
-        commands = [
-            *tidying,
-            *commands,
-            *self._shared(items, parsed, events, now),
-            *self._rejections(rejected, now),
-        ]
-        probe("processor.decided")
-        refused = await self.taker.acknowledge(
-            batch, effects.run, [], [effects.packed(effects.flat(commands))]
-        )
-        probe("processor.applied")
-        for words in refused or ():
-            logs.get(role="processor").error("the store refused", command=words)
-        told = sum(outcome.notification is not None for outcome in outcomes)
-        return Tally(len(events), told, len(rejected))
+        parsed, tally = _parsed(batch, now), Tally()
+        judging = Judging(self._checks, self._policy, parsed, now)
 
-    async def _load(
-        self, events: Sequence[CheckEvent], now: int
-    ) -> tuple[dict[str, Facts], list[Command], int]:
-        deep: dict[tuple[str, str], bool] = {}
-        for event in events:
-            pair = (event.entity, event.check)
-            deep[pair] = deep.get(pair, False) or event.state != "ok"
-        wanted = [(entity, check, flag) for (entity, check), flag in deep.items()]
-        facts, tidying, count = await self._facts.load(self._store, wanted, now)
-        return {f"{one.entity}:{one.check}": one for one in facts}, tidying, count
+        async def load(piece: Batch) -> Heard:
+            first = batch.left - piece.left
+            heard = _heard(piece.items, parsed[first : first + len(piece.items)])
+            wanted = judging.unread(heard.events)
+            facts, heard.tidying, count = await patiently(
+                lambda: self._facts.load(self._store, wanted, now)
+            )
+            judging.remember(facts, count)
+            probe("processor.loaded")
+            return heard
 
-    def _decide(
-        self,
-        parsed: Sequence[CheckEvent | Rejection],
-        facts: dict[str, Facts],
-        count: int,
-        now: int,
-    ) -> tuple[list[Command], list[Outcome], list[tuple[bytes, str]]]:
-        """The commands and outcomes of all, and those over which we failed, with the reason."""
-        commands: list[Command] = []
-        outcomes: list[Outcome] = []
-        failed: list[tuple[bytes, str]] = []
-        for number, event in enumerate(parsed, count + 1):
+        async def decide(_: Batch, heard: Heard) -> bytes:
+            words = effects.flat(heard.tidying)
+            words += await self._decided(heard, judging, tally)
+            words += judging.heard()
+            words += effects.flat(self._shared(heard, now))
+            words += effects.flat(self._rejections(heard.rejected, now))
+            tally.events += len(heard.events)
+            tally.rejected += len(heard.rejected)
+            probe("processor.decided")
+            return effects.packed(words)
+
+        async def apply(piece: Batch, packed: bytes) -> None:
+            refused = await self.taker.acknowledge(piece, effects.run, [], [packed])
+            probe("processor.applied")
+            for command in refused or ():
+                logs.get(role="processor").error("the store refused", command=command)
+
+        await overlapped(batch.pieces(self.piece), load, decide, apply)
+        return tally
+
+    async def _decided(self, heard: Heard, judging: Judging, tally: Tally) -> list[Word]:
+        """The words of the commands that follow from each event."""
+        words: list[Word] = []
+        numbers = judging.numbered(len(heard.parsed))
+        events = zip(heard.items, heard.parsed, numbers, strict=True)
+        async for item, event, number in unhurried(events, 100):
             if isinstance(event, Rejection):
+                heard.rejected.append((item, event.reason))
                 continue
             try:
-                found, outcome = self._decided(event, facts[event.id], number, now)
+                found, outcome = judging.judged(event, number)
             except Exception as error:  # noqa: BLE001 one event stops none of the others
                 logs.get(role="processor").exception("event failed", check=event.id)
-                failed.append((encode(event), f"we failed over it: {error!r}"))
+                heard.rejected.append((item, f"we failed over it: {error!r}"))
                 continue
-            commands += found
-            outcomes.append(outcome)
-        return commands, outcomes, failed
+            words += found
+            tally.notifications += outcome.notification is not None
+        return words
 
-    def _decided(
-        self, event: CheckEvent, check: Facts, number: int, now: int
-    ) -> tuple[list[Command], Outcome]:
-        tags = frozenset(event.tags) | ephemeral_tags(event.entity, event.check)
-        outcome = judge(check, event, tags, self._policy, number, now)
-        commands = self._checks.commands(check, event, outcome, number, now)
-        if event.type == "service":
-            commands += self._silence(check, event, now)
-        follow(check, event, outcome, now)
-        return commands, outcome
-
-    def _silence(self, check: Facts, event: CheckEvent, now: int) -> Iterable[Command]:
-        """A report promises the next one, or takes back what the one before it promised."""
-        ttl = event.ttl if event.ttl is not None else check.ttl
-        if ttl:
-            yield ["ZADD", self._own.silence(), now + ttl, event.id]
-        elif check.is_awaited:
-            yield ["ZREM", self._own.silence(), event.id]
-        check.is_awaited = bool(ttl)
-
-    def _shared(
-        self,
-        items: Sequence[bytes],
-        parsed: Sequence[CheckEvent | Rejection],
-        events: Sequence[CheckEvent],
-        now: int,
-    ) -> Iterable[Command]:
-        """What a batch writes at once: indexes, counters and the archive."""
-        service = [event for event in events if event.type == "service"]
+    def _shared(self, heard: Heard, now: int) -> Iterable[Command]:
+        """What is written at once for all: indexes, counters and the archive."""
+        service = [event for event in heard.events if event.type == "service"]
         by_entity: dict[str, set[str]] = {}
         for event in service:
             by_entity.setdefault(event.entity, set()).add(event.check)
@@ -178,9 +151,9 @@ class Processor:
         for entity, names in by_entity.items():
             scored = [x for name in names for x in (now, name)]
             yield ["ZADD", self._keys.current_checks(entity), *scored]
-        yield from self._counted(parsed)
-        if self._settings.archive and events:
-            yield from self._archived(items, parsed, now)
+        yield from self._counted(heard.parsed)
+        if self._settings.archive and heard.events:
+            yield from self._archived(heard, now)
         yield ["DEL", self._keys.wakes()]
 
     def _counted(self, parsed: Sequence[CheckEvent | Rejection]) -> Iterable[Command]:
@@ -192,12 +165,10 @@ class Processor:
         yield ["EXPIRE", self._counters, INSTANCE_SECONDS]
         yield ["EXPIRE", self._keys.instance(*self._instance), INSTANCE_SECONDS]
 
-    def _archived(
-        self, items: Sequence[bytes], parsed: Sequence[CheckEvent | Rejection], now: int
-    ) -> Iterable[Command]:
+    def _archived(self, heard: Heard, now: int) -> Iterable[Command]:
         good = [
             effects.verbatim(item)
-            for item, event in zip(items, parsed, strict=True)
+            for item, event in zip(heard.items, heard.parsed, strict=True)
             if isinstance(event, CheckEvent)
         ]
         archive = self._keys.archive(hour(now))
@@ -217,6 +188,20 @@ class Processor:
             yield ["LPUSH", reasons, effects.verbatim(told)]
         for key in (raw, reasons):
             yield ["EXPIRE", key, self._settings.rejected_days * 86_400]
+
+
+def _parsed(batch: Batch, now: int) -> list[CheckEvent | Rejection]:
+    if batch.attempts < DEADLY:
+        return [parse(item, now) for item in batch.items]
+    return [Rejection(f"{batch.attempts} processors died with it in hand") for _ in batch.items]
+
+
+def _heard(items: list[bytes], parsed: list[CheckEvent | Rejection]) -> Heard:
+    events = [one for one in parsed if isinstance(one, CheckEvent)]
+    if len(events) < len(parsed):  # a noop says nothing, and counts for nothing
+        heard = [pair for pair in zip(items, parsed, strict=True) if pair[1] is not NOOP]
+        items, parsed = [item for item, _ in heard], [one for _, one in heard]
+    return Heard(items, parsed, events)
 
 
 def policy(settings: Settings) -> Policy:

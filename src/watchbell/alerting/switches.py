@@ -2,6 +2,7 @@
 
 import msgspec
 
+from watchbell.alerting.effects import FORGET
 from watchbell.alerting.facts import SETTINGS, check_settings
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import split_id
@@ -11,18 +12,17 @@ from watchbell.store.script import Script
 
 # KEYS[1] current_checks of the entity, KEYS[2] current_entities, KEYS[3] silence,
 # KEYS[4] alerting_media of the check; ARGV[1] entity, ARGV[2] check, ARGV[3] ENTITY:CHECK,
-# ARGV[4] and ARGV[5] what stands around the parts of contact_alerting_checks.
-# Returns whether the check was enabled.
-_DISABLE = Script("""
+# ARGV[4] what contact_alerting_checks begin with. Returns whether the check was enabled.
+_DISABLE = Script(
+    FORGET
+    + """
 local was = redis.call('ZREM', KEYS[1], ARGV[2])
 if redis.call('ZCARD', KEYS[1]) == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end
 redis.call('ZREM', KEYS[3], ARGV[3])
-for _, member in ipairs(redis.call('SMEMBERS', KEYS[4])) do
-  redis.call('ZREM', ARGV[4] .. member, ARGV[3])
-end
-redis.call('DEL', KEYS[4])
+forget(KEYS[4], ARGV[4], ARGV[3])
 return was
-""")
+"""
+)
 
 
 async def settings(store: Store, event_id: str) -> dict[str, int]:

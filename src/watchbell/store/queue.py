@@ -265,15 +265,17 @@ else
   redis.call('HDEL', batches, taker)
 end
 redis.call('ZADD', takers, milliseconds() + tonumber(ARGV[3]), taker)
-return {'done', answer}
+return {'done', redis.call('LLEN', mine), answer}
 """
         )
 
     async def __call__(
         self, store: Store, keys: Sequence[str], args: Sequence[Argument]
-    ) -> tuple[bytes, Any]:
-        outcome, *answer = await self._script(store, keys, args)
-        return outcome, answer[0] if answer else None
+    ) -> tuple[bytes, int | None, Any]:
+        """What became of it, how many items the taker has beyond the batch, and their answer."""
+        outcome, *rest = await self._script(store, keys, args)
+        left, *answer = rest or [None]
+        return outcome, left, answer[0] if answer else None
 
 
 NOTHING = Effects("return false")
@@ -304,7 +306,7 @@ class Taker:
             _keys.held(base, self.name),
         ]
         self._begin = [_keys.taken(base, ""), _keys.held(base, "")]
-        self._crowded = False
+        self._crowded = self._has_nothing = False
 
     @property
     def _milliseconds(self) -> int:
@@ -344,8 +346,9 @@ class Taker:
             *(self.name, batch.seq, self._milliseconds, batch.left, len(batch.items)),
             *args,
         ]
-        outcome, answer = await patiently(lambda: effects(self._store, all_keys, all_args))
+        outcome, left, answer = await patiently(lambda: effects(self._store, all_keys, all_args))
         probe("queue.acknowledged")
+        self._has_nothing = left == 0
         if outcome == b"lost":
             raise LeaseLost(f"batch {batch.seq} of {self._queue.key} went back to the queue")
         return answer
@@ -362,7 +365,10 @@ class Taker:
             batch = await patiently(self.take)
             if batch is not None:
                 pause = _SHORTEST_PAUSE
+                self._has_nothing = False
                 yield batch
+                if self._has_nothing and len(batch.items) < self._most:
+                    await patiently(self._wait)  # most likely there is nothing to take
             elif self._crowded:
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)

@@ -259,6 +259,16 @@ def kinds(notification: Notification) -> tuple[str, ...]:
     return (notification.type,)
 
 
+def has_news(facts: Facts, event: CheckEvent) -> bool:
+    """Whether a report that a quiet check is well says something that the last one did not."""
+    return event.summary != facts.latest_summary or bool(facts.has_fields) or has_more(event)
+
+
+def has_more(event: CheckEvent) -> bool:
+    """Whether it says more of the check than its state and a summary."""
+    return event.details is not None or event.perfdata is not None or has_delays(event)
+
+
 def has_delays(event: CheckEvent) -> bool:
     return (
         event.initial_failure_delay is not None
