@@ -59,6 +59,7 @@ OTHER: dict[str, tuple[str, str | int]] = {
     "cron.missed_grace": ("5", 5),
     "cron.kill_after": ("3", 3),
     "cron.stop_wait": ("30", 30),
+    "cron.orphans": ("adopt", "adopt"),
     "cron.heartbeat": ("10", 10),
     "cron.output_limit": ("1", 1),
     "cron.last_lines": ("20", 20),

@@ -175,6 +175,9 @@ class Cron(Struct, frozen=True, kw_only=True):
     """Seconds from SIGTERM to SIGKILL for a run that has to end."""
     stop_wait: Annotated[int, Meta(ge=0, le=86_400)] = 10
     """Seconds that runs are given to end by themselves when their instance is stopped."""
+    orphans: Literal["end", "adopt"] = "end"
+    """What becomes of the runs of an instance that was killed: they are ended, or go on and are
+    adopted by the next instance with the same data folder."""
     heartbeat: Annotated[int, Meta(ge=1, le=3_600)] = 30
     """Seconds between signs of life; a run without one for half as long again is frozen."""
     output_limit: Annotated[int, Meta(ge=1, le=1_024)] = 10

@@ -69,7 +69,8 @@ class Fleet:
             assert all(process.poll() is None for process in chosen), self.said()
             return wanted <= {beat.pid for beat in await instances(store)}
 
-        await eventually(are_there, 60, f"instances {sorted(wanted)}")
+        # An instance takes a second of CPU to begin; a very busy machine gives it that in a minute.
+        await eventually(are_there, 120, f"instances {sorted(wanted)}")
 
     def said(self) -> str:
         """The end of each instance's log."""

@@ -47,6 +47,18 @@ class AgendaMachine(RuleBasedStateMachine):
         self.agenda.plan(entry)
 
     @rule(seconds=st.integers(0, 60), most=st.integers(1, 3))
+    def take_few_ahead(self, seconds: int, most: int) -> None:
+        until = self.now + seconds
+        near = [entry for entry in self.model.values() if entry.ticket and entry.at <= until]
+        taken = self.agenda.take_few(until, most)
+        assert {entry.job.name for entry in taken} == (
+            {entry.job.name for entry in near} if len(near) <= most else set()
+        )
+        for entry in taken:
+            self.agenda.put_back(entry)
+        assert all(entry.ticket for entry in near)
+
+    @rule(seconds=st.integers(0, 60), most=st.integers(1, 3))
     def pass_time(self, seconds: int, most: int) -> None:
         self.now += seconds
         live = [entry for entry in self.model.values() if not entry.is_paused]

@@ -18,6 +18,7 @@ from watchbell.cron.fires import (
     PAUSED,
     PENDING,
     QUEUED,
+    TOO_EARLY,
     Claim,
     Fires,
     Left,
@@ -78,6 +79,40 @@ async def test_claims_at_the_same_time_give_one_run_each(anywhere: Store) -> Non
         ]
     begun = [run.fire.job for task in tasks for run in task.result()[1]]
     assert sorted(begun) == sorted(one.name for one in jobs)
+
+
+async def soon(store: Store, of: Job) -> Claim:
+    """Of a fire whose instant is to come."""
+    fire = int((await store.call("TIME"))[0]) + 3600
+    return claim(of, fire)._replace(at=f"{fire}.250000")
+
+
+async def test_a_run_that_is_claimed_ahead_begins_at_its_instant(anywhere: Store) -> None:
+    ahead = await soon(anywhere, job())
+    answers, [begun], _ = await fires(anywhere).claim([ahead], 1)
+    assert answers == [BEGUN]
+    assert begun.start == ahead.fire + 0.25
+    assert await fires(anywhere).recall([begun.run]) == [begun]
+    raw = await anywhere.call("HGET", Cron(anywhere.prefix).runs(), begun.run)
+    record = decoded(raw)
+    assert record
+    assert record.start_time == begun.start
+    assert await fires(anywhere, "two").claim([ahead], 1) == ([ahead.fire], [], 0)
+
+
+@pytest.mark.parametrize("overlap", ["skip", "queue", "allow"])
+async def test_a_fire_that_can_not_be_begun_ahead_is_left_for_its_instant(
+    store: Store, overlap: Overlap
+) -> None:
+    backup = job(overlap=overlap)
+    ahead = await soon(store, backup)
+    assert await fires(store).claim([ahead], 0) == ([TOO_EARLY], [], 0)
+    await store.call("SET", KEYS.lock(lock_of("backup")), "another", "PX", 60_000)
+    assert await fires(store).claim([ahead], 1) == ([TOO_EARLY], [], 0)
+    assert await store.call("EXISTS", OWN.fired(), KEYS.runs(), OWN.omissions()) == 0
+    await store.call("DEL", KEYS.lock(lock_of("backup")))
+    answers, _, _ = await fires(store).claim([ahead._replace(at="")], 1)
+    assert answers == [BEGUN]
 
 
 async def test_a_run_that_is_begun_is_in_the_store_as_the_document_has_it(store: Store) -> None:

@@ -60,6 +60,18 @@ async def test_a_job_is_run_at_its_second_on_every_kind_of_store(
     assert await anywhere.call("EXISTS", keys.active(), keys.lock(lock_of("tick"))) == 0
 
 
+async def test_nothing_runs_before_its_second_though_it_is_claimed_ahead(
+    store: Store, folder: Path
+) -> None:
+    await put(store, "locked", definition("echo $EPOCHREALTIME", EVERY_SECOND))
+    await put(store, "free", definition("echo $EPOCHREALTIME", EVERY_SECOND, lock=False))
+    async with serving(store, folder):
+        runs = [*await ended(store, "locked", 4), *await ended(store, "free", 4)]
+    for seen in runs:
+        assert float(seen.record.output or 0) >= seen.detail.fire
+    assert any(seen.record.start_time == seen.detail.fire for seen in runs), "none was in time"
+
+
 async def test_how_a_command_ends_is_how_its_run_ends(store: Store, folder: Path) -> None:
     commands = {
         "fine": "true",

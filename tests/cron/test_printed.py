@@ -81,3 +81,50 @@ def test_beyond_the_limit_there_is_a_marker_and_then_the_newest(
     assert text.endswith(lines[-1])
     assert len(text) < 200 + 150 + 150 + 20 * together
     assert log.tail() == b"".join(lines[-3:]).decode()
+
+
+def halfway(chunks: list[bytes], volume: Volume) -> Kept:
+    """What is in the store when whoever writes it is killed."""
+    output, log, kept = Output(volume), Printed(3, as_list=False), Kept(as_list=False)
+    for n, chunk in enumerate(chunks):
+        output.feed(chunk, 1000.0 + n)
+        while batch := output.take(newest=output.is_over):
+            kept.write(log.add(batch))
+    return kept
+
+
+def gone_on(kept: Kept, before: bytes, after: list[bytes], volume: Volume) -> Printed:
+    stored = kept.numbers()[-1] if kept.lines else 0
+    output, log = Output(volume), Printed(3, as_list=False, stored=stored)
+    for n, chunk in enumerate([before, *after]):
+        output.feed(chunk, 2000.0 + n)
+        while batch := output.take(newest=output.is_over):
+            kept.write(log.add(batch))
+    output.close()
+    while batch := output.take(newest=True):
+        kept.write(log.add(batch))
+    return log
+
+
+@given(CHUNKS, CHUNKS)
+def test_a_successor_adds_what_is_not_stored_yet(before: list[bytes], after: list[bytes]) -> None:
+    kept = halfway(before, Volume())
+    log = gone_on(kept, b"".join(before), after, Volume())
+    whole = b"".join([*before, *after])
+    assert kept.text() == whole
+    assert kept.numbers() == list(range(1, len(kept.lines) + 1))
+    assert log.tail() == b"".join(whole.splitlines(keepends=True)[-3:]).decode(errors="replace")
+
+
+@given(CHUNKS, CHUNKS)
+def test_beyond_the_limit_a_successor_goes_on_with_new_numbers(
+    before: list[bytes], after: list[bytes]
+) -> None:
+    volume = Volume(complete=100, newest=50)
+    kept = halfway(before, volume)
+    complete = b"".join(before)[:100]
+    gone_on(kept, complete, after, volume)
+    numbers = kept.numbers()
+    assert numbers == sorted(set(numbers))
+    assert kept.text().startswith(b"".join([complete, *after])[:100])
+    assert kept.text().count(b"[the output is complete up to here") <= 1

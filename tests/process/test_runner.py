@@ -15,7 +15,7 @@ from tests.waiting import eventually
 from watchbell import ids
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
-from watchbell.process.command import Command, Ending
+from watchbell.process.command import Command, Ending, Terms
 from watchbell.process.output import Volume
 from watchbell.process.run import Cause
 from watchbell.process.runner import Runner
@@ -113,6 +113,45 @@ async def test_lines_are_gathered_for_a_while_on_request(runner: Runner) -> None
     batches = [[line.text for line in batch.lines()] async for batch in run.batches(every=30)]
     assert batches == [[b"1\n", b"2\n"]]
     assert (await run.ended()).code == 0
+
+
+async def test_lines_are_not_gathered_while_the_command_waits(runner: Runner) -> None:
+    run = await started(runner, "seq", "1", "100000", volume=Volume(waiting=1))
+    async with asyncio.timeout(60):
+        lines = [line async for batch in run.batches(every=30) for line in batch.lines()]
+    assert len(lines) == 100_000
+
+
+async def test_a_command_is_held_until_its_time_and_no_other_waits_for_it(runner: Runner) -> None:
+    begins = SYSTEM.monotonic() + 0.4
+    clock = Command(argv=["cat", "/proc/uptime"])
+    held = asyncio.create_task(runner.start(ids.token(), clock, terms=Terms(not_before=begins)))
+    await finished(runner, "true")
+    assert not held.done() or SYSTEM.monotonic() > begins
+    run = await held
+    assert SYSTEM.monotonic() >= begins
+    assert (await run.ended()).code == 0
+    [line] = await taken(run)
+    assert float(line.text.split()[0]) >= begins - 0.01  # it counts hundredths of a second
+
+
+async def test_a_command_that_is_to_end_before_its_time_is_never_begun(
+    runner: Runner, folder: Path
+) -> None:
+    command = Command(argv=["touch", str(folder / "begun")])
+    terms = Terms(not_before=SYSTEM.monotonic() + 600)
+    held = asyncio.create_task(runner.start(ids.token(), command, terms=terms))
+    [run] = await eventually(lambda: runner.runs)
+    run.terminate()
+    with pytest.raises(Refused, match="told to end before its time came"):
+        await held
+    assert not (folder / "begun").exists()
+
+
+async def test_a_first_lease_comes_with_the_start(runner: Runner) -> None:
+    command = Command(argv=["sleep", "1000"])
+    run = await runner.start(ids.token(), command, terms=Terms(lease=0.1))
+    assert (await run.ended()).cause is Cause.LAPSED
 
 
 async def test_there_is_nothing_to_read_unless_it_was_given(runner: Runner) -> None:

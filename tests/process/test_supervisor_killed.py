@@ -101,6 +101,13 @@ def test_a_supervisor_that_is_stopped_loses_a_run_by_its_lease() -> None:
         wait_until(lambda: not alive(run))
 
 
+def test_a_lease_holds_although_the_supervisor_was_killed() -> None:
+    with supervising("30", "0.5") as supervisor:
+        run = supervisor.start(STUBBORN)
+        supervisor.process.kill()
+        wait_until(lambda: not alive(run), 10, "the run's end, long before the grace's")
+
+
 @contextmanager
 def orphaned(*scripts: str) -> Iterator[tuple[str, list[str]]]:
     """The owner and runs of a supervisor that was killed together with its warden."""
@@ -127,13 +134,6 @@ async def test_orphans_are_found_and_ended_whatever_they_did() -> None:
         ended = await orphans.end(owner, grace=0.2)
         assert {orphan.run for orphan in ended} == set(runs)
         assert not alive(*runs)
-
-
-async def test_an_orphan_can_be_adopted() -> None:
-    with orphaned("echo ready; sleep 0.5; sleep 0.5 & sleep 0.1") as (_, [run]):
-        assert alive(run)
-        await orphans.ended(run)
-        assert not alive(run)
 
 
 async def test_the_children_of_a_living_supervisor_are_no_orphans() -> None:

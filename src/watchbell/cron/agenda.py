@@ -109,6 +109,19 @@ class Agenda:
             found.append(entry)
         return found
 
+    def take_few(self, until: float, most: int) -> list[Entry]:
+        """As `take_due`, or none where there are more than so many."""
+        found = self.take_due(until, most + 1)
+        if len(found) <= most:
+            return found
+        for entry in found:
+            self.put_back(entry)
+        return []
+
+    def put_back(self, entry: Entry) -> None:
+        """One that was taken out, for the same fire."""
+        self.plan_for(entry, entry.fire)
+
     def next_at(self) -> float | None:
         while self._heap and self._heap[0][1] != self._heap[0][2].ticket:
             heapq.heappop(self._heap)

@@ -26,7 +26,7 @@ MOST_OWN = 10_000
 TRIGGERS_KEPT = 3_600_000
 """Milliseconds for which instances remember who ran which trigger; longer than any is stopped."""
 
-BEGUN, PENDING, LEFT_OUT, QUEUED, PAUSED = -1, -2, -3, -4, -5
+BEGUN, PENDING, LEFT_OUT, QUEUED, PAUSED, TOO_EARLY = -1, -2, -3, -4, -5, -6
 """What became of a claim; a number from 0 on is the mark that somebody else has set."""
 
 # What the scripts below have in common. ARGV[1] msgpack: who we are, and the beginnings of keys.
@@ -55,6 +55,10 @@ local function leave_out(job, fire, reason, is_gone)
   return -3
 end
 
+local function is_to_come(at)
+  return at and at ~= '' and tonumber(at) > tonumber(now)
+end
+
 -- A fire that waits for its lock; of each job one may, or all that are made up for.
 local function queue(item)
   local key = own.waiting .. item.lock
@@ -71,7 +75,7 @@ local function queue(item)
   return -4
 end
 
-local function begin(run, item, text)
+local function begin(run, item, text, at)
   local has_lock = false
   if item.lock ~= '' then
     if redis.call('SET', own.locks .. item.lock, run, 'NX', 'PX', item.ttl) then
@@ -82,12 +86,13 @@ local function begin(run, item, text)
       return queue(item)
     end
   end
-  local record = '{"job_name":' .. cjson.encode(item.job) .. own.before_start .. now
+  local start = is_to_come(at) and at or now
+  local record = '{"job_name":' .. cjson.encode(item.job) .. own.before_start .. start
                  .. own.after_start
   redis.call('HSET', runs, run, record)
   redis.call('ZADD', active, now, run)
   redis.call('HSET', details, run, string.sub(text, 1, -2) .. own.signature)
-  begun[#begun + 1] = {run, now, text, has_lock and 1 or 0}
+  begun[#begun + 1] = {run, start, text, has_lock and 1 or 0}
   return -1
 end
 
@@ -134,9 +139,11 @@ end
 """
 
 # ARGV[2] how many may be begun here; ARGV[3] msgpack: claims, each {job, fire, mark, run, fire as
-# JSON} or, for fires that are left out, {job, last, mark, '', first, count, reason, event}. The
-# mark is empty where the job has none: without lock, every instance runs it. Where somebody handled
-# some of the fires that are to be left out, what is claimed of the job is out of date.
+# JSON, instant} or, for fires that are left out, {job, last, mark, '', first, count, reason,
+# event}. The mark is empty where the job has none: without lock, every instance runs it. Where
+# somebody handled some of the fires that are to be left out, what is claimed of the job is out of
+# date. Where its instant is to come, a fire that can't be begun now is left as it is: by then it
+# may be.
 # Returns what became of each, the runs begun, and how many fires are pending.
 _CLAIM = Script(
     _COMMON
@@ -154,18 +161,26 @@ local function settled(job, fire, mark, run, first)
     outdated[job] = true
     return last
   end
-  redis.call('HSET', fired, job, mark)
+end
+
+local function is_too_early(text, at)
+  if not is_to_come(at) then return false end
+  local lock = cjson.decode(text).lock
+  return room == 0 or lock ~= '' and redis.call('EXISTS', own.locks .. lock) == 1
 end
 
 for i, claim in ipairs(cmsgpack.unpack(ARGV[3])) do
   local job, fire, mark, run, text = unpack(claim, 1, 5)
+  local at = run ~= '' and claim[6]
   local answer = settled(job, fire, mark, run, claim[5])
+  if not answer and at and is_too_early(text, at) then answer = -6 end
+  if not answer and mark ~= '' then redis.call('HSET', fired, job, mark) end
   if not answer and run == '' then
     omit(job, claim[5], fire, claim[6], claim[7])
     if claim[8] ~= '' then redis.call('LPUSH', events, claim[8]) end
     answer = -3
   elseif not answer and room > 0 then
-    answer = begin(run, cjson.decode(text), text)
+    answer = begin(run, cjson.decode(text), text, at)
     if answer == -1 then room = room - 1 end
   elseif not answer then
     answer = push(job, fire, text, mark == '')
@@ -254,7 +269,8 @@ return {now, waiting()}
 
 
 class Begun(NamedTuple):
-    """A run that is in the store as running, and is to be started at once."""
+    """A run that is in the store as running, and is to be started at once, or at its start where
+    that is to come."""
 
     run: str
     start: float
@@ -268,6 +284,8 @@ class Claim(NamedTuple):
     mark: str
     run: str
     item: str
+    at: str = ""
+    """The instant before which it may not be begun, where that is to come."""
 
 
 class Left(NamedTuple):

@@ -1,13 +1,14 @@
 """One instance of a fleet: everything that it does, from the first sign of life to the last run."""
 
 import asyncio
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from watchbell import ids, logs
-from watchbell.cron import instances, reaper, spool
+from watchbell.cron import instances, outputs, reaper, spool
 from watchbell.cron.agenda import Agenda
 from watchbell.cron.control import Control
 from watchbell.cron.fires import Begun, Fires
@@ -23,7 +24,7 @@ from watchbell.cron.timekeeping import StoreClock
 from watchbell.cron.validation import Reading
 from watchbell.errors import StoreUnavailable
 from watchbell.process import orphans
-from watchbell.process.runner import Runner
+from watchbell.process.runner import Adopted, Runner
 from watchbell.schedule import zones
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import Store, patiently
@@ -52,15 +53,23 @@ async def run(store: Store, settings: CronSettings, data: Path, say: Callable[[s
     fires = Fires(store, name, beat.host, upstream=settings.upstream_data)
     await patiently(lambda: clock.measure(fires.look))
     beat.since = clock.now()
-    ended = await orphans.end(owner, settings.kill_after)
+    wardens = data / "cron" / "wardens"
+    keep = wardens if settings.orphans == "adopt" else None
+    async with (
+        Runner(owner, grace=_WARDEN_GRACE, clock=clock, keep=keep) as processes,
+        asyncio.TaskGroup() as group,
+    ):
+        adopted, others = await processes.adopt(wardens)
+        await _end_orphans(owner, settings, others | {one.run.id for one in adopted})
+        instance = Instance(store, settings, data, say, beat, clock, fires, processes, group)
+        await instance.work(adopted)
+
+
+async def _end_orphans(owner: str, settings: CronSettings, spared: set[str]) -> None:
+    ended = await orphans.end(owner, settings.kill_after, spared)
     if ended:
         runs = ", ".join(sorted({orphan.run for orphan in ended}))
         logs.get(role="cron").warning("ended what an earlier instance left behind", runs=runs)
-    async with (
-        Runner(owner, grace=_WARDEN_GRACE, clock=clock) as processes,
-        asyncio.TaskGroup() as group,
-    ):
-        await Instance(store, settings, data, say, beat, clock, fires, processes, group).work()
 
 
 class Instance:
@@ -93,7 +102,16 @@ class Instance:
             on_pending=self._expect,
         )
         self._keeper = Keeper(store, beat.name, settings.heartbeat, settings.kill_after, clock)
-        self._runs = Runs(processes, self._scribe, self._keeper, roster.find, settings, host, clock)
+        self._runs = Runs(
+            processes,
+            self._scribe,
+            self._keeper,
+            roster.find,
+            lambda run: outputs.last_number(store, run),
+            settings,
+            host,
+            clock,
+        )
         self._scheduler = Scheduler(
             fires, self._agenda, self._runs, clock, settings.missed_grace, self._start
         )
@@ -112,7 +130,10 @@ class Instance:
             steady=lambda: clock.monotonic() - self._unsettled,
         )
 
-    async def work(self) -> None:
+    async def work(self, adopted: Sequence[Adopted]) -> None:
+        for run, note in adopted:
+            self._log.info("adopted a run of an earlier instance", run=run.id)
+            self._runs.adopt(self._group, run, note)
         parts = (
             self._scribe.run(),
             self._keeper.run(),
@@ -153,6 +174,7 @@ class Instance:
     async def _be_present(self) -> None:
         """From when the jobs are read: who sees us may count on us."""
         await self._ready.wait()
+        gc.freeze()  # to look through a hundred thousand jobs for garbage stops the loop
         await self._presence.run()
 
     async def _look(self) -> None:

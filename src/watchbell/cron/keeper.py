@@ -78,6 +78,13 @@ class Keeper:
             self._sooner.set()
         return run
 
+    def adopt(self, begun: Begun) -> Running:
+        """The run was begun by an instance that is gone, and is to be kept at once."""
+        run = self.runs[begun.run] = Running(begun, self._instance, self._kill_after)
+        run.next_keep = self._clock.monotonic()
+        self._sooner.set()
+        return run
+
     def end(self, run: Running) -> None:
         del self.runs[run.id]
 

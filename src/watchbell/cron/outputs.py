@@ -74,6 +74,12 @@ async def follow(store: Store, run: str) -> AsyncIterator[list[Line]]:
         await asyncio.sleep(_EVERY)
 
 
+async def last_number(store: Store, run: str) -> int:
+    """Of the lines of a run; 0 where there are none."""
+    found, has_numbers = await _TAIL(store, [Cron(store.prefix).output(run)], [1])
+    return _line(found[0], b"0").number if found and has_numbers else 0
+
+
 async def tail(store: Store, run: str, most: int) -> str:
     """The last lines, as a run's record has them."""
     found, has_numbers = await _TAIL(store, [Cron(store.prefix).output(run)], [most])

@@ -28,9 +28,11 @@ class Printed:
     to take them out: there the newest are held back until the end.
     """
 
-    def __init__(self, last: int, *, as_list: bool) -> None:
+    def __init__(self, last: int, *, as_list: bool, stored: int = 0) -> None:
+        """`stored`: the number of the last line that is in the store already."""
         self._last: deque[bytes] = deque(maxlen=last)
-        self._as_list = as_list
+        self._as_list, self._stored = as_list, stored
+        self._shift = 0
         self.weight = 0
         """Bytes of all lines so far, as a limit counts them."""
         self._index = 0
@@ -64,10 +66,12 @@ class Printed:
         scores = self._scores(part)
         if part.is_marker:
             self._marker = scores[0]
+            # Of what came after it, all that is known is up to where it was numbered.
+            self._shift = max(self._stored - part.first - 1, 0)
         else:
             self._last.extend(part.texts)
         if self._marker is None or part.is_marker:
-            return list(zip(scores, self._members(part), strict=True))
+            return self._new(part, scores)
         self._newest.append((part.first, scores[0]))
         if not self._as_list:
             return list(zip(scores, self._members(part), strict=True))
@@ -77,12 +81,16 @@ class Printed:
             self._held.popleft()
         return []
 
+    def _new(self, part: Part, scores: range) -> list[tuple[int, bytes]]:
+        """Those of the lines that are not in the store; of a list, it knows itself."""
+        scored = list(zip(scores, self._members(part), strict=True))
+        return scored if self._as_list else scored[max(self._stored - part.first, 0) :]
+
     def _members(self, part: Part) -> list[bytes]:
         if self._as_list:
             return part.texts
-        return [
-            b"%d\t%b" % (number, text) for number, text in enumerate(part.texts, part.first + 1)
-        ]
+        first = part.first + self._shift + 1
+        return [b"%d\t%b" % (number, text) for number, text in enumerate(part.texts, first)]
 
     def _scores(self, part: Part) -> range:
         first = max(int(part.at * SECOND), self._score + 1)

@@ -23,25 +23,24 @@ class Running:
         self._is_to_be_killed = False
         self.output_bytes = 0
         self.next_keep = self.gives_up = inf
-        self._lapses = inf
+        self._lapses = self._freezes = inf
         self.grace = grace
         """From SIGTERM to SIGKILL."""
 
     def kept(self, asked: float, now: float, heartbeat: float) -> None:
         """The store was asked at that time to keep the run and its lock, and has."""
-        if not self.lock:
-            self.next_keep = asked + heartbeat
-            return
-        seconds = self.ttl / 1000
-        margin = max(0.15, min(1.0, seconds / 10))
-        self.next_keep = asked + min(heartbeat, seconds / 3)
-        self._lapses = asked + seconds - margin
-        self.gives_up = self._lapses - min(self.grace, seconds / 4)
-        self._lease(now)
+        self.next_keep = asked + heartbeat
+        self._freezes = asked + heartbeat * 1.5 - _margin(heartbeat)
+        if self.lock:
+            seconds = self.ttl / 1000
+            self.next_keep = asked + min(heartbeat, seconds / 3)
+            self._lapses = asked + seconds - _margin(seconds)
+            self.gives_up = self._lapses - min(self.grace, seconds / 4)
+        if self.process:
+            self.process.lease(self.lease(now), self.keep(now))
 
-    def started(self, process: Run, now: float) -> None:
+    def started(self, process: Run) -> None:
         self.process = process
-        self._lease(now)
         if self._is_to_be_killed:
             process.kill()
         elif self.reason:
@@ -68,6 +67,14 @@ class Running:
         """Why it ended, where not by itself."""
         return self.reason or ("" if ended.cause is Cause.ITSELF else ended.cause.value)
 
-    def _lease(self, now: float) -> None:
-        if self.process and self.lock:
-            self.process.lease(max(self._lapses - now, 0))
+    def lease(self, now: float) -> float | None:
+        """Seconds that are left of the lock, where there is one, with a margin."""
+        return max(self._lapses - now, 0) if self.lock else None
+
+    def keep(self, now: float) -> float:
+        """Seconds for which nobody else will begin or end the run in the store, with a margin."""
+        return max(min(self._lapses, self._freezes) - now, 0)
+
+
+def _margin(seconds: float) -> float:
+    return max(0.15, min(1.0, seconds / 10))

@@ -17,15 +17,18 @@ from watchbell.cron.running import Running
 from watchbell.cron.scribe import Final, Outcome, Scribe
 from watchbell.errors import Refused
 from watchbell.probes import probe
-from watchbell.process.command import Command, Ending
+from watchbell.process.command import Command, Ending, Terms
 from watchbell.process.output import Volume
 from watchbell.process.run import Ended, Run
 from watchbell.process.runner import Runner
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import patiently
 
+NOT_ADOPTED = "its instance was killed"
 NO_JOB = "not started: the job is gone, or its definition is no longer valid"
 
+_LONGEST_HOLD = 1.0
+"""Seconds; more would be a clock that was set back since the claim."""
 _MOST_UNWRITTEN = 64 << 20
 """Bytes that wait for an absent store; of what comes then, only the newest lines are kept."""
 
@@ -37,12 +40,14 @@ class Runs:
         scribe: Scribe,
         keeper: Keeper,
         find: Callable[[str], Awaitable[Job | None]],
+        stored: Callable[[str], Awaitable[int]],
         settings: CronSettings,
         host: str,
         clock: Clock,
     ) -> None:
         self._processes, self._scribe, self._keeper = processes, scribe, keeper
-        self._find, self._settings, self._host, self._clock = find, settings, host, clock
+        self._find, self._stored, self._clock = find, stored, clock
+        self._settings, self._host = settings, host
         self._volume = Volume(complete=settings.output_limit << 20)
         self._by_job: Counter[str] = Counter()
         self._log = logs.get(role="cron")
@@ -56,15 +61,36 @@ class Runs:
 
     def start(self, group: asyncio.TaskGroup, begun: Begun, asked: float) -> None:
         """Of a run that was begun in the store by a call that was sent at `asked`."""
-        running = self._keeper.begin(begun, asked)
+        self._enter(group, self._keeper.begin(begun, asked))
+
+    def adopt(self, group: asyncio.TaskGroup, process: Run, note: str) -> None:
+        """A run that an instance before us had started, and left with this note."""
+        running = self._keeper.adopt(msgspec.json.decode(note, type=Begun))
+        running.started(process)
+        running.grace = process.grace
+        self.free -= 1
+        if self._settings.orphans == "end":
+            running.terminate(NOT_ADOPTED)
+        self._enter(group, running)
+
+    def _enter(self, group: asyncio.TaskGroup, running: Running) -> None:
         self._by_job[running.job_name] += 1
         group.create_task(self._live(running), name=f"run {running.id}")
 
     async def _live(self, running: Running) -> None:
-        printed = Printed(self._settings.last_lines, as_list=self._settings.upstream_data)
+        process, stored = running.process, 0
+        if process:
+            stored = await patiently(lambda: self._stored(running.id))
+        as_list = self._settings.upstream_data
+        printed = Printed(self._settings.last_lines, as_list=as_list, stored=stored)
         try:
             job = await patiently(lambda: self._find(running.job_name))
-            ended, reason = await self._ended(running, job, printed)
+            following = (
+                self._followed(running, process, printed)
+                if process
+                else self._ended(running, job, printed)
+            )
+            ended, reason = await following
         finally:
             self._leave(running)
         probe("cron.ended")
@@ -89,14 +115,31 @@ class Runs:
         running.grace = ending.grace
         command = _command(job, running.begun.fire, self._settings.job_shell)
         try:
-            process = await self._processes.start(running.id, command, ending, self._volume)
+            process = await self._processes.start(
+                running.id, command, ending, self._volume, self._terms(running)
+            )
         except Refused as error:
             return None, str(error)
-        running.started(process, self._clock.monotonic())
+        running.started(process)
+        return await self._followed(running, process, printed)
+
+    async def _followed(
+        self, running: Running, process: Run, printed: Printed
+    ) -> tuple[Ended | None, str]:
         await self._print(process, printed)
         ended = await process.ended()
         running.output_bytes = process.output.size
         return ended, running.why(ended)
+
+    def _terms(self, running: Running) -> Terms:
+        now = self._clock.monotonic()
+        wait = min(max(running.begun.start - self._clock.now(), 0), _LONGEST_HOLD)
+        return Terms(
+            not_before=now + wait,
+            lease=running.lease(now),
+            keep=running.keep(now),
+            note=msgspec.json.encode(running.begun).decode(),
+        )
 
     async def _print(self, process: Run, printed: Printed) -> None:
         async for batch in process.batches():
@@ -139,6 +182,8 @@ class Runs:
             )
         )
         self._keeper.end(running)
+        if running.process:
+            running.process.forget()
         self.done += 1
         if outcome is not Outcome.DONE:
             self._log.warning(

@@ -9,7 +9,7 @@ from watchbell import ids, logs
 from watchbell.cron import alerts
 from watchbell.cron.agenda import Agenda, Entry
 from watchbell.cron.due import Fate, Stretch, due
-from watchbell.cron.fires import PAUSED, Begun, Claim, Fires, Left
+from watchbell.cron.fires import PAUSED, TOO_EARLY, Begun, Claim, Fires, Left
 from watchbell.cron.marks import mark
 from watchbell.cron.model import Why
 from watchbell.cron.runs import Runs
@@ -25,6 +25,11 @@ _MOST = 500
 _TIMER = 0.0015
 """Seconds by which the event loop's timer may be late."""
 _TAKEN_AT_ONCE = 64
+_AHEAD = 0.05
+"""Seconds by which a fire is claimed before its instant, so that all that is left to be done then
+is to start its process; longer than a busy machine takes for the claim."""
+_FEW = 8
+"""Fires that are claimed ahead; where more are due, processes wait for each other anyway."""
 
 Start = Callable[[Begun, float], None]
 _Intent = tuple[Entry, Sequence[Claim | Left]]
@@ -43,6 +48,7 @@ class Scheduler:
         self._fires, self._agenda, self._runs = fires, agenda, runs
         self._clock, self._grace, self._start = clock, grace, start
         self._unplanned: list[Entry] = []
+        self._looked_ahead = 0.0
         self._asking: set[_Places] = set()
         self._changed = asyncio.Event()
         self._wanted = asyncio.Event()
@@ -57,6 +63,7 @@ class Scheduler:
 
     def wake(self) -> None:
         """The agenda, or the time, has changed."""
+        self._looked_ahead = 0.0
         self._changed.set()
 
     @property
@@ -73,7 +80,7 @@ class Scheduler:
         while True:
             self._changed.clear()
             now = self._clock.now()
-            found = [] if self.is_closed else self._agenda.take_due(now, _MOST)
+            found = [] if self.is_closed else self._found(now)
             if found:
                 self._recorded.clear()
                 self._unplanned += found
@@ -85,6 +92,21 @@ class Scheduler:
             else:
                 await self._sleep(now)
 
+    def _found(self, now: float) -> list[Entry]:
+        return self._agenda.take_due(now, _MOST) or self._ahead(now)
+
+    def _ahead(self, now: float) -> list[Entry]:
+        """Those whose instant is near. What can't be claimed ahead is claimed at its instant."""
+        at = self._agenda.next_at()
+        if at is None or not self._looked_ahead < at <= now + _AHEAD:
+            return []
+        self._looked_ahead = now + _AHEAD
+        found = self._agenda.take_few(self._looked_ahead, _FEW)
+        for entry in found:
+            if self._goes_on_here(entry):
+                self._agenda.put_back(entry)
+        return [entry for entry in found if not entry.ticket]
+
     async def _plan_some(self) -> None:
         """Only now that all that is due is recorded: to find the next fire of a job takes longer
         than to claim one."""
@@ -95,6 +117,8 @@ class Scheduler:
 
     async def _sleep(self, now: float) -> None:
         at = None if self.is_closed else self._agenda.next_at()
+        if at is not None and at > self._looked_ahead:
+            at -= _AHEAD
         with suppress(TimeoutError):
             async with asyncio.timeout(None if at is None else max(at - now - _TIMER, 0)):
                 await self._changed.wait()
@@ -105,7 +129,7 @@ class Scheduler:
         job, fire = entry.job, entry.fire
         assert fire is not None
         if now - entry.at < 1:  # and fires are a second apart at the least
-            return entry, [self._claim_of(entry, fire, "schedule")]
+            return entry, [self._claim_of(entry, fire, "schedule", now)]
         grace = self._grace if job.conduct.grace is None else job.conduct.grace
         # What is delayed by jitter is due, and late, by that much later.
         since = now - (entry.at - fire)
@@ -113,15 +137,21 @@ class Scheduler:
         claims: list[Claim | Left] = [self._left(entry, one, now) for one in found.omitted]
         for each, fate in found.fires:
             why: Why = "schedule" if fate is Fate.ON_TIME else "late"
-            claims.append(self._claim_of(entry, each, why))
+            claims.append(self._claim_of(entry, each, why, now))
         return entry, claims
 
-    def _claim_of(self, entry: Entry, fire: int, why: Why) -> Claim | Left:
+    def _claim_of(self, entry: Entry, fire: int, why: Why, now: float) -> Claim | Left:
         job = entry.job
-        if not job.lock and job.overlap == "skip" and self._runs.of(job.name):
+        if self._goes_on_here(entry):
             return Left(job.name, fire, "", "", fire, 1, GOES_ON_HERE, "")
         item = entry.item(fire, why)
-        return Claim(job.name, fire, mark(fire, job), ids.token(), item)
+        at = f"{entry.at:.6f}" if entry.at > now else ""
+        return Claim(job.name, fire, mark(fire, job), ids.token(), item, at)
+
+    def _goes_on_here(self, entry: Entry) -> bool:
+        """Whether a run of a job without lock keeps its next one from being begun."""
+        job = entry.job
+        return not job.lock and job.overlap == "skip" and self._runs.of(job.name) > 0
 
     def _left(self, entry: Entry, stretch: Stretch, now: float) -> Left:
         job = entry.job
@@ -158,7 +188,7 @@ class Scheduler:
                 answer = next(answers)
                 if answer == PAUSED:
                     entry.is_paused = True
-                else:
+                elif answer != TOO_EARLY:
                     entry.mark = max(entry.mark, answer if answer >= 0 else claim[1])
 
     async def take(self) -> None:

@@ -50,6 +50,19 @@ class Ending(Struct, frozen=True, kw_only=True):
     """Whether processes that began a session of their own (daemons) are part of the run."""
 
 
+class Terms(Struct, frozen=True, kw_only=True):
+    """On which a run is begun."""
+
+    not_before: float = 0.0
+    """Monotonic time at which it is; all else is done before, so that it is to the millisecond."""
+    lease: float | None = None
+    """Seconds for its first lease, from when it is asked for; see `Run.lease`."""
+    keep: float | None = None
+    """Seconds for which it may go on after this process's death, likewise."""
+    note: str = ""
+    """What an adopter is to know of it."""
+
+
 def check(command: Command) -> None:
     """Refuses what no system could run, in a line that names the field."""
     wrong = next(_problems(command), None)

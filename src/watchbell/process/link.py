@@ -1,18 +1,22 @@
-"""The line to a warden: starts it, and carries messages and descriptors."""
+"""A warden and the line to it: one that is started here, or that an earlier supervisor left."""
 
 import asyncio
 import json
 import os
 import resource
+import shutil
+import signal
 import socket
 import subprocess
 import sys
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
-from watchbell.process.family import own_mark
+from watchbell.process.doorway import Doorway, Meeting
+from watchbell.process.family import mark_of, own_mark
+from watchbell.process.line import Line
 
 # Isolated and without site-packages, the interpreter starts in a third of the time.
 _PYTHON = (sys.executable, "-I", "-S", "-c")
@@ -28,6 +32,7 @@ _OURS = Path(__file__).parents[2]
 # Children get the limit as this process got it.
 _OPEN_FILES = resource.getrlimit(resource.RLIMIT_NOFILE)
 _WANTED_OPEN_FILES = 10_240
+_OTHER_OPEN_FILES = 64
 _PAUSE, _LATEST = 0.01, 10.0
 """Seconds between looks at a warden that is to end, and beyond its grace until it is killed."""
 
@@ -39,93 +44,99 @@ def raise_open_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-class Link:
+def most_kept() -> float:
+    """Runs whose output a warden can hold: its own limit is that of its children."""
+    soft, _ = _OPEN_FILES
+    return float("inf") if soft == resource.RLIM_INFINITY else soft - _OTHER_OPEN_FILES
+
+
+class _Process(Protocol):
+    def poll(self) -> int | None: ...
+    def wait(self) -> int: ...
+    def kill(self) -> None: ...
+
+
+class _Stranger:
+    """A warden that is no child of ours; nobody tells us how it ended."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid, self._mark = pid, mark_of(pid)
+
+    def poll(self) -> int | None:
+        return None if self._mark and mark_of(self._pid) == self._mark else 0
+
+    def wait(self) -> int:
+        return 0
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+
+
+class Link(Line):
     def __init__(
-        self, owner: str, grace: float, hear: Callable[[list[Any]], None], cut: Callable[[], None]
+        self,
+        connection: socket.socket,
+        process: _Process,
+        cut: "Callable[[Link], None]",
+        folder: Path | None,
     ) -> None:
-        """`hear` is given each answer, `cut` is called when the warden died."""
-        self._hear, self._cut, self._grace = hear, cut, grace
-        self._loop = asyncio.get_running_loop()
-        self._received = b""
-        self._outbox: deque[tuple[bytes, Sequence[int]]] = deque()
-        configuration = {
-            "owner": owner,
-            "supervisor": os.getpid(),
-            "mark": own_mark(),
-            "grace": grace,
-            "open_files": _OPEN_FILES,
-        }
-        self._socket, theirs = socket.socketpair()
-        self._socket.settimeout(0)
-        with theirs:
-            self._process = subprocess.Popen(
-                [*_PYTHON, _WARDEN, str(_OURS), str(theirs.fileno()), json.dumps(configuration)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,  # a Ctrl-C is for us
-            )
-        self._loop.add_reader(self._socket, self._readable)
+        """`cut` is called when the warden died. In the folder is what it keeps for others."""
+        super().__init__(connection)
+        self._process, self._cut = process, cut
+        self.folder = folder
 
-    def send(self, *message: object, descriptors: Sequence[int] = ()) -> None:
-        """Sent in order, and as soon as the warden takes it. The descriptors are given away."""
-        self._outbox.append((json.dumps(message).encode() + b"\n", descriptors))
-        if len(self._outbox) == 1:
-            self._flush()
-            if self._outbox:
-                self._loop.add_writer(self._socket, self._writable)
+    def on_cut(self) -> None:
+        self._process.wait()
+        clear(self.folder)
+        self._cut(self)
 
-    def _writable(self) -> None:
-        self._flush()
-        if not self._outbox:
-            self._loop.remove_writer(self._socket)
-
-    def _flush(self) -> None:
-        while self._outbox:
-            content, descriptors = self._outbox[0]
-            try:
-                sent = socket.send_fds(self._socket, [content], descriptors)
-            except (BlockingIOError, ConnectionError):  # a dead warden is noticed in reading
-                return
-            for descriptor in descriptors:
-                os.close(descriptor)
-            if sent < len(content):
-                self._outbox[0] = (content[sent:], ())
-            else:
-                self._outbox.popleft()
-
-    def _readable(self) -> None:
-        try:
-            received = self._socket.recv(1 << 16)
-        except BlockingIOError:
-            return
-        except ConnectionError:
-            received = b""
-        if not received:
-            self._hang_up()
-            self._process.wait()
-            self._cut()
-            return
-        *lines, self._received = (self._received + received).split(b"\n")
-        for line in lines:
-            self._hear(json.loads(line))
-
-    def _hang_up(self) -> None:
-        self._loop.remove_reader(self._socket)
-        self._loop.remove_writer(self._socket)
-        self._socket.close()
-        for _, descriptors in self._outbox:
-            for descriptor in descriptors:
-                os.close(descriptor)
-        self._outbox.clear()
-
-    async def close(self) -> None:
+    async def close(self, grace: float) -> None:
         """The warden ends all that is left, and itself; one that does not is killed."""
-        if self._process.returncode is not None:
-            return
-        self._hang_up()
-        ends = self._loop.time() + self._grace + _LATEST
+        if self.is_open:
+            self.send("close")
+        self.hang_up()
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + grace + _LATEST
         while self._process.poll() is None:
-            if self._loop.time() > ends:
+            if loop.time() > ends:
                 self._process.kill()
             await asyncio.sleep(_PAUSE)
+        clear(self.folder)
+
+
+def clear(folder: Path | None) -> None:
+    """Of a warden that is gone: what it kept is of no use to anybody."""
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def started(
+    owner: str, grace: float, cut: Callable[[Link], None], doorway: Doorway | None = None
+) -> Link:
+    """With a new warden. With a doorway, what it started outlives us for as long as it may."""
+    configuration = {
+        "owner": owner,
+        "supervisor": os.getpid(),
+        "mark": own_mark(),
+        "grace": grace,
+        "open_files": _OPEN_FILES,
+        "door": doorway.descriptor if doorway else None,
+    }
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = subprocess.Popen(
+            [*_PYTHON, _WARDEN, str(_OURS), str(theirs.fileno()), json.dumps(configuration)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno(), *([doorway.descriptor] if doorway else [])],
+            start_new_session=True,  # a Ctrl-C is for us
+        )
+    if doorway:
+        doorway.close()
+    return Link(ours, process, cut, doorway.folder if doorway else None)
+
+
+def taken_over(connection: socket.socket, meeting: Meeting, cut: Callable[[Link], None]) -> Link:
+    """With a warden whose supervisor has died."""
+    return Link(connection, _Stranger(meeting.pid), cut, meeting.folder)

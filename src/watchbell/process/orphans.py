@@ -7,12 +7,13 @@ both were killed. Works where there is a /proc; elsewhere nothing is ever found.
 import asyncio
 import os
 import signal
+from collections.abc import Container
 from contextlib import suppress
 
 from msgspec import Struct
 
 from watchbell.clock import SYSTEM
-from watchbell.process.family import PROC, is_dead, mark_of, marks_of
+from watchbell.process.family import PROC, is_dead, marks_of
 
 _PAUSE = 0.05  # seconds between looks
 _PATIENCE = 30.0  # seconds for which what survives SIGKILL is waited for
@@ -51,12 +52,15 @@ def marked() -> list[Orphan]:
     ]
 
 
-async def end(owner: str = "", grace: float = 10.0) -> list[Orphan]:
+async def end(owner: str = "", grace: float = 10.0, spared: Container[str] = ()) -> list[Orphan]:
     """Ends the orphans that may not stay, by SIGTERM and later SIGKILL, and tells which they were.
-    Returns when they are gone, or some time after what even SIGKILL did not end."""
+    Returns when they are gone, or some time after what even SIGKILL did not end. Runs that are
+    spared have found a new supervisor."""
     told: dict[int, Orphan] = {}
     kills_at = SYSTEM.monotonic() + grace
-    while left := [orphan for orphan in orphans(owner) if not orphan.may_stay]:
+    while left := [
+        orphan for orphan in orphans(owner) if not orphan.may_stay and orphan.run not in spared
+    ]:
         now = SYSTEM.monotonic()
         if now > kills_at + _PATIENCE:
             break
@@ -68,32 +72,6 @@ async def end(owner: str = "", grace: float = 10.0) -> list[Orphan]:
             told[orphan.pid] = orphan
         await asyncio.sleep(_PAUSE)
     return list(told.values())
-
-
-async def ended(run: str) -> None:
-    """Returns when no process of this run is left: how a run is adopted. Its output is lost."""
-    while left := [orphan for orphan in marked() if orphan.run == run]:
-        await death(left[0].pid)
-
-
-async def death(pid: int) -> None:
-    """Returns when the process has ended, also one that is not a child of ours."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    except (AttributeError, OSError):  # not this system
-        while mark_of(pid):  # noqa: ASYNC110
-            await asyncio.sleep(_PAUSE)
-        return
-    loop = asyncio.get_running_loop()
-    over = asyncio.Event()
-    loop.add_reader(descriptor, over.set)
-    try:
-        await over.wait()
-    finally:
-        loop.remove_reader(descriptor)
-        os.close(descriptor)
 
 
 def signal_safely(orphan: Orphan, number: int) -> None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from watchbell.clock import Clock
 from watchbell.process.output import Batch, Output
+from watchbell.process.transcript import Transcript
 
 _READ = 64 << 10  # at once, so that a child that writes much leaves the loop to others
 _PIPE = 1 << 20  # the most that a pipe holds
@@ -14,8 +15,10 @@ _NEWEST_EVERY = 0.25  # seconds; what is kept as the newest is mostly never made
 
 
 class Pump:
-    def __init__(self, descriptor: int, output: Output, clock: Clock) -> None:
-        """Takes the descriptor over, which must not block."""
+    def __init__(
+        self, descriptor: int, output: Output, clock: Clock, transcript: Transcript | None = None
+    ) -> None:
+        """Takes the descriptor over, which must not block. What is in a transcript comes first."""
         self._descriptor = descriptor
         self._output = output
         self._clock = clock
@@ -23,6 +26,10 @@ class Pump:
         self._is_reading = self._is_overlooked = False
         self._news = asyncio.Event()
         self._over = asyncio.Event()
+        self._hurry = asyncio.Event()
+        self._transcript = transcript
+        if transcript and (content := transcript.content()):
+            self._feed(content)
         self._go_on()
 
     async def batches(self, every: float) -> AsyncGenerator[Batch, None]:
@@ -32,6 +39,7 @@ class Pump:
                 await self._news.wait()
                 await self._pause(every)
                 self._news.clear()
+                self._hurry.clear()
                 is_over = self._over.is_set()
                 while batch := self._output.take(newest=self._output.is_over):
                     self._go_on()
@@ -42,11 +50,12 @@ class Pump:
             self.overlook()  # where the taker left early, the child need not wait for anybody
 
     async def _pause(self, every: float) -> None:
+        """While more may come: not once all has, or reading waits for what there is."""
         seconds = max(every, _NEWEST_EVERY) if self._output.is_over else every
         if seconds:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
-                    await self._over.wait()
+                    await self._hurry.wait()
 
     def overlook(self) -> None:
         """From now on nobody takes anything: keep what fits, then the newest, and never pause."""
@@ -63,6 +72,8 @@ class Pump:
     def _go_on(self) -> None:
         if self._is_overlooked and self._output.is_full:
             self._output.overlook()
+        if self._output.is_full:
+            self._hurry.set()
         wanted = not self._over.is_set() and not self._output.is_full
         if wanted and not self._is_reading:
             self._loop.add_reader(self._descriptor, self._read)
@@ -73,21 +84,32 @@ class Pump:
     def _read(self) -> bool:
         """Whether there was anything to read."""
         try:
-            chunk = os.read(self._descriptor, _READ)
+            chunk = self._chunk()
         except BlockingIOError:
             return False
         if not chunk:
             self._stop()
             return False
-        self._output.feed(chunk, self._clock.now())
-        self._news.set()
+        self._feed(chunk)
         self._go_on()
         return True
+
+    def _chunk(self) -> bytes:
+        if self._transcript:
+            return self._transcript.read(self._descriptor, _READ)
+        return os.read(self._descriptor, _READ)
+
+    def _feed(self, chunk: bytes) -> None:
+        self._output.feed(chunk, self._clock.now())
+        self._news.set()
 
     def _stop(self) -> None:
         if not self._over.is_set():
             self._over.set()
+            self._hurry.set()
             self._go_on()
             os.close(self._descriptor)
+            if self._transcript:
+                self._transcript.close()
             self._output.close()
             self._news.set()

@@ -12,6 +12,7 @@ from msgspec import Struct
 from watchbell.process.command import Ending
 from watchbell.process.output import Batch, Output
 from watchbell.process.pump import Pump
+from watchbell.process.transcript import Transcript
 
 
 class Cause(Enum):
@@ -49,13 +50,21 @@ class Run:
     """Given by `Runner.start`. Take its output by `batches`, then ask how it `ended`."""
 
     def __init__(
-        self, run: str, output: Output, pump: Pump, ending: Ending, tell: Callable[..., None]
+        self,
+        run: str,
+        output: Output,
+        pump: Pump,
+        ending: Ending,
+        tell: Callable[..., None],
+        transcript: Transcript | None = None,
     ) -> None:
         self.id = run
         self.pid = 0
         """Of the main process, which leads a session and a process group of that number."""
         self.output = output
+        self.grace = ending.grace
         self._pump, self._ending, self._tell = pump, ending, tell
+        self._transcript = transcript
         self._loop = asyncio.get_running_loop()
         self._refusal: asyncio.Future[str] = self._loop.create_future()
         self._ended: asyncio.Future[Ended] = self._loop.create_future()
@@ -85,10 +94,17 @@ class Run:
         self._cause = self._cause or Cause.KILLED
         self._kill()
 
-    def lease(self, seconds: float) -> None:
+    def lease(self, seconds: float | None, keep: float | None = None) -> None:
         """The run is killed unless a next call comes within that time, even if this process is
-        stopped meanwhile. So a lock on which the run depends can't outlive our hold of it."""
-        self._tell("lease", seconds)
+        stopped meanwhile. So a lock on which the run depends can't outlive our hold of it. For
+        `keep` seconds it may go on after this process's death, where runs are kept."""
+        self._tell("lease", seconds, keep)
+
+    def forget(self) -> None:
+        """Its end is recorded: nobody need adopt it any more."""
+        if self._transcript:
+            self._tell("forget")
+            self._transcript.remove()
 
     def _end(self, cause: Cause) -> None:
         if self._cause is None:
@@ -121,15 +137,17 @@ class Run:
         }
         return heard[name](*details)
 
-    def _started(self, pid: int) -> bool:
+    def _started(self, pid: int, ago: float = 0.0) -> bool:
         self.pid = pid
         if self._ending.time_limit is not None:
-            self._later("limit", self._ending.time_limit, lambda: self._end(Cause.TIME_LIMIT))
+            left = max(self._ending.time_limit - ago, 0)
+            self._later("limit", left, lambda: self._end(Cause.TIME_LIMIT))
         self._answer("")
         return False
 
     def _failed(self, what: str, reason: str) -> bool:
         self._answer(f"{what}: {reason}" if what else reason)
+        self.forget()
         self._finish(Ended(cause=self._cause or Cause.ITSELF))
         return True
 

@@ -4,9 +4,12 @@ import asyncio
 import itertools
 import os
 import signal
+import sys
 import tempfile
+from contextlib import suppress
 from functools import partial
-from typing import Any, Self
+from pathlib import Path
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -14,13 +17,14 @@ from watchbell import logs
 from watchbell.clock import SYSTEM, Clock
 from watchbell.errors import Refused
 from watchbell.probes import probe
-from watchbell.process.command import Command, Ending, check
-from watchbell.process.family import own_mark
-from watchbell.process.link import Link, raise_open_files
+from watchbell.process.command import Command, Ending, Terms, check
+from watchbell.process.doorway import Doorway, Kept, doorways, meet
+from watchbell.process.link import Link, clear, most_kept, raise_open_files, started, taken_over
 from watchbell.process.orphans import marked, signal_safely
 from watchbell.process.output import Output, Volume
 from watchbell.process.pump import Pump
 from watchbell.process.run import Run
+from watchbell.process.transcript import Transcript
 
 # Starts that the warden has not answered yet. More would only wait there, each with descriptors
 # under way, of which a system allows no more than a process may have open.
@@ -28,6 +32,21 @@ _WINDOW = 16
 _PASSES = 3  # over all processes: one may start another while it is being killed
 _AS_USUAL = Ending()
 _AS_MUCH_AS_USUAL = Volume()
+_AT_ONCE = Terms()
+
+
+class Memo(msgspec.Struct, frozen=True, kw_only=True):
+    """What an adopter needs to know of a run."""
+
+    run: str
+    ending: Ending
+    volume: Volume
+    note: str
+
+
+class Adopted(NamedTuple):
+    run: Run
+    note: str
 
 
 class Runner:
@@ -35,17 +54,22 @@ class Runner:
 
     Every process of a run carries WB_RUN, the run, and WB_OWNER, the owner, in its environment."""
 
-    def __init__(self, owner: str, *, grace: float = 1.0, clock: Clock = SYSTEM) -> None:
-        """`grace`: seconds from SIGTERM to SIGKILL for runs whose supervisor has died."""
-        self._owner, self._grace, self._clock = owner, grace, clock
-        self._runs: dict[int, Run] = {}
+    def __init__(
+        self, owner: str, *, grace: float = 1.0, clock: Clock = SYSTEM, keep: Path | None = None
+    ) -> None:
+        """`grace`: seconds from SIGTERM to SIGKILL for runs whose supervisor has died. `keep`: the
+        folder in which such runs can be found, if they are to be adopted."""
+        self._owner, self._grace, self._clock, self._keep = owner, grace, clock, keep
         self._numbers = itertools.count(1)
         self._window = asyncio.Semaphore(_WINDOW)
         self._link: Link | None = None
+        self._adopted: list[Link] = []
         self._is_closing = False
         self._log = logs.get(owner=owner)
 
     async def __aenter__(self) -> Self:
+        if self._keep and sys.platform != "linux":
+            raise Refused("runs can be adopted on Linux only")
         raise_open_files()
         self._nothing = os.open(os.devnull, os.O_RDONLY)
         self._connect()
@@ -56,17 +80,21 @@ class Runner:
         try:
             await self._end_all()
         finally:
-            if self._link:
-                await self._link.close()
-            for run in self.runs:
-                run.lose()
-            self._runs.clear()
+            for link in self._links:
+                await link.close(self._grace)
+                for run in link.runs.values():
+                    run.lose()
+                link.runs.clear()
             os.close(self._nothing)
+
+    @property
+    def _links(self) -> list[Link]:
+        return [*([self._link] if self._link else []), *self._adopted]
 
     @property
     def runs(self) -> list[Run]:
         """Those that are not over."""
-        return list(self._runs.values())
+        return [run for link in self._links for run in link.runs.values()]
 
     async def start(
         self,
@@ -74,80 +102,126 @@ class Runner:
         command: Command,
         ending: Ending = _AS_USUAL,
         volume: Volume = _AS_MUCH_AS_USUAL,
+        terms: Terms = _AT_ONCE,
     ) -> Run:
         """Returns when the command runs; raises Refused, in words, when it can't be started.
         `run` is to be unique among all runs that there ever are."""
         check(command)
         async with self._window:
-            started = self._ask(run, command, ending, volume)
+            asked = self._ask(run, command, ending, volume, terms)
             probe("process.asked")
             try:
-                refusal = await started.refusal()
+                refusal = await asked.refusal()
             except asyncio.CancelledError:
-                started.kill()
+                asked.kill()
                 raise
         probe("process.started")
         if refusal:
-            raise Refused(f"{command.argv[0]!r} can't be started: {refusal}")
-        return started
+            raise _refused(command, refusal)
+        return asked
 
-    def _ask(self, run: str, command: Command, ending: Ending, volume: Volume) -> Run:
+    def _ask(self, run: str, command: Command, ending: Ending, volume: Volume, terms: Terms) -> Run:
         if self._is_closing:
-            raise Refused(f"{command.argv[0]!r} can't be started: all runs are being ended")
+            raise _refused(command, "all runs are being ended")
+        link = self._link or self._connect()
+        if link.folder and len(link.runs) >= most_kept():
+            raise _refused(command, "the limit of open files allows no more runs that are kept")
         number = next(self._numbers)
-        reading, writing, given = self._descriptors(command)
-        output = Output(volume)
-        pump = Pump(reading, output, self._clock)
-        started = Run(run, output, pump, ending, partial(self._tell, number))
-        self._runs[number] = started
+        reading, *theirs = self._descriptors(command, is_kept=link.folder is not None)
+        memo = Memo(run=run, ending=ending, volume=volume, note=terms.note)
+        asked = link.runs[number] = self._run(link, number, reading, memo)
         wish = msgspec.structs.asdict(command) | {
             "environment": dict(command.environment),
             "limits": dict(command.limits),
             "stdin": None,  # it has a descriptor
             "run": run,
             "escaped": ending.escaped,
+            "not_before": terms.not_before,
+            "lease": terms.lease,
+            "keep": terms.keep,
+            "memo": msgspec.to_builtins(memo) if link.folder else None,
         }
-        link = self._link or self._connect()
-        link.send("start", number, wish, descriptors=(writing, given))
-        return started
+        link.send("start", number, wish, descriptors=theirs)
+        return asked
 
-    def _descriptors(self, command: Command) -> tuple[int, int, int]:
-        """The two ends of the output, and the input."""
-        given = -1
+    def _run(self, link: Link, number: int, reading: int, memo: Memo) -> Run:
+        output = Output(memo.volume)
+        transcript = None
+        if link.folder:
+            transcript = Transcript(link.folder / str(number), memo.volume.complete)
+        pump = Pump(reading, output, self._clock, transcript)
+        return Run(memo.run, output, pump, memo.ending, partial(link.tell, number), transcript)
+
+    def _descriptors(self, command: Command, *, is_kept: bool) -> list[int]:
+        """The output to be read; then for the warden its other end, the input, and the output
+        again where it is to be kept."""
+        opened: list[int] = []
         try:
-            given = _file_of(command.stdin) if command.stdin else os.dup(self._nothing)
-            reading, writing = os.pipe()
+            opened += os.pipe()
+            opened.append(_file_of(command.stdin) if command.stdin else os.dup(self._nothing))
+            if is_kept:
+                opened.append(os.dup(opened[0]))
         except OSError as error:
-            if given >= 0:
-                os.close(given)
-            raise Refused(f"{command.argv[0]!r} can't be started: {error.strerror}") from error
-        os.set_blocking(reading, False)
-        return reading, writing, given
+            for descriptor in opened:
+                os.close(descriptor)
+            raise _refused(command, str(error.strerror)) from error
+        os.set_blocking(opened[0], False)
+        return opened
 
-    def _tell(self, number: int, name: str, *details: object) -> None:
-        if self._link and number in self._runs:
-            self._link.send(name, number, *details)
+    async def adopt(self, folder: Path) -> tuple[list[Adopted], set[str]]:
+        """Takes over what supervisors that died left in the care of their wardens. Returns these
+        runs, and the names of those that another supervisor has taken over."""
+        adopted: list[Adopted] = []
+        others: set[str] = set()
+        ours = [link.folder for link in self._links]
+        for doorway in (found for found in doorways(folder) if found not in ours):
+            meeting = await asyncio.to_thread(meet, doorway)
+            if meeting is None:
+                clear(doorway)
+            elif meeting.connection is None:
+                others.update(meeting.others)
+            else:
+                link = taken_over(meeting.connection, meeting, self._cut)
+                self._adopted.append(link)
+                for kept in meeting.kept:
+                    # Of a warden that died meanwhile, or hides from us, runs stay orphans.
+                    with suppress(OSError):
+                        adopted.append(self._taken(link, meeting.pid, kept))
+                link.receive(meeting.rest)
+        return adopted, others
+
+    def _taken(self, link: Link, warden: int, kept: Kept) -> Adopted:
+        memo = msgspec.convert(kept.memo, Memo)
+        reading = os.open(f"/proc/{warden}/fd/{kept.pipe}", os.O_RDONLY | os.O_NONBLOCK)
+        run = self._run(link, kept.number, reading, memo)
+        run.hear("started", kept.pid, kept.seconds)
+        is_over = [run.hear(*words) for words in kept.words]
+        if True not in is_over:
+            link.runs[kept.number] = run
+        return Adopted(run, memo.note)
 
     def _connect(self) -> Link:
-        self._link = Link(self._owner, self._grace, self._hear, self._cut)
+        doorway = Doorway(self._keep) if self._keep else None
+        self._link = started(self._owner, self._grace, self._cut, doorway)
         return self._link
 
-    def _hear(self, answer: list[Any]) -> None:
-        name, number, *details = answer
-        if self._runs[number].hear(name, *details):
-            del self._runs[number]
-
-    def _cut(self) -> None:
+    def _cut(self, link: Link) -> None:
         """The warden died, and with it all that could be known of the runs: they are killed, since
-        nobody could tell their end, and the next start makes a new warden."""
-        self._link = None
-        lost = self.runs
-        self._runs.clear()
+        nobody could tell their end, and the next start makes a new warden. One that was taken over
+        ends with the last of its runs."""
+        lost = list(link.runs.values())
+        link.runs.clear()
+        if link is self._link:
+            self._link = None
+        else:
+            self._adopted.remove(link)
+            if not lost:
+                return
         self._log.error("the warden died; its runs are lost", runs=len(lost))
         names = {run.id for run in lost}
         for _ in range(_PASSES):
             for orphan in marked():
-                if orphan.run in names and orphan.supervisor == own_mark():
+                if orphan.run in names:
                     signal_safely(orphan, signal.SIGKILL)
         for run in lost:
             run.lose()
@@ -157,6 +231,10 @@ class Runner:
             run.terminate()
         for run in self.runs:
             await run.ended()
+
+
+def _refused(command: Command, reason: str) -> Refused:
+    return Refused(f"{command.argv[0]!r} can't be started: {reason}")
 
 
 def _file_of(content: bytes) -> int:

@@ -1,18 +1,27 @@
 """A process that starts the children of one supervisor, and answers for them.
 
-It is small, the standard library and five modules of ours, so a process is started from it at
+It is small, the standard library and six modules of ours, so a process is started from it at
 little cost however large the supervisor is. All that runs descends from it, and what loses its
 parent becomes its child (it is a subreaper): nothing gets away unseen. When the supervisor dies, in
-whatever way, the warden ends everything, and then itself.
+whatever way, the warden ends everything, and then itself; or it waits for another supervisor to
+come in by its door, for each run as long as that may be kept.
 
 Requests, a JSON list a line, and answers:
   start NUMBER WISH      started NUMBER PID, or failed NUMBER WHAT REASON; with the request come
-                         descriptors of the output and of the input
+                         descriptors of the output and of the input, and of the output's other end
+                         where it has a memo for an adopter; held until its time comes
                          exited NUMBER STATUS SECONDS USER SYSTEM PEAK LEFT, as the main process
                          ends; where LEFT, other processes of the run go on
                          gone NUMBER USER SYSTEM PEAK, once none of them does
   signal NUMBER SIGNAL   to every process of the run, also those yet to be found
-  lease NUMBER SECONDS   lapsed NUMBER, where none follows in time: the run is killed
+  lease NUMBER SECONDS KEEP
+                         lapsed NUMBER, where none follows in time: the run is killed; KEEP is for
+                         how long it may go on without a supervisor
+  forget NUMBER          of a run with a memo, once its end was recorded
+  close                  everything is to end
+  by the door            taken RUNS where there is a supervisor; else to the new one, for each run,
+                         kept NUMBER MEMO PID SECONDS PIPE WORDS, and then
+                         ready PID, of the warden itself
 """
 
 import ctypes
@@ -25,76 +34,18 @@ from collections.abc import Callable
 from typing import Any
 
 from watchbell.clock import SYSTEM
+from watchbell.process.child import Child, Order
 from watchbell.process.desk import Desk
-from watchbell.process.family import (
-    MARKS,
-    children,
-    dead_children,
-    group_of,
-    marks_of,
-    sent,
-    session_of,
-)
+from watchbell.process.family import MARKS, children, dead_children, marks_of, sent, session_of
 from watchbell.process.spawning import account, reason, spawned
 
 PR_SET_CHILD_SUBREAPER = 36
 TICK = 0.1  # seconds between looks at leases and at what runs left behind
+NEAR = 0.002  # seconds, within which the system's wait in whole milliseconds may be too long
 PATIENCE = 30.0  # seconds for which what survives SIGKILL is waited for before the warden ends
+SHELF = 60.0  # seconds for which ends of runs are kept for a supervisor that is to come
 
 now = SYSTEM.monotonic
-
-
-class Child:
-    """A run: its main process, which leads a session and a group, and what came out of that."""
-
-    def __init__(self, number: int, wish: dict[str, Any], pid: int, begun: float) -> None:
-        self.number = number
-        self.run = wish["run"]
-        self.may_leave = wish["escaped"] == "leave"
-        self.pid = pid
-        self.begun = begun
-        self.lapses = 0.0
-        self.orphans: set[int] = set()
-        self._told = 0
-        self._has_group = True
-        self._user = self._system = 0.0
-        self._peak = 0
-
-    def count(self, usage: resource.struct_rusage) -> None:
-        self._user += usage.ru_utime
-        self._system += usage.ru_stime
-        self._peak = max(self._peak, usage.ru_maxrss)
-
-    def usage(self) -> tuple[float, float, int]:
-        return self._user, self._system, self._peak * (1 if sys.platform == "darwin" else 1024)
-
-    def signal(self, number: int) -> None:
-        if self._told != signal.SIGKILL:
-            self._told = number
-        if self._has_group:
-            sent(os.killpg, self.pid, number)
-            sent(os.killpg, self.pid, signal.SIGCONT)  # one that is stopped can't end
-        self._look_over()
-        for pid in self.orphans:
-            self.pass_on(pid)
-
-    def pass_on(self, orphan: int) -> None:
-        if self._told and group_of(orphan) != self.pid:
-            sent(os.kill, orphan, self._told)
-            sent(os.kill, orphan, signal.SIGCONT)
-
-    def is_alive(self) -> bool:
-        """Whether anything is left now that the main process has ended, that we could end."""
-        self._look_over()
-        # Once there is no such group, its number may become that of another.
-        self._has_group = self._has_group and sent(os.killpg, self.pid, 0)
-        return self._has_group or bool(self.orphans)
-
-    def _look_over(self) -> None:
-        """Lets go of orphans that became somebody else's, or have left where they may."""
-        self.orphans = {pid for pid in self.orphans if sent(os.kill, pid, 0)}
-        if self.may_leave:
-            self.orphans = {pid for pid in self.orphans if session_of(pid) == self.pid}
 
 
 class Warden:
@@ -110,6 +61,10 @@ class Warden:
         self._mains: dict[int, Child] = {}
         self._leftovers: dict[int, Child] = {}
         self._leased: dict[int, Child] = {}
+        self._held: dict[int, Order] = {}
+        self._over: dict[int, Child] = {}
+        self._cut_at: float | None = None
+        self._was_taken = self._is_closing = False
         self._orphans: dict[int, Child | None] = {}
 
     def serve(self) -> None:
@@ -117,32 +72,111 @@ class Warden:
             "start": self._start,
             "signal": self._signal,
             "lease": self._lease,
+            "forget": self._dismiss,
+            "close": self._close,
+            "visit": self._visit,
         }
-        while not self._desk.is_cut:
-            waits = TICK if self._leftovers or self._leased else None
-            for name, *arguments in self._desk.requests(waits):
+        while not self._is_done():
+            for name, *arguments in self._desk.requests(self._waits()):
                 requests[name](*arguments)
+            self._release()
             self._reap()
             self._end_lapsed()
             self._desk.flush()
         self._end_all()
 
+    def _is_done(self) -> bool:
+        if self._is_closing:
+            return True
+        has_any = bool(self._runs or self._over or self._held)
+        if not self._desk.is_cut:
+            return self._was_taken and not has_any
+        if self._cut_at is None:
+            self._cut_at = now()
+        return not self._desk.has_door or not self._outlive(self._cut_at)
+
+    def _outlive(self, cut_at: float) -> bool:
+        """What may go on without a supervisor does. Whether there is any left."""
+        for number in list(self._held):
+            self._held.pop(number).close()
+        for child in self._runs.values():
+            ends = max(child.keeps_until, cut_at + self._grace)
+            if now() >= ends:
+                child.signal(signal.SIGKILL)
+            elif now() >= ends - self._grace and not child.told:
+                child.signal(signal.SIGTERM)
+        for number, child in list(self._over.items()):
+            if now() >= max(child.keeps_until, cut_at + SHELF):
+                self._dismiss(number)
+        return bool(self._runs or self._over)
+
+    def _visit(self, connection: socket.socket, pid: int) -> None:
+        if not self._desk.is_alone():
+            self._desk.turn_away(connection, "taken", list(self._named))
+            return
+        self._desk.turn_to(connection, pid)
+        self._cut_at, self._was_taken = None, True
+        for child in (*self._runs.values(), *self._over.values()):
+            seconds = now() - child.begun
+            about = child.number, child.memo, child.pid, seconds, child.pipe, child.words
+            self._desk.say("kept", *about)
+        self._desk.say("ready", os.getpid())
+
+    def _close(self) -> None:
+        self._is_closing = True
+
+    def _dismiss(self, number: int) -> None:
+        child = self._over.pop(number, None)
+        if child:
+            os.close(child.pipe)
+
+    def _tell(self, child: Child, word: str, *details: object) -> None:
+        self._desk.say(word, child.number, *details)
+        if child.memo:
+            child.words.append([word, *details])
+
+    def _waits(self) -> float | None:
+        if self._held and not self._desk.is_cut:
+            return max(self._next_release() - now() - NEAR, 0)
+        is_busy = self._leftovers or self._leased or self._desk.is_cut
+        return TICK if is_busy else None
+
+    def _next_release(self) -> float:
+        return min(held.not_before for held in self._held.values())
+
+    def _release(self) -> None:
+        """Starts what is held until now, or nearly: the last moment is waited for here."""
+        while self._held and self._next_release() - now() <= NEAR:
+            number, held = min(self._held.items(), key=lambda item: item[1].not_before)
+            while (left := held.not_before - now()) > 0:
+                self._desk.nap(left)
+            del self._held[number]
+            self._begin(number, held)
+
     def _start(self, number: int, wish: dict[str, Any]) -> None:
-        output = self._desk.descriptor()
-        given = self._desk.descriptor()
-        begun = now()
+        output, given = self._desk.descriptor(), self._desk.descriptor()
+        pipe = self._desk.descriptor() if wish["memo"] else -1
+        order = Order(wish, output, given, pipe, now())
+        if order.not_before > now():
+            self._held[number] = order
+        else:
+            self._begin(number, order)
+
+    def _begin(self, number: int, order: Order) -> None:
+        wish, begun = order.wish, now()
         try:
-            pid = spawned(wish, self._environment(wish), given, output)
+            pid = spawned(wish, self._environment(wish), order.given, order.output)
         except OSError as error:
+            order.close()
             self._desk.say("failed", number, error.filename or "", reason(error))
         else:
-            child = Child(number, wish, pid, begun)
+            order.close_theirs()
+            child = Child(number, order, pid, begun)
             self._runs[number] = self._named[child.run] = child
             self._sessions[pid] = self._mains[pid] = child
+            if child.lapses is not None:
+                self._leased[number] = child
             self._desk.say("started", number, pid)
-        finally:
-            os.close(output)
-            os.close(given)
         self._desk.flush()
 
     def _environment(self, wish: dict[str, Any]) -> dict[str, str]:
@@ -155,21 +189,26 @@ class Warden:
         return {**environment, **wish["environment"], "WB_RUN": wish["run"], **self._marks, **leave}
 
     def _signal(self, number: int, which: int) -> None:
+        held = self._held.pop(number, None)
+        if held:
+            held.close()
+            self._desk.say("failed", number, "", "it was told to end before its time came")
         child = self._runs.get(number)
         if child:
             child.signal(which)
 
-    def _lease(self, number: int, seconds: float) -> None:
+    def _lease(self, number: int, seconds: float | None, keep: float | None) -> None:
         child = self._runs.get(number)
         if child:
-            child.lapses = now() + seconds
-            self._leased[number] = child
+            child.lease(seconds, keep, now())
+            if seconds is not None:
+                self._leased[number] = child
 
     def _end_lapsed(self) -> None:
         for number, child in list(self._leased.items()):
-            if child.lapses < now():
+            if child.lapses is not None and child.lapses < now():
                 del self._leased[number]
-                self._desk.say("lapsed", number)
+                self._tell(child, "lapsed")
                 child.signal(signal.SIGKILL)
 
     def _reap(self) -> None:
@@ -186,7 +225,7 @@ class Warden:
             self._find_orphans()
         for child in list(self._leftovers.values()):
             if not child.is_alive():
-                self._desk.say("gone", child.number, *child.usage())
+                self._tell(child, "gone", *child.usage())
                 self._forget(child)
         for child, status in exited:
             self._exited(child, status)
@@ -194,7 +233,7 @@ class Warden:
     def _exited(self, child: Child, status: int) -> None:
         is_alive = child.is_alive()
         seconds = now() - child.begun
-        self._desk.say("exited", child.number, status, seconds, *child.usage(), is_alive)
+        self._tell(child, "exited", status, seconds, *child.usage(), is_alive)
         if is_alive:
             self._leftovers[child.number] = child
         else:
@@ -202,6 +241,8 @@ class Warden:
 
     def _forget(self, child: Child) -> None:
         del self._runs[child.number]
+        if child.memo:
+            self._over[child.number] = child
         self._leftovers.pop(child.number, None)
         self._leased.pop(child.number, None)
         if self._named.get(child.run) is child:
@@ -247,6 +288,7 @@ class Warden:
                     sent(os.kill, pid, signal.SIGKILL)
             self._desk.nap(TICK / 2)
             self._reap()
+            self._end_lapsed()
             self._find_orphans()
 
 
@@ -259,6 +301,6 @@ def main(descriptor: int, configuration: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, configuration["open_files"])
     connection = socket.socket(fileno=descriptor)
     os.set_inheritable(descriptor, False)  # noqa: FBT003
-    desk = Desk(connection, configuration["supervisor"])
+    desk = Desk(connection, configuration["supervisor"], configuration["door"])
     mark = configuration["mark"]
     Warden(desk, configuration["owner"], mark, configuration["grace"]).serve()

@@ -1,0 +1,101 @@
+"""A run as its warden sees it. For the warden, so with the standard library alone."""
+
+import os
+import resource
+import signal
+import sys
+from typing import Any, NamedTuple
+
+from watchbell.process.family import group_of, sent, session_of
+
+
+class Order(NamedTuple):
+    """What is to be started, and the descriptors that came with it."""
+
+    wish: dict[str, Any]
+    output: int
+    given: int
+    pipe: int
+    """The other end of the output, where it is kept for an adopter; else -1."""
+    asked: float
+
+    @property
+    def not_before(self) -> float:
+        return float(self.wish["not_before"])
+
+    def close_theirs(self) -> None:
+        """What the process has by now."""
+        os.close(self.output)
+        os.close(self.given)
+
+    def close(self) -> None:
+        self.close_theirs()
+        if self.pipe >= 0:
+            os.close(self.pipe)
+
+
+class Child:
+    """A run: its main process, which leads a session and a group, and what came out of that."""
+
+    def __init__(self, number: int, order: Order, pid: int, begun: float) -> None:
+        wish = order.wish
+        self.number = number
+        self.run = wish["run"]
+        self.memo = wish["memo"]
+        """What an adopter is told of it; empty where there will be none."""
+        self.pipe = order.pipe
+        self.words: list[list[Any]] = []
+        """What the supervisor was told of it, for an adopter."""
+        self.may_leave = wish["escaped"] == "leave"
+        self.pid = pid
+        self.begun = begun
+        self.lapses: float | None = None
+        self.keeps_until = 0.0
+        """For which it may go on without a supervisor."""
+        self.lease(wish["lease"], wish["keep"], order.asked)
+        self.orphans: set[int] = set()
+        self.told = 0
+        """The last signal."""
+        self._has_group = True
+        self._user = self._system = 0.0
+        self._peak = 0
+
+    def lease(self, seconds: float | None, keep: float | None, now: float) -> None:
+        self.lapses = None if seconds is None else now + seconds
+        self.keeps_until = 0.0 if keep is None else now + keep
+
+    def count(self, usage: resource.struct_rusage) -> None:
+        self._user += usage.ru_utime
+        self._system += usage.ru_stime
+        self._peak = max(self._peak, usage.ru_maxrss)
+
+    def usage(self) -> tuple[float, float, int]:
+        return self._user, self._system, self._peak * (1 if sys.platform == "darwin" else 1024)
+
+    def signal(self, number: int) -> None:
+        if self.told != signal.SIGKILL:
+            self.told = number
+        if self._has_group:
+            sent(os.killpg, self.pid, number)
+            sent(os.killpg, self.pid, signal.SIGCONT)  # one that is stopped can't end
+        self._look_over()
+        for pid in self.orphans:
+            self.pass_on(pid)
+
+    def pass_on(self, orphan: int) -> None:
+        if self.told and group_of(orphan) != self.pid:
+            sent(os.kill, orphan, self.told)
+            sent(os.kill, orphan, signal.SIGCONT)
+
+    def is_alive(self) -> bool:
+        """Whether anything is left now that the main process has ended, that we could end."""
+        self._look_over()
+        # Once there is no such group, its number may become that of another.
+        self._has_group = self._has_group and sent(os.killpg, self.pid, 0)
+        return self._has_group or bool(self.orphans)
+
+    def _look_over(self) -> None:
+        """Lets go of orphans that became somebody else's, or have left where they may."""
+        self.orphans = {pid for pid in self.orphans if sent(os.kill, pid, 0)}
+        if self.may_leave:
+            self.orphans = {pid for pid in self.orphans if session_of(pid) == self.pid}
