@@ -18,11 +18,9 @@ from msgspec.structs import replace
 from tests import families, servers
 from tests.alerting.test_rules import some_rules
 from tests.conftest import bare_environment, emptied, watchbell
-from watchbell.alerting import contacts, entities
+from watchbell.alerting import contacts, entities, items
 from watchbell.alerting.entities import Entity
 from watchbell.alerting.model import Contact, Medium, Rule
-from watchbell.cli import contacts as contact_files
-from watchbell.cli import entities as entity_files
 from watchbell.errors import Refused
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
@@ -449,12 +447,12 @@ def test_what_is_exported_is_the_same_data_when_imported(
             for _ in range(2):
                 await contacts.save(store, person, with_rules=True, tags_before=())
                 await entities.save(store, thing, with_checks=True)
-                (found,) = await contact_files.everybody(store)
+                (found,) = await contacts.everybody(store)
                 (known,) = await entities.find(store)
-                item = json.loads(msgspec.json.encode(contact_files.to_item(found)))
+                item = json.loads(msgspec.json.encode(items.of_contact(found)))
                 row = json.loads(msgspec.json.encode(known))
-                assert contact_files.from_item(item, no_new_id) == found == person
-                assert entity_files.from_item(row) == known == thing
+                assert items.contact(item, no_new_id) == found == person
+                assert items.entity(row) == known == thing
             assert await families.strays(store) == []
             await emptied(store)
 
@@ -488,8 +486,8 @@ def test_what_is_exported_is_the_same_data_when_imported(
 def test_whatever_an_item_is_it_is_read_or_refused(value: Any) -> None:
     item = {"id": "1", "first_name": "A", "name": "a"} | (value if isinstance(value, dict) else {})
     for read in (
-        lambda: contacts.checked(contact_files.from_item(item, lambda: "r")),
-        lambda: entity_files.from_item(item),
+        lambda: contacts.checked(items.contact(item, lambda: "r")),
+        lambda: items.entity(item),
     ):
         with suppress(Refused):
             read()

@@ -1,6 +1,6 @@
 """Whom notifications may concern, and how their media stand: read at once, before all deciding."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from watchbell.alerting import dossier, rules
 from watchbell.alerting.decide.routing import Addressee, Alerting, Standing, addressee
 from watchbell.alerting.keys import Alerting as Keys
 from watchbell.alerting.keys import AlertingOwn
-from watchbell.alerting.model import Notification, split_id
+from watchbell.alerting.model import Contact, Notification, split_id
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import READ, Script
 
@@ -210,9 +210,15 @@ class Loaded(NamedTuple):
 
 
 class Addressees:
-    def __init__(self, prefix: str, default_zone: str) -> None:
+    def __init__(
+        self,
+        prefix: str,
+        default_zone: str,
+        general: Callable[[Store, Contact], Awaitable[Contact]] = rules.ensure_general,
+    ) -> None:
+        """`general` gives a rule that holds for everything to a contact who has none."""
         self._keys, own = Keys(prefix), AlertingOwn(prefix)
-        self._default_zone = default_zone
+        self._default_zone, self._general = default_zone, general
         named = {name: getattr(self._keys, name).literals for name in _FAMILIES}
         named |= {"drops": own.drops.literals, "rollups": own.rollups.literals}
         self._families = msgspec.msgpack.encode(named)
@@ -254,7 +260,7 @@ class Addressees:
             return
         met = _understood(name, packed, self._default_zone)
         if not met.has_general:
-            contact = await rules.ensure_general(store, dossier.parsed(name, packed))
+            contact = await self._general(store, dossier.parsed(name, packed))
             met = addressee(contact, self._default_zone)
         media = []
         for at in range(0, len(flat), 6):

@@ -59,6 +59,24 @@ async def load(store: Store, ids: Iterable[str]) -> dict[str, Contact]:
 _contact = lru_cache(maxsize=4096)(dossier.parsed)
 
 
+async def known(store: Store, contact_id: str) -> Contact:
+    """The contact with its rules, without its tags."""
+    found = await load(store, [contact_id])
+    if contact_id not in found:
+        raise NotFound(f"there is no contact {contact_id}")
+    return found[contact_id]
+
+
+async def everybody(store: Store, wanted: Sequence[str] = ()) -> list[Contact]:
+    """Contacts with their rules and tags: those that are wanted, or all."""
+    found = await load(store, wanted or await all_ids(store))
+    for contact_id in wanted:
+        if contact_id not in found:
+            raise NotFound(f"there is no contact {contact_id}")
+    labels = await tags(store)
+    return [replace(one, tags=labels.get(one.id, ())) for one in found.values()]
+
+
 # ARGV: keys of this server. Returns which of them are contacts.
 _ARE_CONTACTS = Script("""
 local found = {}

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from watchbell.store.queue import Effects
+from watchbell.store.script import Script
 
 Word = str | int | float | msgspec.Raw
 Command = Sequence[Word]
@@ -22,7 +23,7 @@ end
 # ARGV[1] msgpack: commands, flat, each after the number of its words. One that the store refuses
 # (a key of a wrong type, left by somebody else) is told and stops none of the others. Returns what
 # was refused.
-run = Effects(
+_RUN = (
     FORGET
     + """
 -- Seven commands are ours: those that look before they write, and what is often written together.
@@ -119,6 +120,10 @@ end
 return refused
 """
 )
+
+run = Effects(_RUN)
+alone = Script(_RUN)
+"""The same, where nothing is to be acknowledged."""
 
 
 def verbatim(value: bytes) -> msgspec.Raw:

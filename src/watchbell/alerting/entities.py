@@ -1,12 +1,13 @@
 """Entities: their names, ids and tags, and how those are found and kept together."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 
 import msgspec
 from msgspec import Struct
 
 from watchbell import ids
+from watchbell.alerting import news
 from watchbell.alerting.keys import Alerting, is_reserved
 from watchbell.alerting.patterns import compiled
 from watchbell.alerting.rules import identifier, plain
@@ -29,6 +30,31 @@ class Entity(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     check_contacts: dict[str, tuple[str, ...]] = {}
     """Who is told about single checks of it."""
+
+
+class Link(Struct, frozen=True, kw_only=True):
+    """What a contact is told about: an entity, one check of it, or everything."""
+
+    entity: str
+    """Its name, or ALL."""
+    check: str | None = None
+
+    @property
+    def words(self) -> str:
+        if self.entity == ALL:
+            return "everything"
+        return self.entity if self.check is None else f"{self.entity}:{self.check}"
+
+
+def links(found: Iterable[Entity], contact_id: str) -> list[Link]:
+    """Those of a contact, in the order of the entities."""
+    told = []
+    for entity in found:
+        if contact_id in entity.contacts:
+            told.append(Link(entity=entity.name))
+        checks = entity.check_contacts.items()
+        told += [Link(entity=entity.name, check=one) for one, who in checks if contact_id in who]
+    return told
 
 
 # ARGV: keys of this server. Returns the names of those that are entities.
@@ -86,6 +112,14 @@ async def id_of(store: Store, name_or_id: str) -> str:
     if await store.call("HEXISTS", Alerting(store.prefix).entity(name_or_id), "name"):
         return name_or_id
     raise NotFound(f"there is no entity {name_or_id}")
+
+
+async def id_or_new(store: Store, name_or_id: str) -> tuple[str, bool]:
+    """The id that belongs to a name, or a new one; and whether it is new."""
+    try:
+        return await id_of(store, name_or_id), False
+    except NotFound:
+        return await ensure(store, name_or_id), True
 
 
 async def _holder(store: Store, name: str) -> str:
@@ -221,6 +255,7 @@ async def save(
     }
     args = [*_begins(keys), entity.id, len(tags), *tags, msgspec.json.encode(new)]
     await _SAVE(store, _index(keys), args)
+    await news.tell(store, [f"{name}:"])
     seen.tags[entity.id] = set(entity.tags)
     checks = {check for _, check in had}.union(entity.check_contacts)
     seen.told.setdefault(entity.id, set()).update(f"{entity.id}:{check}" for check in checks)
@@ -246,8 +281,11 @@ async def remove(store: Store, entity_id: str) -> None:
     gone = [keys.check_contacts(*split) for split in seen.checks_of([entity_id])]
     tags = seen.tags_of([entity_id])
     args = [*_begins(keys), entity_id, len(tags), *tags, *gone]
+    name = await store.call("HGET", keys.entity_names(), entity_id)
     if not await _REMOVE(store, _index(keys), args):
         raise NotFound(f"there is no entity {entity_id}")
+    if name is not None:
+        await news.tell(store, [f"{name.decode(errors='replace')}:"])
 
 
 def _index(keys: Alerting) -> list[str]:
@@ -283,6 +321,23 @@ async def names(store: Store) -> dict[str, str]:
         with suppress(UnicodeDecodeError):
             found[raw_id.decode()] = raw_name.decode()
     return found
+
+
+# KEYS: the checks of entities. Returns how many each has.
+_COUNTS = Script("""
+local counts = {}
+for i, key in ipairs(KEYS) do
+  local count = redis.pcall('ZCARD', key)
+  counts[i] = type(count) == 'number' and count or 0
+end
+return counts
+""")
+
+
+async def check_counts(store: Store, entities: Sequence[str]) -> list[int]:
+    """How many checks of each of the entities have ever reported."""
+    keys = [Alerting(store.prefix).entity_checks(name) for name in entities]
+    return await _COUNTS(store, keys) if keys else []
 
 
 async def find(store: Store, pattern: str = "*") -> list[Entity]:

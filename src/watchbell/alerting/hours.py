@@ -11,3 +11,8 @@ def hour(now: int) -> str:
 def hours_back(now: int, count: int) -> Iterator[str]:
     """The present hour and those before it, `count` in all, the latest first."""
     return (hour(now - back * 3_600) for back in range(count))
+
+
+def start_of(name: str) -> int:
+    """Seconds since 1970 at which an hour began."""
+    return int(datetime.strptime(name, "%Y%m%d%H").replace(tzinfo=UTC).timestamp())

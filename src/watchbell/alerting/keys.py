@@ -1,6 +1,6 @@
 """The key families of alerting: events, checks, maintenance, notifications, alerts, contacts."""
 
-from watchbell.store.families import Hash, Keyspace, List, Set, SortedSet, String
+from watchbell.store.families import Channel, Hash, Keyspace, List, Set, SortedSet, String
 
 
 class Alerting(Keyspace, document="flapjack"):
@@ -111,6 +111,8 @@ class AlertingOwn(Keyspace, document="watchbell"):
     drops = SortedSet("drops")
     parked = List("parked_notifications", expires=True)
     purging = String("purging", expires=True)
+    changed_checks = Channel("changed_checks")
+    changed_windows = Channel("changed_windows")
 
 
 # Words that keys of other domains begin with, and in which names that people choose come last.

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import Struct
 
+from watchbell.alerting import news
 from watchbell.alerting.checks import Checks
 from watchbell.alerting.history import windows_of
 from watchbell.alerting.keys import Alerting, AlertingOwn
@@ -26,24 +27,35 @@ from watchbell.errors import Refused
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
 
-# KEYS[1] the window that is open, KEYS[2] all windows, KEYS[3] summary of the one in question,
-# KEYS[4] the media that are alerted about the check; ARGV[1] digest of what the caller knows of
-# these, ARGV[2] msgpack: the commands that follow from that. Returns false once they are done;
-# where something else is known by now, nothing is done, and that is returned after its digest.
+# KEYS of each check: the window that is open, all windows, summary of the one in question, media
+# that are alerted about it; ARGV of each check: digest of what the caller knows of these, msgpack:
+# the commands that follow from that. Returns for each check false once they are done; where
+# something else is known by now, nothing is done, and that is returned after its digest; `refused`
+# where somebody left a key of a wrong type.
 _CHANGE = Script("""
-local alerted = redis.call('SMEMBERS', KEYS[4])
-table.sort(alerted)
-local known = {redis.call('GET', KEYS[1]), redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES'),
-  redis.call('GET', KEYS[3]), alerted}
-local digest = redis.sha1hex(cmsgpack.pack(known))
-if digest ~= ARGV[1] then return {digest, unpack(known)} end
-for _, command in ipairs(cmsgpack.unpack(ARGV[2])) do redis.call(unpack(command)) end
-return false
+local function changed(open, windows, summary, media, digest, commands)
+  local alerted = redis.call('SMEMBERS', media)
+  table.sort(alerted)
+  local known = {redis.call('GET', open), redis.call('ZRANGE', windows, 0, -1, 'WITHSCORES'),
+    redis.call('GET', summary), alerted}
+  local present = redis.sha1hex(cmsgpack.pack(known))
+  if present ~= digest then return {present, unpack(known)} end
+  for _, command in ipairs(cmsgpack.unpack(commands)) do redis.call(unpack(command)) end
+  return false
+end
+local answers = {}
+for i = 1, #KEYS / 4 do
+  local at = i * 4 - 3
+  local done, answer = pcall(changed, KEYS[at], KEYS[at + 1], KEYS[at + 2], KEYS[at + 3],
+    ARGV[i * 2 - 1], ARGV[i * 2])
+  answers[i] = done and answer or (not done and 'refused')
+end
+return answers
 """)
-
 
 Commands = Sequence[Sequence[object]]
 
+_AT_ONCE = 200
 LATEST = 1 << 40
 """Seconds; longer than anybody plans, and exact in every number format."""
 
@@ -75,111 +87,155 @@ async def create_scheduled(
     store: Store, event_id: str, start: int, duration: int, summary: str, now: int
 ) -> None:
     """Plans a window; one that begins at the same time gets the new length and both summaries."""
-    _check(event_id, start, duration)
-    keys = Alerting(store.prefix)
-
-    def decided(known: Known) -> Commands:
-        commands = commands_for_scheduled(
-            keys, event_id, known.windows, start, duration, summary, now, known.said
-        )
-        others = [window for window in known.windows if window.start != start]
-        opens = current_window([*others, Window(start, duration)], now) is not None
-        return [*commands, *(_quiet(store, event_id, known) if opens else [])]
-
-    await _changed(store, event_id, "scheduled", start, decided)
-
-
-async def end_scheduled(store: Store, event_id: str, start: int, now: int) -> bool:
-    """Takes a window to come back, or ends one that is open; False where it is neither."""
-    keys = Alerting(store.prefix)
-
-    def decided(known: Known) -> Commands:
-        commands = commands_for_end_scheduled(keys, event_id, known.windows, start, now)
-        others = [window for window in known.windows if window.start != start]
-        stays = commands and current_window(others, now) is not None
-        return [*commands, *(_quiet(store, event_id, known) if stays else [])]
-
-    return await _changed(store, event_id, "scheduled", start, decided)
+    await create(store, [event_id], "scheduled", Window(start, duration, summary), now)
 
 
 async def create_unscheduled(
     store: Store, event_id: str, start: int, duration: int, summary: str, now: int
 ) -> None:
     """Opens a window, which takes over from one that is open; one that is over is recorded."""
-    _check(event_id, start, duration)
-    if start > now:
-        raise Refused("unscheduled maintenance begins at once or has begun; plan what is to come")
-    keys = Alerting(store.prefix)
-
-    def decided(known: Known) -> Commands:
-        current = known.current_start(now)
-        commands = commands_for_create_unscheduled(
-            keys, event_id, current, start, duration, summary, now, known.said
-        )
-        opens = Window(start, duration).is_open(now)
-        return [*commands, *(_quiet(store, event_id, known) if opens else [])]
-
-    await _changed(store, event_id, "unscheduled", start, decided)
+    await create(store, [event_id], "unscheduled", Window(start, duration, summary), now)
 
 
-async def end_unscheduled(store: Store, event_id: str, end: int, now: int) -> bool:
+async def end_scheduled(store: Store, event_id: str, start: int, now: int) -> bool:
+    """Takes a window to come back, or ends one that is open; False where it is neither."""
+    return bool(await end(store, [event_id], "scheduled", start, now, now))
+
+
+async def end_unscheduled(store: Store, event_id: str, end_at: int, now: int) -> bool:
     """Ends what is open; False where nothing is."""
-    keys = Alerting(store.prefix)
+    return bool(await end(store, [event_id], "unscheduled", 0, end_at, now))
 
-    def decided(known: Known) -> Commands:
-        opened = [window for window in known.windows if window.is_open(now)]
-        current = known.current_start(now)
-        starts = {window.start for window in opened}
-        if current is not None:
-            starts.add(current)
-        commands: list[Command] = []
-        for start in sorted(starts):
-            commands += commands_for_end_unscheduled(keys, event_id, start, end)
-        if opened and end > now:
-            left = [Window(one.start, min(one.duration, end - one.start)) for one in opened]
-            commands += commands_for_current(keys, event_id, "unscheduled", left, now)
-        return commands
 
-    return await _changed(store, event_id, "unscheduled", 0, decided)
+async def create(store: Store, ids: Sequence[str], kind: Kind, window: Window, now: int) -> None:
+    """The same window for many checks: each gets it in one step."""
+    for event_id in ids:
+        _check(event_id, window.start, window.duration)
+    if kind == "unscheduled" and window.start > now:
+        raise Refused("unscheduled maintenance begins at once or has begun; plan what is to come")
+    decide, checks = _scheduled if kind == "scheduled" else _unscheduled, Checks(store.prefix)
+
+    def decided(event_id: str, known: Known) -> Commands:
+        return decide(checks, event_id, known, window, now)
+
+    await _changed(store, ids, kind, window.start, decided)
+
+
+async def end(
+    store: Store, ids: Sequence[str], kind: Kind, start: int, end_at: int, now: int
+) -> list[str]:
+    """The checks that had something to end: the planned window that begins at `start`, which ends
+    now, or the unscheduled ones that are open, which end at `end_at`."""
+    checks = Checks(store.prefix)
+
+    def decided(event_id: str, known: Known) -> Commands:
+        if kind == "scheduled":
+            return _ended_scheduled(checks, event_id, known, start, now)
+        return _ended_unscheduled(checks.keys, event_id, known, end_at, now)
+
+    return await _changed(store, ids, kind, start, decided)
+
+
+def _scheduled(checks: Checks, event_id: str, known: Known, window: Window, now: int) -> Commands:
+    start, length = window.start, window.duration
+    commands = commands_for_scheduled(
+        checks.keys,
+        *(event_id, known.windows, start, length, window.summary, now, known.said),
+    )
+    others = [one for one in known.windows if one.start != start]
+    opens = current_window([*others, Window(start, length)], now) is not None
+    return [*commands, *(_quiet(checks, event_id, known) if opens else [])]
+
+
+def _unscheduled(checks: Checks, event_id: str, known: Known, window: Window, now: int) -> Commands:
+    commands = commands_for_create_unscheduled(
+        checks.keys,
+        *(event_id, known.current_start(now), window.start, window.duration, window.summary, now),
+        known.said,
+    )
+    return [*commands, *(_quiet(checks, event_id, known) if window.is_open(now) else [])]
+
+
+def _ended_scheduled(checks: Checks, event_id: str, known: Known, start: int, now: int) -> Commands:
+    commands = commands_for_end_scheduled(checks.keys, event_id, known.windows, start, now)
+    others = [window for window in known.windows if window.start != start]
+    stays = commands and current_window(others, now) is not None
+    return [*commands, *(_quiet(checks, event_id, known) if stays else [])]
+
+
+def _ended_unscheduled(
+    keys: Alerting, event_id: str, known: Known, end_at: int, now: int
+) -> Commands:
+    opened = [window for window in known.windows if window.is_open(now)]
+    current = known.current_start(now)
+    starts = {window.start for window in opened} | ({current} if current is not None else set())
+    commands: list[Command] = []
+    for start in sorted(starts):
+        commands += commands_for_end_unscheduled(keys, event_id, start, end_at)
+    if opened and end_at > now:
+        left = [Window(one.start, min(one.duration, end_at - one.start)) for one in opened]
+        commands += commands_for_current(keys, event_id, "unscheduled", left, now)
+    return commands
 
 
 async def _changed(
-    store: Store, event_id: str, kind: Kind, start: int, decide: Callable[[Known], Commands]
-) -> bool:
-    """Does what follows from what is known; decides anew where that has changed meanwhile."""
-    (entity, check), names = split_id(event_id), family(Alerting(store.prefix), kind)
-    keys = [
-        names.current(entity, check),
-        names.windows(entity, check),
-        names.summary(entity, check, start),
-        AlertingOwn(store.prefix).alerting_media(entity, check),
-    ]
-    args: list[Argument] = ["", b""]
-    while (seen := await _CHANGE(store, keys, args)) is not None:
-        digest, present, flat, said, alerted = seen
-        commands = decide(
-            Known(
-                windows=[_window(*one) for one in pairs(flat)],
-                present=number(present),
-                said=text_or_none(said) or "",
-                alerted=[text(one) for one in alerted],
-            )
-        )
-        if not commands:
-            return False
-        args = [digest, msgspec.msgpack.encode(commands)]
-    return True
+    store: Store,
+    ids: Sequence[str],
+    kind: Kind,
+    start: int,
+    decide: Callable[[str, Known], Commands],
+) -> list[str]:
+    """The checks for which something followed from what is known, which is done; what has changed
+    meanwhile is decided anew. Refused, after all others are done, where one can't be."""
+    changed, refused = list[str](), list[str]()
+    names, own = family(Alerting(store.prefix), kind), AlertingOwn(store.prefix)
+
+    def keys_of(entity: str, check: str) -> list[str]:
+        summary = names.summary(entity, check, start)
+        media = own.alerting_media(entity, check)
+        return [names.current(entity, check), names.windows(entity, check), summary, media]
+
+    def packed(event_id: str, commands: Commands) -> bytes:
+        return msgspec.msgpack.encode([*commands, news.of_windows(own, [event_id])])
+
+    for first in range(0, len(ids), _AT_ONCE):
+        pending = dict.fromkeys(ids[first : first + _AT_ONCE], (b"", b""))
+        while pending:
+            keys = [key for event_id in pending for key in keys_of(*split_id(event_id))]
+            args: list[Argument] = [word for pair in pending.values() for word in pair]
+            seen = dict(zip(pending, await _CHANGE(store, keys, args), strict=True))
+            changed += [event_id for event_id, answer in seen.items() if answer is None]
+            refused += [event_id for event_id, answer in seen.items() if answer == b"refused"]
+            pending = {
+                event_id: (answer[0], packed(event_id, commands))
+                for event_id, answer in seen.items()
+                if isinstance(answer, list) and (commands := decide(event_id, _known(*answer[1:])))
+            }
+    if refused:
+        raise Refused(f"the maintenance of {refused[0]} can't be changed: its keys are of no use")
+    return changed
+
+
+def _known(
+    present: bytes | None, flat: Sequence[bytes], said: bytes | None, alerted: Sequence[bytes]
+) -> Known:
+    return Known(
+        windows=[_window(*one) for one in pairs(flat)],
+        present=number(present),
+        said=text_or_none(said) or "",
+        alerted=[text(one) for one in alerted],
+    )
 
 
 def _window(start: bytes, duration: bytes) -> Window:
     return Window(number(start) or 0, number(duration) or 0)
 
 
-def _quiet(store: Store, event_id: str, known: Known) -> Commands:
+def _quiet(checks: Checks, event_id: str, known: Known) -> Commands:
     """What is in maintenance counts in nobody's rollup."""
     if not known.alerted:
         return []
-    return list(Checks(store.prefix).no_longer_alerting(event_id, known.alerted))
+    return list(checks.no_longer_alerting(event_id, known.alerted))
 
 
 def _check(event_id: str, start: int, duration: int) -> None:

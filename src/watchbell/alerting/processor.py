@@ -10,13 +10,14 @@ from msgspec import Struct
 from watchbell import logs
 from watchbell.alerting import effects
 from watchbell.alerting.checks import Checks
-from watchbell.alerting.decide.check import Delays, Policy
+from watchbell.alerting.decide.check import QUIET, Delays, Policy
 from watchbell.alerting.effects import Command, Word
 from watchbell.alerting.event import NOOP, parse
 from watchbell.alerting.facts import CheckFacts
 from watchbell.alerting.hours import hour
 from watchbell.alerting.judging import Judging
 from watchbell.alerting.model import CheckEvent, Rejection
+from watchbell.alerting.news import News
 from watchbell.alerting.overlap import overlapped, unhurried
 from watchbell.errors import LeaseLost
 from watchbell.probes import probe
@@ -122,7 +123,7 @@ class Processor:
 
     async def _decided(self, heard: Heard, judging: Judging, tally: Tally) -> list[Word]:
         """The words of the commands that follow from each event."""
-        words: list[Word] = []
+        words, news = list[Word](), News()
         numbers = judging.numbered(len(heard.parsed))
         events = zip(heard.items, heard.parsed, numbers, strict=True)
         async for item, event, number in unhurried(events, 100):
@@ -136,8 +137,10 @@ class Processor:
                 heard.rejected.append((item, f"we failed over it: {error!r}"))
                 continue
             words += found
+            if outcome is not QUIET:
+                news.note(event.id, outcome)
             tally.notifications += outcome.notification is not None
-        return words
+        return words + effects.flat(news.commands(self._own))
 
     def _shared(self, heard: Heard, now: int) -> Iterable[Command]:
         """What is written at once for all: indexes, counters and the archive."""

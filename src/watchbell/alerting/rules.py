@@ -174,6 +174,17 @@ def checked(rule: Rule) -> Rule:
     return replace(rule, entities=tuple(name.lower() for name in rule.entities))
 
 
+def problems(rule: Rule) -> list[Refused]:
+    """What keeps a rule from being stored, one for each of its fields that is not right."""
+    found = []
+    for field in (*_LISTS, "tags", "time_restrictions"):
+        try:
+            checked(Rule(id="r", contact_id="c", **{field: getattr(rule, field)}))
+        except Refused as error:
+            found.append(error)
+    return found
+
+
 def _check_times(restrictions: Iterable[dict[str, object]]) -> None:
     for restriction in restrictions:
         try:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from watchbell.alerting import news
 from watchbell.alerting.effects import FORGET
 from watchbell.alerting.facts import SETTINGS, check_settings
 from watchbell.alerting.keys import Alerting, AlertingOwn
@@ -12,7 +13,8 @@ from watchbell.store.script import Script
 
 # KEYS[1] current_checks of the entity, KEYS[2] current_entities, KEYS[3] silence,
 # KEYS[4] alerting_media of the check; ARGV[1] entity, ARGV[2] check, ARGV[3] ENTITY:CHECK,
-# ARGV[4] what contact_alerting_checks begin with. Returns whether the check was enabled.
+# ARGV[4] what keys of contact_alerting_checks begin with, ARGV[5…] a command that tells of it.
+# Returns whether the check was enabled.
 _DISABLE = Script(
     FORGET
     + """
@@ -20,9 +22,23 @@ local was = redis.call('ZREM', KEYS[1], ARGV[2])
 if redis.call('ZCARD', KEYS[1]) == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end
 redis.call('ZREM', KEYS[3], ARGV[3])
 forget(KEYS[4], ARGV[4], ARGV[3])
+if was == 1 then redis.call(unpack(ARGV, 5)) end
 return was
 """
 )
+
+# KEYS[1] all_checks, KEYS[2] current_checks of the entity, KEYS[3] current_entities, KEYS[4] the
+# check; ARGV[1] entity, ARGV[2] check, ARGV[3] ENTITY:CHECK, ARGV[4…] a command that tells of it.
+# Returns whether there is such a check.
+_ENABLE = Script("""
+if not redis.call('ZSCORE', KEYS[1], ARGV[3]) then return 0 end
+local heard = tonumber(redis.call('HGET', KEYS[4], 'last_update') or 0) or 0
+if redis.call('ZADD', KEYS[2], 'NX', heard, ARGV[2]) == 1 then
+  redis.call('ZADD', KEYS[3], 'GT', heard, ARGV[1])
+  redis.call(unpack(ARGV, 4))
+end
+return 1
+""")
 
 
 async def settings(store: Store, event_id: str) -> dict[str, int]:
@@ -55,6 +71,22 @@ async def disable(store: Store, event_id: str) -> None:
         own.silence(),
         own.alerting_media(entity, check),
     ]
+    told = news.of_checks(own, [event_id])
     begin = keys.alerting_checks.literals[0]
-    if not await _DISABLE(store, named, [entity, check, event_id, begin]):
+    if not await _DISABLE(store, named, [entity, check, event_id, begin, *told]):
         raise NotFound(f"there is no enabled check {event_id!r}")
+
+
+async def enable(store: Store, event_id: str) -> None:
+    """Shows a hidden check again, as it was when it last reported."""
+    keys = Alerting(store.prefix)
+    entity, check = split_id(event_id)
+    named = [
+        keys.all_checks(),
+        keys.current_checks(entity),
+        keys.current_entities(),
+        keys.current(entity, check),
+    ]
+    told = news.of_checks(AlertingOwn(store.prefix), [event_id])
+    if not await _ENABLE(store, named, [entity, check, event_id, *told]):
+        raise NotFound(f"there is no check {event_id!r}")

@@ -1,117 +1,22 @@
-"""`watchbell contacts`, and contacts as they stand in files."""
+"""`watchbell contacts`."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
-import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from watchbell import ids
-from watchbell.alerting import contacts, entities, rules
+from watchbell.alerting import contacts, entities, items, rules
+from watchbell.alerting.items import ContactItem, Item, converted, shown
 from watchbell.alerting.model import Contact, Medium
-from watchbell.cli.items import Item, converted, export_to, imported, items_of
+from watchbell.cli.items import export_to, imported, items_of
 from watchbell.cli.options import as_json, opened, print_json, with_settings
-from watchbell.cli.rules import RuleItem, as_item, known
 from watchbell.cli.tables import show_table
 from watchbell.errors import NotFound, Refused
 from watchbell.schedule import spoken
-from watchbell.settings import Loaded, Secret, Settings
-from watchbell.store.client import Store
-
-
-class MediumItem(Struct, kw_only=True):
-    address: str | None = None
-    interval: int | None = None
-    rollup_threshold: int | None = None
-    service_key: str | None = None
-    subdomain: str | None = None
-    username: str | None = None
-    password: str | None = None
-    token: str | None = None
-
-
-class ContactItem(Struct, kw_only=True):
-    """A contact as files have it; what is absent or null is empty."""
-
-    id: str | int
-    first_name: str
-    last_name: str | None = None
-    email: str | None = None
-    timezone: str | None = None
-    tags: tuple[str, ...] | None = None
-    media: Item | None = None
-    notification_rules: tuple[Any, ...] | None = None
-
-
-def from_item(item: Item, new_id: Callable[[], str]) -> Contact:
-    """The contact that a file describes, with the rules that it has for it."""
-    found = converted(item, ContactItem)
-    contact_id = str(found.id)
-    given = {
-        name: converted(
-            raw if isinstance(raw, dict) else {"address": raw}, MediumItem, f"media.{name}"
-        )
-        for name, raw in (found.media or {}).items()
-        if raw is not None
-    }
-    media = {name: _medium(name, medium) for name, medium in given.items()}
-    account = msgspec.structs.asdict(given.get("pagerduty", MediumItem()))
-    own = [
-        converted(rule, RuleItem, f"notification_rules[{n}]").rule(contact_id, new_id)
-        for n, rule in enumerate(found.notification_rules or ())
-    ]
-    return Contact(
-        id=contact_id,
-        first_name=found.first_name,
-        last_name=found.last_name or "",
-        email=found.email or "",
-        timezone=found.timezone or "",
-        tags=tuple(dict.fromkeys(found.tags or ())),
-        media={name: medium for name, medium in media.items() if medium is not None},
-        pagerduty={name: account[name] for name in contacts.PAGERDUTY if account[name]},
-        rules=tuple(own),
-    )
-
-
-def _medium(name: str, item: MediumItem) -> Medium | None:
-    """None for PagerDuty's account alone, from which acknowledgements are read."""
-    address = item.service_key or item.address
-    if not address:
-        if name == "pagerduty":
-            return None
-        raise Refused(f"media.{name}.address: it is missing")
-    usual = Medium(address=address)
-    interval, threshold = item.interval or usual.interval, item.rollup_threshold or 0
-    return replace(usual, interval=interval, rollup_threshold=threshold)
-
-
-def to_item(contact: Contact) -> Item:
-    """The contact as a file has it, secrets included."""
-    media: Item = {name: msgspec.to_builtins(medium) for name, medium in contact.media.items()}
-    if "pagerduty" in media:
-        media["pagerduty"]["service_key"] = media["pagerduty"].pop("address")
-    if contact.pagerduty:
-        media["pagerduty"] = {**media.get("pagerduty", {}), **contact.pagerduty}
-    return {
-        "id": contact.id,
-        "first_name": contact.first_name,
-        "last_name": contact.last_name,
-        "email": contact.email,
-        "timezone": contact.timezone,
-        "tags": list(contact.tags),
-        "media": media,
-        "notification_rules": [as_item(rule) for rule in contact.rules],
-    }
-
-
-def shown(contact: Contact) -> Contact:
-    """The contact as anybody may see it."""
-    hidden = {name: Secret(contact.pagerduty.get(name, "")).shown() for name in contacts.SECRET}
-    seen = {name: hidden.get(name, value) for name, value in contact.pagerduty.items()}
-    return replace(contact, pagerduty=seen)
+from watchbell.settings import Loaded, Settings
 
 
 @click.group
@@ -139,28 +44,18 @@ def import_(*, loaded: Loaded, file: str) -> None:
     asyncio.run(_import(loaded.settings, items_of(file)))
 
 
-async def _import(settings: Settings, items: Sequence[Any]) -> None:
+async def _import(settings: Settings, given: Sequence[Any]) -> None:
     async with opened(settings) as store:
         before = await contacts.tags(store)
 
         async def one(item: Item) -> None:
-            contact = from_item(item, ids.token)
+            contact = items.contact(item, ids.token)
             with_rules = item.get("notification_rules") is not None
             tags = before.get(contact.id, ())
             await contacts.save(store, contact, with_rules=with_rules, tags_before=tags)
             before[contact.id] = contact.tags
 
-        await imported(items, ContactItem, "contacts", one)
-
-
-async def everybody(store: Store, wanted: Sequence[str] = ()) -> list[Contact]:
-    """Contacts with their rules and tags: those that are wanted, or all."""
-    found = await contacts.load(store, wanted or await contacts.all_ids(store))
-    for contact_id in wanted:
-        if contact_id not in found:
-            raise NotFound(f"there is no contact {contact_id}")
-    tags = await contacts.tags(store)
-    return [replace(one, tags=tags.get(one.id, ())) for one in found.values()]
+        await imported(given, ContactItem, "contacts", one)
 
 
 @command.command
@@ -173,12 +68,12 @@ def export(*, loaded: Loaded, file: str) -> None:
     Example: watchbell contacts export contacts.json
     """
     people = asyncio.run(_everybody(loaded.settings, ()))
-    export_to(file, [to_item(contact) for contact in people])
+    export_to(file, [items.of_contact(contact) for contact in people])
 
 
 async def _everybody(settings: Settings, wanted: Sequence[str]) -> list[Contact]:
     async with opened(settings) as store:
-        return await everybody(store, wanted)
+        return await contacts.everybody(store, wanted)
 
 
 @command.command
@@ -194,13 +89,13 @@ def show(*, loaded: Loaded, contact: str | None, as_json: bool) -> None:
     if contact is not None:
         person, about = asyncio.run(_one(loaded.settings, contact))
         if as_json:
-            print_json({**to_item(person), "told_about": about})
+            print_json({**items.of_contact(person), "told_about": about})
         else:
             _tell(person, about)
         return
     people = [shown(person) for person in asyncio.run(_everybody(loaded.settings, ()))]
     if as_json:
-        print_json([to_item(person) for person in people])
+        print_json([items.of_contact(person) for person in people])
         return
     rows = [
         [
@@ -218,13 +113,9 @@ def show(*, loaded: Loaded, contact: str | None, as_json: bool) -> None:
 
 async def _one(settings: Settings, contact_id: str) -> tuple[Contact, list[str]]:
     async with opened(settings) as store:
-        (person,) = await everybody(store, [contact_id])
-        about = []
-        for entity in await entities.find(store):
-            if contact_id in entity.contacts:
-                about.append("everything" if entity.id == entities.ALL else entity.name)
-            checks = entity.check_contacts.items()
-            about += [f"{entity.name}:{check}" for check, told in checks if contact_id in told]
+        (person,) = await contacts.everybody(store, [contact_id])
+        links = entities.links(await entities.find(store), contact_id)
+        about = [link.words for link in links]
         return shown(person), about
 
 
@@ -364,15 +255,13 @@ async def _link(
 ) -> None:
     about = entity if check is None else f"{entity}:{check}"
     async with opened(settings) as store:
-        person = await known(store, contact_id)
+        person = await contacts.known(store, contact_id)
         if how == "unlink":
             await contacts.unlink(store, contact_id, await entities.id_of(store, entity), check)
             click.echo(f"{person.first_name} is no longer told about {about} by a link of its own")
             return
-        try:
-            entity_id = await entities.id_of(store, entity)
-        except NotFound:
-            entity_id = await entities.ensure(store, entity)
+        entity_id, is_new = await entities.id_or_new(store, entity)
+        if is_new:
             click.echo(f"{entity} is new: nothing was reported about it so far", err=True)
         await contacts.link(store, contact_id, entity_id, check)
         click.echo(f"{person.first_name} is told about {about}")

@@ -3,19 +3,17 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
-import msgspec
 
 from watchbell.cli.options import opened, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.cli.telling import counted, plain
 from watchbell.clock import SYSTEM
-from watchbell.cron import crontab_file, jobs, overview
+from watchbell.cron import imports, overview
 from watchbell.cron.crontab_file import Entry, Skipped
+from watchbell.cron.imports import Form
 from watchbell.cron.instance import reading
 from watchbell.cron.model import Invalid
 from watchbell.cron.validation import from_fields
@@ -33,7 +31,7 @@ _SHOWN = 60
 @click.option("--yes", is_flag=True, help="Do it without asking.")
 @with_settings()
 def import_jobs(
-    *, loaded: Loaded, form: str, file: str, users: bool, replace: bool, yes: bool
+    *, loaded: Loaded, form: Form, file: str, users: bool, replace: bool, yes: bool
 ) -> None:
     """Make jobs of the lines of a crontab, or of what `export` wrote. What would be made is shown
     before anything is done. Without a file, `crontab -l` is asked.
@@ -43,7 +41,7 @@ def import_jobs(
       watchbell cron import crontab
       watchbell cron import crontab /etc/crontab --users
     """
-    found = list(_entries(form, file, users))
+    found = _entries(form, file, users)
     entries = [one for one in found if isinstance(one, Entry)]
     how = reading(loaded.settings.cron)
     rows = []
@@ -73,16 +71,12 @@ def _ask(yes: bool) -> None:
     click.confirm("Import these?", abort=True)
 
 
-def _entries(form: str, file: str, users: bool) -> Iterator[Entry | Skipped]:
-    if form == "crontab":
-        return crontab_file.entries(_text(file), has_users=users)
+def _entries(form: Form, file: str, users: bool) -> list[Entry | Skipped]:
+    text = _text(file or ("-" if form == "json" else ""))
     try:
-        table = msgspec.json.decode(_text(file or "-"), type=dict[str, dict[str, Any]])
-    except msgspec.DecodeError as error:
-        raise Refused(
-            f"{file or '-'}: expected an object of names and definitions: {error}"
-        ) from None
-    return (Entry(line=0, name=name, definition=job) for name, job in table.items())
+        return list(imports.entries(form, text, has_users=users))
+    except Refused as error:
+        raise Refused(f"{file or '-'}: {error}") from None
 
 
 def _text(file: str) -> str:
@@ -103,15 +97,14 @@ def _text(file: str) -> str:
 async def _imported(settings: Settings, entries: list[Entry], replace: bool) -> None:
     how = reading(settings.cron)
     async with opened(settings) as store:
-        names = [one.name for one in entries]
-        known = await overview.listed(store, how, SYSTEM.now(), names)
-        if known and not replace:
+        plan = await imports.planned(store, entries, how)
+        known = next((one.entry.name for one in plan if one.is_known), None)
+        if known is not None and not replace:
             raise Refused(
-                f"there is a job {plain(known[0].name)!r} already; --replace replaces it; "
+                f"there is a job {plain(known)!r} already; --replace replaces it; "
                 "nothing was imported"
             )
-        for one in entries:
-            await jobs.save(store, one.name, one.definition, how)
+        await imports.make(store, plan, how, replace=replace)
 
 
 @click.command
@@ -133,12 +126,7 @@ def export(*, loaded: Loaded, form: str) -> None:
         print_json({one.name: one.definition for one in found if one.definition is not None})
         return
     for one in found:
-        try:
-            if one.job is None:
-                raise Refused("it is not valid")  # noqa: TRY301
-            click.echo(crontab_file.line_of(one.name, one.definition))
-        except Refused as error:
-            click.echo(f"# {plain(one.name)} is left out: {error}")
+        click.echo(imports.crontab_lines(one.name, one.definition, one.job))
 
 
 COMMANDS: list[click.Command] = [import_jobs, export]

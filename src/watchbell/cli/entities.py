@@ -1,4 +1,4 @@
-"""`watchbell entities`, and entities as they stand in files."""
+"""`watchbell entities`."""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,42 +6,17 @@ from typing import Any
 
 import click
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from watchbell import ids
-from watchbell.alerting import entities
+from watchbell.alerting import entities, items
 from watchbell.alerting.entities import Entity
-from watchbell.cli.items import Item, converted, export_to, imported, items_of
+from watchbell.alerting.items import EntityItem, Item
+from watchbell.cli.items import export_to, imported, items_of
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.errors import NotFound
 from watchbell.settings import Loaded, Settings
-
-Ids = tuple[str | int, ...]
-
-
-class EntityItem(Struct, kw_only=True):
-    """An entity as files have it; what is absent or null is empty."""
-
-    id: str | int
-    name: str
-    contacts: Ids | None = None
-    tags: tuple[str, ...] | None = None
-    check_contacts: dict[str, Ids] | None = None
-
-
-def from_item(item: Item) -> Entity:
-    found = converted(item, EntityItem)
-    return Entity(
-        id=str(found.id),
-        name=found.name,
-        contacts=tuple(dict.fromkeys(map(str, found.contacts or ()))),
-        tags=tuple(dict.fromkeys(found.tags or ())),
-        check_contacts={
-            check: tuple(map(str, told)) for check, told in (found.check_contacts or {}).items()
-        },
-    )
 
 
 @click.group
@@ -70,15 +45,15 @@ def import_(*, loaded: Loaded, file: str) -> None:
     asyncio.run(_import(loaded.settings, items_of(file)))
 
 
-async def _import(settings: Settings, items: Sequence[Any]) -> None:
+async def _import(settings: Settings, given: Sequence[Any]) -> None:
     async with opened(settings) as store:
         seen = await entities.survey(store)
 
         async def one(item: Item) -> None:
             with_checks = item.get("check_contacts") is not None
-            await entities.save(store, from_item(item), with_checks=with_checks, seen=seen)
+            await entities.save(store, items.entity(item), with_checks=with_checks, seen=seen)
 
-        await imported(items, EntityItem, "entities", one)
+        await imported(given, EntityItem, "entities", one)
 
 
 @command.command

@@ -3,27 +3,19 @@
 import asyncio
 
 import click
-from msgspec import Struct
-from msgspec.structs import replace
 
-from watchbell import ids, logs
-from watchbell.alerting.model import Alert
 from watchbell.cli.gateways_preview import preview, templates
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.cli.telling import counted, first, limited, plain, storable, when
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, NotFound, Refused
-from watchbell.gateways import catalogue, overview
+from watchbell.gateways import catalogue, failures, overview, trials
 from watchbell.gateways.catalogue import Configured
-from watchbell.gateways.outbox import Item, Outbox, Unfit
+from watchbell.gateways.failures import Failure
+from watchbell.gateways.outbox import Item, Unfit
 from watchbell.gateways.overview import Fare
-from watchbell.gateways.samples import SAMPLES
-from watchbell.gateways.words import open_words
 from watchbell.settings import Loaded, Settings
-from watchbell.store.client import Store
-
-_PAGE = 1_000
 
 _medium = click.argument("medium", metavar="MEDIUM", type=storable)
 
@@ -87,39 +79,12 @@ def test(*, loaded: Loaded, medium: str, address: str) -> None:
     Example: watchbell gateways test email alice@example.com
     """
     one = _configured(loaded.settings, medium)
-    alert = replace(SAMPLES["test"], id=ids.token(), media=medium, address=address)
-    click.echo(f"the server answered: {plain(asyncio.run(_sent(loaded.settings, one, alert)))}")
-
-
-async def _sent(settings: Settings, one: Configured, alert: Alert) -> str:
-    for secret in one.secrets():
-        logs.hide(secret)
-
-    def no_link(alert: Alert) -> str:  # noqa: ARG001
-        return ""
 
     def tell(words: str) -> None:
         click.echo(f"watchbell: {words}", err=True)
 
-    words = open_words(one.name, one.style, settings.delivery.templates, no_link, tell)
-    medium = one.open(words)
-    try:
-        return await medium.send(medium.render(alert))
-    finally:
-        await medium.close()
-
-
-class Failure(Struct, kw_only=True):
-    """An alert that was given up, or something that was none."""
-
-    id: str = ""
-    address: str = ""
-    check: str = ""
-    state: str = ""
-    since: int
-    tries: int = 0
-    error: str
-    raw: str = ""
+    answer = asyncio.run(trials.send_test(loaded.settings, one, address, tell))
+    click.echo(f"the server answered: {plain(answer)}")
 
 
 @command.command
@@ -133,7 +98,7 @@ def failed(*, loaded: Loaded, medium: str, limit: int, as_json: bool) -> None:
     Example: watchbell gateways failed email --limit 10
     """
     one = _configured(loaded.settings, medium)
-    found = [_failure(each) for each in asyncio.run(_failed(loaded.settings, one.name))]
+    found = [failures.told(each) for each in asyncio.run(_failed(loaded.settings, one.name))]
     if as_json:
         print_json(found[: limit or None])
         return
@@ -148,29 +113,7 @@ def failed(*, loaded: Loaded, medium: str, limit: int, as_json: bool) -> None:
 
 async def _failed(settings: Settings, medium: str) -> list[Item | Unfit]:
     async with opened(settings) as store:
-        return await _all_failed(store, medium)
-
-
-async def _all_failed(store: Store, medium: str) -> list[Item | Unfit]:
-    found: list[Item | Unfit] = []
-    while page := await overview.failed(store, medium, len(found), _PAGE):
-        found += page
-    return found
-
-
-def _failure(one: Item | Unfit) -> Failure:
-    if isinstance(one, Unfit):
-        return Failure(since=int(one.since), error=one.error, raw=one.raw)
-    alert = one.alert
-    return Failure(
-        id=alert.id,
-        address=alert.address,
-        check=alert.event_id,
-        state=alert.state,
-        since=int(one.since),
-        tries=one.tries,
-        error=one.error,
-    )
+        return await failures.every(store, medium)
 
 
 def _told(one: Failure) -> list[str]:
@@ -198,15 +141,13 @@ def retry(*, loaded: Loaded, medium: str, ids: tuple[str, ...], everything: bool
 
 async def _retried(settings: Settings, medium: str, ids: tuple[str, ...]) -> int:
     async with opened(settings) as store:
-        found = [one for one in await _all_failed(store, medium) if isinstance(one, Item)]
-        if ids:
-            unknown = set(ids) - {one.alert.id for one in found}
-            if unknown:
-                raise NotFound(f"no alert {plain(min(unknown))} was given up by {medium}")
-            found = [one for one in found if one.alert.id in ids]
-        box, now = Outbox(store, medium), SYSTEM.now()
-        pieces = [found[at : at + _PAGE] for at in range(0, len(found), _PAGE)]
-        return sum([await box.retry(piece, now) for piece in pieces])
+        if not ids:
+            return await failures.retry_all(store, medium, SYSTEM.now())
+        found = await failures.named(store, medium, ids)
+        unknown = set(ids) - {one.alert.id for one in found}
+        if unknown:
+            raise NotFound(f"no alert {plain(min(unknown))} was given up by {medium}")
+        return await failures.retry(store, medium, found, SYSTEM.now())
 
 
 def _configured(settings: Settings, medium: str) -> Configured:

@@ -1,28 +1,16 @@
 """`watchbell gateways preview` and `watchbell gateways templates`."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import click
-import msgspec
 
-from watchbell.alerting.model import Alert
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.telling import counted, plain, storable
 from watchbell.errors import NotFound, Refused
 from watchbell.gateways import catalogue
-from watchbell.gateways.samples import sample
-from watchbell.gateways.words import KINDS, PARTS, Texts, open_words
-from watchbell.settings import Loaded, Settings
-
-
-class Part(msgspec.Struct):
-    part: str
-    text: str
-    file: str
-    """The file of people's template; empty for the built-in one."""
-    wrong: str
-    """Why that file is not used."""
+from watchbell.gateways.trials import Part, rendered, style
+from watchbell.gateways.words import KINDS, PARTS
+from watchbell.settings import Loaded
 
 
 @click.command
@@ -46,9 +34,9 @@ def preview(
 
     Example: watchbell gateways preview email problem --html problem.html
     """
-    parts = _rendered(loaded.settings, medium, kind, [part] if part else PARTS)
+    parts = rendered(loaded.settings, medium, kind, [part] if part else PARTS)
     if html is not None:
-        _write_html(html, medium, _rendered(loaded.settings, medium, kind, ["html"])[0])
+        _write_html(html, medium, rendered(loaded.settings, medium, kind, ["html"])[0])
     if as_json:
         print_json(parts)
     elif part is not None:
@@ -61,44 +49,6 @@ def preview(
             click.echo(f"watchbell: {plain(one.wrong)}", err=True)
     if any(one.wrong for one in parts):
         click.get_current_context().exit(1)
-
-
-def _rendered(settings: Settings, medium: str, kind: str, parts: Iterable[str]) -> list[Part]:
-    words = _words(settings, medium)
-    alert = sample(kind, media=medium)
-    found = []
-    for part in parts:
-        rendered = words.rendered(part, alert)
-        wrong = "" if rendered.wrong is None else str(rendered.wrong)
-        found.append(Part(part, rendered.text, str(rendered.file or ""), wrong))
-    return found
-
-
-def _words(settings: Settings, medium: str) -> Texts:
-    base = settings.delivery.link_url or "https://watchbell.example.com"
-
-    def link(alert: Alert) -> str:
-        is_problem = alert.notification_type == "problem" and not alert.rollup
-        return f"{base.rstrip('/')}/ack/SAMPLE" if is_problem else ""
-
-    def tell(words: str) -> None:
-        """What is wrong is shown with the part that it is about."""
-
-    folder = settings.delivery.templates
-    if folder and not Path(folder).is_dir():
-        raise NotFound(f"the folder of templates {plain(folder)} is not there")
-    return open_words(medium, _style(settings, medium), folder, link, tell)
-
-
-def _style(settings: Settings, medium: str) -> str:
-    """Of a medium of the settings, or of a kind that they may get."""
-    styles = {one.name: one.style for one in catalogue.configured(settings)}
-    if medium in styles:
-        return styles[medium]
-    if medium in catalogue.KINDS:
-        return catalogue.module(medium).STYLE
-    known = ", ".join(sorted({*styles, *catalogue.KINDS}))
-    raise NotFound(f"there is no medium {plain(medium)!r}; expected one of {known}")
 
 
 def _show(one: Part) -> None:
@@ -138,7 +88,7 @@ def templates(*, loaded: Loaded, folder: Path, media: tuple[str, ...]) -> None:
     files = {
         folder / medium / name: source
         for medium in wanted
-        for name, source in built_in_files(_style(loaded.settings, medium)).items()
+        for name, source in built_in_files(style(loaded.settings, medium)).items()
     }
     present = [path for path in files if path.exists()]
     if present:

@@ -1,48 +1,18 @@
-"""Items of JSON files: how they are read, checked, imported one by one, and exported."""
+"""Items of JSON files: how they are read, imported one by one, and exported."""
 
 import os
-import re
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 import msgspec
 from msgspec import Struct
 
+from watchbell.alerting.items import Item, Taken, each_taken
 from watchbell.cli.options import print_json
 from watchbell.errors import Refused
-
-T = TypeVar("T")
-Item = dict[str, Any]
-
-_WORDS = {
-    "str": "text",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "an object",
-}
-
-
-def converted(value: object, kind: type[T], field: str = "") -> T:
-    """The value as that type; raises Refused with the field that does not fit."""
-    try:
-        return msgspec.convert(value, kind, strict=False)
-    except msgspec.ValidationError as error:
-        said, _, path = str(error).partition(" - at `$")
-        missing = re.fullmatch(r"Object missing required field `(\w+)`", said)
-        where = field + path.rstrip("`") + (f".{missing[1]}" if missing else "")
-        words = re.sub(r"`([^`]+)`", _in_words, said)
-        told = "it is missing" if missing else words[:1].lower() + words[1:]
-        raise Refused(f"{where.strip('.') or 'the item'}: {told}") from None
-
-
-def _in_words(types: re.Match[str]) -> str:
-    names = [name for name in types[1].split(" | ") if name != "null"] or ["null"]
-    return " or ".join(_WORDS.get(name, name) for name in names)
 
 
 def items_of(file: str) -> list[Any]:
@@ -64,27 +34,26 @@ async def imported(
     items: Sequence[Any], kind: type[Struct], what: str, one: Callable[[Item], Awaitable[None]]
 ) -> None:
     """Does `one` with each item, and tells of those that are no good, by position and field."""
-    fields = {field.name for field in msgspec.structs.fields(kind)}
     done = bad = 0
-    for number, item in enumerate(items, 1):
-        if isinstance(item, dict) and item.get("id") in (None, ""):
-            click.echo(f"item {number} has no id and was skipped", err=True)
-            continue
-        try:
-            if not isinstance(item, dict):
-                raise Refused("expected an object")  # noqa: TRY301  (told like all the others)
-            await one(item)
-        except Refused as error:
-            bad += 1
-            name = f" (id {str(item['id'])[:60]!r})" if isinstance(item, dict) else ""
-            click.echo(f"item {number}{name}: {error}", err=True)
-            continue
-        done += 1
-        for field in item.keys() - fields:
-            click.echo(f"item {number}: {field[:60]!r} is not known and was ignored", err=True)
+    async for taken in each_taken(items, kind, one):
+        done += taken.status == "imported"
+        bad += taken.status == "refused"
+        for line in _told(taken):
+            click.echo(line, err=True)
     click.echo(f"{done} {what} imported")
     if bad:
         raise Refused(f"{bad} of {len(items)} items were not imported")
+
+
+def _told(taken: Taken) -> list[str]:
+    if taken.status == "skipped":
+        return [f"item {taken.number} has no id and was skipped"]
+    if taken.status == "refused":
+        name = f" (id {taken.id!r})" if taken.id else ""
+        return [f"item {taken.number}{name}: {taken.reason}"]
+    return [
+        f"item {taken.number}: {field!r} is not known and was ignored" for field in taken.ignored
+    ]
 
 
 def export_to(file: str, items: Sequence[Item]) -> None:

@@ -91,15 +91,12 @@ def create(
 
 
 async def _create(settings: Settings, pattern: str, kind: Kind, window: Window, yes: bool) -> None:
-    act = maintenance.create_unscheduled if kind == "unscheduled" else maintenance.create_scheduled
     async with opened(settings) as store:
         ids = await meant(store, pattern, disabled=True)
         span = f"from {when(window.start)} to {when(window.end)}, {briefly(window.duration)}"
         _preview(f"{kind} maintenance {span}, of:", [plain(one) for one in ids])
         _ask(yes)
-        now = int(SYSTEM.now())
-        for event_id in ids:
-            await act(store, event_id, window.start, window.duration, window.summary, now)
+        await maintenance.create(store, ids, kind, window, int(SYSTEM.now()))
     click.echo(f"done for {counted(len(ids), 'check')}")
 
 

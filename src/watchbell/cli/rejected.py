@@ -6,25 +6,14 @@ from datetime import UTC, datetime
 import click
 import msgspec
 
-from watchbell.alerting.hours import hours_back
-from watchbell.alerting.keys import AlertingOwn
+from watchbell.alerting import rejected
+from watchbell.alerting.rejected import Rejected
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.settings import Loaded, Settings
-from watchbell.store.script import Script
 
 _LONGEST = 300
-_HOURS = 1_000
-"""Hours that are asked about at once: six weeks of them."""
-
-
-class Rejected(msgspec.Struct):
-    """What the processor writes down of something that is no check event."""
-
-    time: int = 0
-    reason: str = "unreadable"
-    event: str = ""
 
 
 class Found(msgspec.Struct):
@@ -58,41 +47,11 @@ def command(*, loaded: Loaded, limit: int, as_json: bool) -> None:
     show_table(["hour (UTC)", "rejected"], counts, right=["rejected"])
 
 
-# KEYS: lists, the newest first; ARGV[1] how many items of all of them. Returns the length of each,
-# and the items.
-_NEWEST = Script("""
-local lengths, found, room = {}, {}, tonumber(ARGV[1])
-for i, key in ipairs(KEYS) do
-  lengths[i] = redis.call('LLEN', key)
-  if room > #found and lengths[i] > 0 then
-    for _, item in ipairs(redis.call('LRANGE', key, 0, room - #found - 1)) do
-      found[#found + 1] = item
-    end
-  end
-end
-return {lengths, found}
-""")
-
-
 async def _found(settings: Settings, limit: int, now: int) -> Found:
-    found = Found([], {})
-    names = list(hours_back(now, settings.alerting.rejected_days * 24 + 1))
     async with opened(settings) as store:
-        keys = AlertingOwn(store.prefix)
-        for first in range(0, len(names), _HOURS):
-            some = names[first : first + _HOURS]
-            room = limit - len(found.rejections)
-            lengths, items = await _NEWEST(store, [*map(keys.rejections, some)], [room])
-            found.hours |= {name: n for name, n in zip(some, lengths, strict=True) if n}
-            found.rejections += map(_decoded, items)
-    return found
-
-
-def _decoded(item: bytes) -> Rejected:
-    try:
-        return msgspec.json.decode(item, type=Rejected)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return Rejected(event=item.decode(errors="replace"))
+        hours = await rejected.hours(store, settings.alerting.rejected_days, now)
+        newest = await rejected.newest(store, hours, limit)
+    return Found([one.rejected for one in newest], hours)
 
 
 def _line(text: str) -> str:

@@ -1,59 +1,23 @@
-"""`watchbell rules`, and rules as they stand in files."""
+"""`watchbell rules`."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import click
-import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from watchbell import ids
 from watchbell.alerting import contacts, rules
+from watchbell.alerting.items import of_rule
 from watchbell.alerting.model import Contact, Rule
 from watchbell.cli.options import Command, as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
-from watchbell.errors import NotFound
 from watchbell.schedule import spoken
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
 
-Texts = tuple[str, ...] | None
 Given = dict[str, Any]
-
-
-class RuleItem(Struct, kw_only=True):
-    """A rule as files have it; what is absent or null is empty."""
-
-    id: str | int | None = None
-    contact_id: str | int | None = None
-    entities: Texts = None
-    regex_entities: Texts = None
-    tags: Texts = None
-    entity_tags: Texts = None
-    regex_tags: Texts = None
-    time_restrictions: tuple[dict[str, Any], ...] | None = None
-    unknown_media: Texts = None
-    warning_media: Texts = None
-    critical_media: Texts = None
-    unknown_blackhole: bool | None = None
-    warning_blackhole: bool | None = None
-    critical_blackhole: bool | None = None
-
-    def rule(self, contact_id: str, new_id: Callable[[], str]) -> Rule:
-        """The rule of a contact, with its own id or else a new one."""
-        given = {name: value for name, value in msgspec.structs.asdict(self).items() if value}
-        tags = given.pop("entity_tags", ())
-        rule_id = str(given.pop("id", "") or new_id())
-        given.pop("contact_id", None)
-        return Rule(id=rule_id, contact_id=contact_id, **{"tags": tags, **given})
-
-
-def as_item(rule: Rule) -> dict[str, Any]:
-    item: dict[str, Any] = msgspec.to_builtins(rule)
-    del item["contact_id"]
-    return item
 
 
 @click.group
@@ -136,7 +100,7 @@ def show(*, loaded: Loaded, contact: str, as_json: bool) -> None:
     """
     person = asyncio.run(_person(loaded.settings, contact))
     if as_json:
-        print_json([{**as_item(rule), "words": rules.describe(rule)} for rule in person.rules])
+        print_json([{**of_rule(rule), "words": rules.describe(rule)} for rule in person.rules])
         return
     if person.rules:
         show_table(["rule", "does"], [[rule.id, rules.describe(rule)] for rule in person.rules])
@@ -149,14 +113,7 @@ def show(*, loaded: Loaded, contact: str, as_json: bool) -> None:
 
 async def _person(settings: Settings, contact_id: str) -> Contact:
     async with opened(settings) as store:
-        return await known(store, contact_id)
-
-
-async def known(store: Store, contact_id: str) -> Contact:
-    found = await contacts.load(store, [contact_id])
-    if contact_id not in found:
-        raise NotFound(f"there is no contact {contact_id}")
-    return found[contact_id]
+        return await contacts.known(store, contact_id)
 
 
 @command.command
@@ -204,7 +161,7 @@ async def _save(settings: Settings, rule: Rule) -> None:
 
 
 async def _stored(store: Store, rule: Rule) -> None:
-    person = await known(store, rule.contact_id)
+    person = await contacts.known(store, rule.contact_id)
     await rules.save(store, rule)
     click.echo(f"{rule.id}: {rules.describe(rule)}")
     missing = [name for name in _media(rule) if name not in person.media]

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from watchbell import settings
-from watchbell.alerting import history
+from watchbell.alerting import history, phrases
 from watchbell.clock import SYSTEM
 from watchbell.errors import NotFound, Refused
 from watchbell.schedule import spoken
@@ -26,18 +26,15 @@ def storable(value: str) -> str:
 def length(value: str) -> int:
     """Seconds of an argument such as `4 hours`; at least one."""
     try:
-        seconds = spoken.duration(value)
+        return phrases.length(value)
     except Refused as refused:
         raise click.BadParameter(str(refused)) from None
-    if seconds < 1:
-        raise click.BadParameter(f"'{value}' is no time at all; expected at least one second")
-    return seconds
 
 
 def moment(value: str) -> int:
     """Seconds since 1970 of an argument such as `tomorrow 08:00`, in the reader's zone."""
     try:
-        return spoken.moment(value, SYSTEM.now(), zone())
+        return phrases.moment(value, SYSTEM.now(), zone())
     except Refused as refused:
         raise click.BadParameter(str(refused)) from None
 

@@ -1,15 +1,15 @@
 """What is known of runs, and of fires that were not run, for people who look."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
 from watchbell.cron.keys import Cron, CronOwn
-from watchbell.cron.model import Detail, Omission, Record, decoded, parsed
+from watchbell.cron.model import Detail, Omission, Record, Status, decoded, parsed
 from watchbell.errors import NotFound
 from watchbell.store.client import Store
-from watchbell.store.script import Script
+from watchbell.store.script import READ, Script
 
 Verdict = Literal["success", "fail"]
 
@@ -32,6 +32,48 @@ end
 return answers
 """)
 
+# KEYS rundata; ARGV[1] beginning of results, ARGV[2] the middle, ARGV[3] how many, then names of
+# jobs. Returns for each its latest runs that ended, the newest first, each as run, score, verdict,
+# and what its record says of status and duration. Records end with the duration, after whatever was
+# printed, so that it is looked for there first.
+_SPANS = Script(
+    READ
+    + """
+local function last(key, verdict, into)
+  local found = read('ZREVRANGE', key, 0, ARGV[3] - 1, 'WITHSCORES') or {}
+  for i = 1, #found, 2 do into[#into + 1] = {found[i], found[i + 1], verdict} end
+end
+
+local function told(record)
+  local took = string.match(string.sub(record, -100), '[^\\\\]"duration":%s*([%d.]+)')
+  if took then return took end
+  local is_json, fields = pcall(cjson.decode, record)
+  return is_json and type(fields) == 'table' and tostring(fields.duration or '') or ''
+end
+
+local answers = {}
+for i = 4, #ARGV do
+  local runs = {}
+  for _, verdict in ipairs({'success', 'fail'}) do
+    last(ARGV[1] .. ARGV[i] .. ARGV[2] .. verdict, verdict, runs)
+  end
+  table.sort(runs, function(a, b) return tonumber(a[2]) > tonumber(b[2]) end)
+  local kept = {}
+  for n = 1, math.min(#runs, tonumber(ARGV[3])) do
+    local record = redis.call('HGET', KEYS[1], runs[n][1])
+    if record then
+      runs[n][4] = told(record)
+      runs[n][5] = string.find(record, '"status":%s*"frozen"') and 'frozen' or ''
+      kept[#kept + 1] = runs[n]
+    end
+  end
+  answers[#answers + 1] = kept
+end
+return answers
+"""
+)
+_SPANS_AT_ONCE = 25
+
 
 class Seen(Struct, frozen=True):
     """A run, as it is in the store."""
@@ -40,6 +82,46 @@ class Seen(Struct, frozen=True):
     record: Record
     detail: Detail
     ended: float | None = None
+
+
+class Span(Struct, frozen=True):
+    """How a run that ended fared, in short."""
+
+    id: str
+    ended: float
+    status: Status
+    duration: float | None = None
+
+
+class Place(NamedTuple):
+    """Of a run among those that ended."""
+
+    ended: float
+    id: str
+
+
+async def spans(store: Store, names: Sequence[bytes], most: int) -> list[list[Span]]:
+    """Of each of these jobs the latest runs, the newest first."""
+    keys = Cron(store.prefix)
+    begin, middle, _ = keys.job_results.literals
+    found: list[list[Span]] = []
+    for first in range(0, len(names), _SPANS_AT_ONCE):
+        some = names[first : first + _SPANS_AT_ONCE]
+        answers = await _SPANS(store, [keys.runs()], [begin, middle, most, *some])
+        found += [[_span(*one) for one in answer] for answer in answers]
+    return found
+
+
+def _span(run: bytes, score: bytes, verdict: bytes, took: bytes, frozen: bytes) -> Span:
+    status: Status = "success" if verdict == b"success" else "frozen" if frozen else "fail"
+    return Span(run.decode(errors="replace"), float(score), status, _number(took))
+
+
+def _number(text: bytes) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 async def lasts(store: Store, names: Sequence[bytes]) -> list[Seen | None]:
@@ -65,9 +147,9 @@ def _seen(run: bytes, raw: bytes | None, more: bytes | None, ended: float | None
     return Seen(run.decode(errors="replace"), record, parsed(more, Detail) or Detail(), ended)
 
 
-async def active(store: Store) -> list[Seen]:
-    """The runs under way, the one that gave no sign of life for longest first."""
-    runs = await store.call("ZRANGE", Cron(store.prefix).active(), 0, -1)
+async def active(store: Store, most: int = 0) -> list[Seen]:
+    """The runs under way, the one that gave no sign of life for longest first; 0 is for all."""
+    runs = await store.call("ZRANGE", Cron(store.prefix).active(), 0, most - 1)
     return await _all(store, [(run, None) for run in runs])
 
 
@@ -75,21 +157,62 @@ async def ended(
     store: Store, job: str = "", verdicts: Sequence[Verdict] = ("success", "fail"), most: int = 50
 ) -> list[Seen]:
     """The latest runs of a job, or of all, that ended in these ways; the newest first."""
+    return (await ended_before(store, None, job, verdicts, most))[0]
+
+
+async def ended_before(
+    store: Store,
+    place: Place | None,
+    job: str = "",
+    verdicts: Sequence[Verdict] = ("success", "fail"),
+    most: int = 50,
+) -> tuple[list[Seen], Place | None]:
+    """As `ended`, of those before a place; and the place after which there are more."""
     keys = Cron(store.prefix)
-    found: list[tuple[bytes, float | None]] = []
+    found: list[tuple[bytes, float]] = []
     for verdict in verdicts:
         key = keys.job_results(job, verdict) if job else keys.results(verdict)
-        answer = await store.call("ZREVRANGE", key, 0, most - 1, "WITHSCORES")
-        found += _scored(answer)
-    found.sort(key=lambda pair: -(pair[1] or 0))
-    return await _all(store, found[:most])
+        found += await _before(store, key, place, most + 1)
+    found.sort(key=lambda pair: (pair[1], pair[0]), reverse=True)
+    seen = await _all(store, found[:most])
+    if len(found) <= most:
+        return seen, None
+    run, at = found[most - 1]
+    return seen, Place(at, run.decode(errors="replace"))
 
 
-def _scored(answer: list[Any]) -> list[tuple[bytes, float | None]]:
+async def _before(
+    store: Store, key: str, place: Place | None, most: int
+) -> list[tuple[bytes, float]]:
+    """Runs that ended at the very time of the place are told apart by their ids."""
+    top: float | str = "+inf" if place is None else place.ended
+    found: list[tuple[bytes, float]] = []
+    offset = 0
+    while True:
+        answer = await store.call(
+            "ZREVRANGEBYSCORE", key, top, "-inf", "WITHSCORES", "LIMIT", offset, most
+        )
+        some = _scored(answer)
+        found += [(run, at) for run, at in some if place is None or (at, run) < _bound(place)]
+        if len(some) < most or len(found) >= most:
+            return found[:most]
+        offset += len(some)
+
+
+def _bound(place: Place) -> tuple[float, bytes]:
+    return place.ended, place.id.encode()
+
+
+def _scored(answer: list[Any]) -> list[tuple[bytes, float]]:
     """Members with their scores, whether the client paired them or not."""
     if answer and isinstance(answer[0], tuple | list):
         return [(one[0], float(one[1])) for one in answer]
     return [(run, float(at)) for run, at in zip(answer[::2], answer[1::2], strict=True)]
+
+
+async def some(store: Store, ids: Sequence[str]) -> dict[str, Seen]:
+    """Those of these runs that are known."""
+    return {one.id: one for one in await _all(store, [(run.encode(), None) for run in ids])}
 
 
 async def _all(store: Store, runs: Sequence[tuple[bytes, float | None]]) -> list[Seen]:
@@ -112,9 +235,10 @@ async def run(store: Store, run_id: str) -> Seen:
     return found[0]
 
 
-async def omissions(store: Store, job: str = "", most: int = 50) -> list[Omission]:
-    """Fires of a job, or of all, that were not run; the newest first."""
+async def omissions(store: Store, job: str = "", most: int = 50, skip: int = 0) -> list[Omission]:
+    """Fires of a job, or of all, that were not run; the newest first, after some."""
     own = CronOwn(store.prefix)
     key = own.job_omissions(job) if job else own.omissions()
-    found = [parsed(text, Omission) for text in await store.call("LRANGE", key, 0, most - 1)]
+    texts = await store.call("LRANGE", key, skip, skip + most - 1)
+    found = [parsed(text, Omission) for text in texts]
     return [omission for omission in found if omission]

@@ -71,3 +71,9 @@ async def instances(store: Store) -> list[Beat]:
     found = await store.call("HVALS", CronOwn(store.prefix).instances())
     beats = [parsed(text, Beat) for text in found]
     return sorted((beat for beat in beats if beat), key=lambda beat: beat.name)
+
+
+async def pending(store: Store) -> int:
+    """Fires that wait for an instance with a free place."""
+    waiting: int = await store.call("LLEN", CronOwn(store.prefix).pending())
+    return waiting

@@ -3,6 +3,7 @@
 One job is announced by itself, so that a change costs the same whatever the number of jobs.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -17,14 +18,18 @@ from watchbell.store.client import Store
 from watchbell.store.script import Script
 
 Mode = Literal["new", "known", "either"]
+UNHEARD = "nobody heard it: no instance of cron is running"
 
 # KEYS jobs, paused, fired; ARGV[1] name, ARGV[2] definition, ARGV[3] whether it is paused, ARGV[4]
 # fingerprint, empty without lock, ARGV[5] channel, ARGV[6] and ARGV[7] commands to remove and add,
-# ARGV[8] whether it has to be new or known. A job that is new, or has another schedule, has missed
-# nothing. Returns 0 where it is not as it has to be.
+# ARGV[8] whether it has to be new or known, ARGV[9] SHA-1 of the definition that it has to have, or
+# empty. A job that is new, or has another schedule, has missed nothing. Returns 0 where it is not
+# as it has to be, and -1 where its definition is another.
 _SAVE = Script("""
-local is_known = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
+local definition = redis.call('HGET', KEYS[1], ARGV[1])
+local is_known = definition and true or false
 if ARGV[8] ~= 'either' and is_known ~= (ARGV[8] == 'known') then return 0 end
+if ARGV[9] ~= '' and redis.sha1hex(definition or '') ~= ARGV[9] then return -1 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 redis.call(ARGV[3] == '1' and 'SADD' or 'SREM', KEYS[2], ARGV[1])
 if ARGV[4] ~= '' then
@@ -51,6 +56,13 @@ redis.call('PUBLISH', ARGV[2], ARGV[3])
 return was_there
 """)
 
+# KEYS[1] channel; ARGV what to say there. Returns how many heard it.
+_SAY_ALL = Script("""
+local heard = 0
+for _, said in ipairs(ARGV) do heard = redis.call('PUBLISH', KEYS[1], said) end
+return heard
+""")
+
 # KEYS results of the job, results of all, rundata, details; ARGV[1] beginning of outputs. Forgets
 # some of the job's runs. Returns how many.
 _FORGET = Script("""
@@ -66,10 +78,28 @@ return #old
 """)
 
 
+class Changed(Refused):
+    """Somebody else was quicker."""
+
+
+def version(raw: bytes) -> str:
+    """By which a definition is told from what it becomes when somebody changes it."""
+    return hashlib.sha1(raw, usedforsecurity=False).hexdigest()
+
+
 async def save(
-    store: Store, name: str, definition: Mapping[str, Any], reading: Reading, mode: Mode = "either"
+    store: Store,
+    name: str,
+    definition: Mapping[str, Any],
+    reading: Reading,
+    mode: Mode = "either",
+    *,
+    replaces: str = "",
 ) -> Job:
-    """Refused, with every reason, where the definition is not valid; nothing is changed then."""
+    """Refused, with every reason, where the definition is not valid; nothing is changed then.
+
+    With `replaces`, a version, only that one is replaced.
+    """
     fields = _without_errors(definition)
     job = from_fields(name, fields, reading)
     if isinstance(job, Invalid):
@@ -88,8 +118,11 @@ async def save(
             commands.said("remove", name),
             commands.said("add", announced),
             mode,
+            replaces,
         ],
     )
+    if done < 0:
+        raise Changed(f"job {name!r} was changed by somebody else meanwhile; look at it anew")
     if not done:
         if mode == "new":
             raise Refused(f"there is a job {name!r} already; edit it, or choose another name")
@@ -148,6 +181,23 @@ async def _set_paused(store: Store, name: str, reading: Reading, *, paused: bool
     return found
 
 
+async def turn_some(
+    store: Store, names: Sequence[str], reading: Reading, *, paused: bool
+) -> list[str]:
+    """Pauses or resumes these. Returns the names of those that were found."""
+    found = await definitions.set_paused(store, names, reading, paused=paused) if names else []
+    await _say_all(store, "pause" if paused else "resume", found)
+    return found
+
+
+async def trigger_some(store: Store, names: Sequence[str]) -> list[str]:
+    """Returns the names of those that were found."""
+    found = [name.decode() for name, _ in await definitions.some(store, names)]
+    if found and not await _say_all(store, "trigger", found):
+        raise Refused(UNHEARD)
+    return found
+
+
 async def trigger(store: Store, name: str) -> None:
     if not await definitions.some(store, [name]):
         raise NotFound(f"there is no job {name!r}")
@@ -192,7 +242,13 @@ async def reload(store: Store) -> None:
 
 async def _heard(store: Store, action: str, args: Any) -> None:
     if not await _say(store, action, args):
-        raise Refused("nobody heard it: no instance of cron is running")
+        raise Refused(UNHEARD)
+
+
+async def _say_all(store: Store, action: str, names: Sequence[str]) -> int:
+    channel = Cron(store.prefix).commands()
+    heard: int = await _SAY_ALL(store, [channel], [commands.said(action, name) for name in names])
+    return heard
 
 
 async def _say(store: Store, action: str, args: Any) -> int:

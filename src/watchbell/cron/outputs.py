@@ -1,7 +1,9 @@
 """What runs printed, read back from the store in either of its forms."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
+from typing import Any
 
 from msgspec import Struct
 
@@ -10,8 +12,18 @@ from watchbell.cron.keys import Cron
 from watchbell.store.client import Store
 from watchbell.store.script import Script
 
+MOST_LINES = 2_000
+MOST_BYTES = 512 << 10
+"""Of a window, counted in lines as they are in the store."""
+
 _PAGE = 1_000
 _EVERY = 0.3
+_SEARCHED_AT_ONCE = 2_000
+_MOST_SEARCHED = 20_000
+_MOST_SEARCHED_BYTES = 4 << 20
+_MOST_HITS = 1_000
+_ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+"""What tells a terminal how to show text, and is no part of it."""
 
 # KEYS[1] output; ARGV[1] time and ARGV[2] number of the line after which to begin, ARGV[3] how many
 # to give at the most. Returns them, with their times where they have some.
@@ -37,6 +49,78 @@ if kind == 'list' then return {redis.call('LRANGE', KEYS[1], -ARGV[1], -1), 0} e
 return {{}, 0}
 """)
 
+# KEYS[1] output; ARGV[1] place of the first line, counted from 0, or empty for the one after the
+# line of ARGV[2] time and ARGV[3] number; ARGV[4] place before which to stop, or empty; ARGV[5]
+# lines and ARGV[6] bytes that are enough; ARGV[7] where 1, the last of them are given rather than
+# the first. Returns how many lines there are, how many of the first are without a gap, the place
+# from which was asked, that of the first given, the lines, and whether they have times. Read in
+# small steps, since a line may be long.
+_WINDOW = Script("""
+local key, step = KEYS[1], 20
+local kind = redis.call('TYPE', key).ok
+local is_set = kind == 'zset'
+if not is_set and kind ~= 'list' then return {0, 0, 0, 0, {}, 0} end
+local total = is_set and redis.call('ZCARD', key) or redis.call('LLEN', key)
+
+local function number(place)
+  local found = redis.call('ZRANGE', key, place, place)[1] or ''
+  return tonumber(string.match(found, '^(%d+)\t') or place + 1)
+end
+
+-- Lines are numbered as they were printed, so the first place at which the number is larger than
+-- it would be without a gap is found by halving.
+local function complete()
+  if not is_set or number(total - 1) == total then return total end
+  local low, high = 0, total
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if number(middle) == middle + 1 then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+local function slice(first, last)
+  if is_set then return redis.call('ZRANGE', key, first, last, 'WITHSCORES') end
+  return redis.call('LRANGE', key, first, last)
+end
+
+local first = tonumber(ARGV[1])
+if not first and is_set then first = redis.call('ZCOUNT', key, '-inf', ARGV[2]) end
+first = math.min(math.max(first or tonumber(ARGV[3]), 0), total)
+local stop = math.min(tonumber(ARGV[4]) or total, total)
+local most, bytes = tonumber(ARGV[5]), tonumber(ARGV[6])
+local width = is_set and 2 or 1
+local pieces, count = {}, 0
+
+local function weigh(lines)
+  for i = 1, #lines, width do bytes = bytes - #lines[i] end
+  count = count + #lines / width
+  pieces[#pieces + 1] = lines
+end
+
+local given = first
+if ARGV[7] == '1' then
+  given = stop
+  while given > first and count < most and bytes > 0 do
+    local from = math.max(given - math.min(step, most - count), first)
+    weigh(slice(from, given - 1))
+    given = from
+  end
+  for i = 1, math.floor(#pieces / 2) do
+    pieces[i], pieces[#pieces + 1 - i] = pieces[#pieces + 1 - i], pieces[i]
+  end
+else
+  while first + count < stop and count < most and bytes > 0 do
+    weigh(slice(first + count, math.min(first + count + math.min(step, most - count), stop) - 1))
+  end
+end
+local lines = {}
+for _, piece in ipairs(pieces) do
+  for _, part in ipairs(piece) do lines[#lines + 1] = part end
+end
+return {total, complete(), first, given, lines, is_set and 1 or 0}
+""")
+
 
 class Line(Struct, frozen=True):
     number: int
@@ -44,6 +128,27 @@ class Line(Struct, frozen=True):
     at: float
     """When it was printed; 0 where that is not known."""
     text: bytes
+
+
+class Window(Struct, frozen=True, kw_only=True):
+    """Lines of an output that stand together."""
+
+    total: int
+    """How many lines there are."""
+    complete: int
+    """How many of the first are there without a gap: the others are only the newest, and may still
+    be replaced while the run goes on."""
+    asked: int
+    """The place from which they were asked for, counted from 0."""
+    first: int
+    """The place of the first that is given."""
+    lines: list[Line]
+
+
+class Hits(Struct, frozen=True):
+    places: list[int]
+    following: int | None
+    """The place from which to search on; None where all was looked at."""
 
 
 async def lines(store: Store, run: str, after: Line | None = None, most: int = _PAGE) -> list[Line]:
@@ -54,6 +159,73 @@ async def lines(store: Store, run: str, after: Line | None = None, most: int = _
     if not has_times:
         return [Line(n, 0, text) for n, text in enumerate(found, number + 1)]
     return [_line(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
+
+
+async def window(
+    store: Store, run: str, first: int, most: int = MOST_LINES, stop: int | None = None
+) -> Window:
+    """From a place on, and before another."""
+    return await _window(store, run, [first, 0, 0, "" if stop is None else stop, most], last=False)
+
+
+async def end(store: Store, run: str, most: int = MOST_LINES, stop: int | None = None) -> Window:
+    """The last lines, or the last before a place."""
+    return await _window(store, run, [0, 0, 0, "" if stop is None else stop, most], last=True)
+
+
+async def following(store: Store, run: str, after: Line | None) -> Window:
+    """Those after a line, the first of them first."""
+    return await _window(store, run, [*_after(after), "", MOST_LINES], last=False)
+
+
+async def newest(store: Store, run: str, after: Line | None, most: int = MOST_LINES) -> Window:
+    """Those after a line; of too many the last, so that there is a gap after what was asked for."""
+    return await _window(store, run, [*_after(after), "", most], last=True)
+
+
+def _after(line: Line | None) -> list[Any]:
+    return ["", f"{line.at:.6f}" if line else "-inf", line.number if line else 0]
+
+
+async def _window(store: Store, run: str, asked: list[Any], *, last: bool) -> Window:
+    key = Cron(store.prefix).output(run)
+    answer = await _WINDOW(store, [key], [*asked, MOST_BYTES, int(last)])
+    total, complete, first, given, found, has_times = answer
+    if has_times:
+        lines = [_line(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
+    else:
+        lines = [Line(n, 0, text) for n, text in enumerate(found, given + 1)]
+    return Window(total=total, complete=complete, asked=first, first=given, lines=lines)
+
+
+async def search(store: Store, run: str, text: str, start: int, *, backward: bool = False) -> Hits:
+    """Places of lines that have the text, whatever its case and the colours within it.
+
+    Looks at a bounded number of lines, from `start` on or from before it back, and says where to
+    search on.
+    """
+    wanted, places = text.casefold(), list[int]()
+    lines, weight = _MOST_SEARCHED, _MOST_SEARCHED_BYTES
+    while True:
+        if backward:
+            found = await end(store, run, _SEARCHED_AT_ONCE, start)
+        else:
+            found = await window(store, run, start, _SEARCHED_AT_ONCE)
+        hits = [
+            found.first + i for i, line in enumerate(found.lines) if wanted in searched(line.text)
+        ]
+        places += reversed(hits) if backward else hits
+        start = found.first if backward else found.first + len(found.lines)
+        if start == (0 if backward else found.total) or not found.lines:
+            return Hits(places, None)
+        lines -= len(found.lines)
+        weight -= sum(len(line.text) for line in found.lines)
+        if lines <= 0 or weight <= 0 or len(places) >= _MOST_HITS:
+            return Hits(places, start)
+
+
+def searched(text: bytes) -> str:
+    return _ESCAPES.sub(b"", text).decode(errors="replace").casefold()
 
 
 def _line(member: bytes, at: bytes) -> Line:

@@ -1,5 +1,6 @@
 """What a job's definition may say: JSON becomes a job, or the reasons why it can't be one."""
 
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, get_args
@@ -29,6 +30,8 @@ class Reading(NamedTuple):
     upstream_weekdays: bool = False
 
 
+_NAME = "the job's name"
+_FIELD = re.compile(r"(?:cron_args|job_args|job_state|watchbell)(?:\.\w+)*")
 _AS_USUAL = Reading()
 _NO_CONDUCT = Conduct()
 
@@ -83,6 +86,12 @@ def from_fields(
     )
 
 
+def field_of(error: str) -> str:
+    """The field of a definition that an error names, `name` for the job's own; else empty."""
+    named = _FIELD.match(error)
+    return named[0] if named else "name" if error.startswith(_NAME) else ""
+
+
 def check_name(name: str) -> None:
     """Refuses what no job may be called."""
     _name(name)
@@ -93,11 +102,11 @@ def _name(name: bytes | str) -> None:
         raw = name if isinstance(name, bytes) else name.encode()
         text = raw.decode()
     except UnicodeError:
-        refuse("the job's name", "UTF-8", name)
+        refuse(_NAME, "UTF-8", name)
     if not text.strip() or not text.isprintable() or len(text) > LONGEST_NAME:
-        refuse("the job's name", f"1 to {LONGEST_NAME} printable characters", text)
+        refuse(_NAME, f"1 to {LONGEST_NAME} printable characters", text)
     if text == EVERYBODY:
-        refuse("the job's name", f"another, since {EVERYBODY!r} means every job", text)
+        refuse(_NAME, f"another, since {EVERYBODY!r} means every job", text)
 
 
 def _schedule(said: object, reading: Reading) -> Any:

@@ -78,10 +78,11 @@ async def failed(store: Store, medium: str, first: int, count: int) -> list[Item
     if not names:
         return []
     records = await store.call("HMGET", keys.failures(medium), *names)
-    return [_failure(record) for record in records if record is not None]
+    return [failure(record) for record in records if record is not None]
 
 
-def _failure(record: bytes) -> Item | Unfit:
+def failure(record: bytes) -> Item | Unfit:
+    """What is kept of one."""
     fields = msgspec.json.decode(record)
     if "raw" in fields:
         return msgspec.convert(fields, Unfit)

@@ -1,0 +1,97 @@
+"""What was lately decided about a check, in words: why somebody was told, or nobody."""
+
+import msgspec
+from msgspec import Struct
+
+from watchbell.alerting.decide.check import Verdict
+from watchbell.alerting.decide.routing import Fate
+from watchbell.alerting.keys import AlertingOwn
+from watchbell.alerting.model import ContactDecision, Decision, split_id
+from watchbell.store.client import Store
+
+NOBODY_INTERESTED = "no contact is interested in this check"
+
+_NOTIFIER = {"TOLD": "somebody is told", "NOBODY": "nobody is told"}
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+class MediumExplained(Struct, frozen=True):
+    medium: str
+    words: str
+    until: int | None = None
+
+
+class ContactExplained(Struct, frozen=True, kw_only=True):
+    contact: str
+    reason: str
+    rules: list[str]
+    """Each rule with whether it matches, or why it does not."""
+    media: list[MediumExplained]
+
+
+class Explained(Struct, frozen=True, kw_only=True):
+    """A decision as people read it."""
+
+    time: int
+    by: str
+    """`processor`, which decides whether an event is told; `notifier`, which decides to whom."""
+    state: str
+    outcome: str
+    reason: str = ""
+    until: int | None = None
+    """When what holds it back is over."""
+    summary: str = ""
+    contacts: list[ContactExplained] = []
+
+
+async def decisions(store: Store, event_id: str, limit: int) -> list[Decision]:
+    """The latest so many, the newest first; what somebody else wrote there is left out."""
+    key = AlertingOwn(store.prefix).decisions(*split_id(event_id))
+    found = [_decision(raw) for raw in await store.call("LRANGE", key, 0, max(limit, 1) - 1)]
+    return [one for one in found if one is not None]
+
+
+def _decision(raw: bytes) -> Decision | None:
+    try:
+        return msgspec.json.decode(raw, type=Decision)
+    except _UNREADABLE:
+        return None
+
+
+def explained(decision: Decision) -> Explained:
+    if decision.by == "processor":
+        outcome = "to be told" if decision.verdict == Verdict.TELL.name else "held back"
+        reason = _value(Verdict, decision.verdict)
+    else:
+        outcome = _NOTIFIER.get(decision.verdict, decision.verdict)
+        reason = "" if decision.contacts else NOBODY_INTERESTED
+    return Explained(
+        time=decision.time,
+        by=decision.by,
+        state=decision.state,
+        outcome=outcome,
+        reason=reason,
+        until=decision.until,
+        summary=decision.summary,
+        contacts=[_contact(one) for one in decision.contacts],
+    )
+
+
+def _contact(decision: ContactDecision) -> ContactExplained:
+    return ContactExplained(
+        contact=decision.contact,
+        reason=decision.reason,
+        rules=decision.rules,
+        media=[_medium(name, stored) for name, stored in decision.media.items()],
+    )
+
+
+def _medium(name: str, stored: str) -> MediumExplained:
+    fate, _, until = stored.partition(":")
+    is_time = until.isascii() and until.isdigit()
+    return MediumExplained(name, _value(Fate, fate), int(until[:20]) if is_time else None)
+
+
+def _value(kind: type[Verdict] | type[Fate], name: str) -> str:
+    """The words of a verdict; its name where a newer version decided, and knows more of them."""
+    return kind[name].value if name in kind.__members__ else name

@@ -1,0 +1,107 @@
+"""What a check measured of late: numbers in the copies of events that are kept for a while."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from watchbell.alerting.event import perfdata_items
+from watchbell.alerting.hours import hours_back
+from watchbell.alerting.keys import Alerting
+from watchbell.alerting.model import LARGEST, split_id
+from watchbell.store.client import Store
+from watchbell.store.script import READ, Script
+
+MOST_EVENTS = 20_000
+"""That are looked through, of all checks, the newest first."""
+MOST_SERIES, MOST_POINTS = 24, 400
+_PAGE = 1_000
+_LONGEST = 1 << 16
+"""Bytes of an event that is looked at; there are numbers in none that is so long."""
+_HOURS = 48
+_VALUE = re.compile(r"([+-]?[0-9]{1,30}(?:[.][0-9]{0,30})?(?:[eE][+-]?[0-9]{1,2})?)([^0-9]{0,10})")
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+# KEYS[1] copies of events; ARGV[1], ARGV[2] places, ARGV[3] the longest that is wanted. Returns how
+# many there are, and those that have measurements.
+_SIFTED = Script(
+    READ
+    + """
+local page, found = read('LRANGE', KEYS[1], ARGV[1], ARGV[2]) or {}, {}
+for _, copy in ipairs(page) do
+  if #copy <= tonumber(ARGV[3]) and string.find(copy, '"perfdata"', 1, true) then
+    found[#found + 1] = copy
+  end
+end
+return {#page, found}
+"""
+)
+
+
+class Copy(Struct):
+    """As much of an event as is of interest here."""
+
+    entity: str
+    check: str
+    perfdata: str
+    time: Annotated[int, Meta(ge=0, le=LARGEST)] | None = None
+
+
+class Series(Struct, frozen=True):
+    key: str
+    unit: str
+    points: list[tuple[int, float]]
+    """Time and value, in their order."""
+
+
+class Measured(Struct, frozen=True):
+    series: list[Series]
+    is_complete: bool
+    """False where there were more copies than are looked through."""
+
+
+async def measured(store: Store, event_id: str, archive_seconds: int, now: int) -> Measured:
+    found: list[Copy] = []
+    room = MOST_EVENTS
+    for hour in hours_back(now, min(archive_seconds // 3_600 + 1, _HOURS)):
+        key, first = Alerting(store.prefix).archive(hour), 0
+        while room > 0:
+            last = first + min(_PAGE, room) - 1
+            count, some = await _SIFTED(store, [key], [first, last, _LONGEST])
+            found += _of(event_id, some)
+            first, room = first + count, room - count
+            if count < _PAGE:
+                break
+    return Measured(series(found, now), room > 0)
+
+
+def _of(event_id: str, copies: Iterable[bytes]) -> Iterator[Copy]:
+    entity, check = split_id(event_id)
+    for copy in map(_read, copies):
+        if copy and copy.check == check and copy.entity.lower() == entity:
+            yield copy
+
+
+def _read(raw: bytes) -> Copy | None:
+    try:
+        return msgspec.json.decode(raw, type=Copy, strict=False)
+    except _UNREADABLE:
+        return None
+
+
+def series(copies: Iterable[Copy], now: int) -> list[Series]:
+    """By key, in the order in which they are first met; one of another unit is another series."""
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for copy in copies:
+        time = now if copy.time is None else copy.time
+        for item in perfdata_items(copy.perfdata):
+            value = _VALUE.fullmatch(item["value"])
+            if value is not None:
+                points = found.setdefault((item["key"], value[2]), {})
+                points.setdefault(time, float(value[1]))
+    return [
+        Series(key, unit, sorted(points.items())[-MOST_POINTS:])
+        for (key, unit), points in list(found.items())[:MOST_SERIES]
+    ]

@@ -1,0 +1,83 @@
+"""Jobs from the text of a file: what would be made of it, and making it; and back into text."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from watchbell.cron import crontab_file, definitions, jobs
+from watchbell.cron.crontab_file import Entry, Skipped
+from watchbell.cron.model import Invalid, Job
+from watchbell.cron.validation import Reading, from_fields
+from watchbell.errors import Refused
+from watchbell.store.client import Store
+
+Form = Literal["crontab", "json"]
+_SLICE = 500
+
+
+class Planned(Struct, frozen=True):
+    """A job that would be made."""
+
+    entry: Entry
+    judgement: Job | Invalid
+    is_known: bool
+    """Whether there is a job of its name already."""
+
+
+def entries(form: Form, text: str | bytes, *, has_users: bool = False) -> Iterator[Entry | Skipped]:
+    """The jobs that a text describes, and the lines of a crontab that are none."""
+    if form == "crontab":
+        shown = text if isinstance(text, str) else text.decode(errors="replace")
+        yield from crontab_file.entries(shown, has_users=has_users)
+        return
+    try:
+        table = msgspec.json.decode(text, type=dict[str, dict[str, Any]])
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise Refused(f"expected an object of names and definitions: {error}") from None
+    for name, definition in table.items():
+        yield Entry(line=0, name=name, definition=definition)
+
+
+async def planned(store: Store, found: Sequence[Entry], reading: Reading) -> list[Planned]:
+    known: set[str] = set()
+    for first in range(0, len(found), _SLICE):
+        names = [one.name for one in found[first : first + _SLICE]]
+        known.update(name.decode() for name, _ in await definitions.some(store, names))
+    return [
+        Planned(one, from_fields(one.name, one.definition, reading), one.name in known)
+        for one in found
+    ]
+
+
+def obstacles(plan: Iterable[Planned], *, replace: bool) -> Iterator[str]:
+    """Why it can't be done as a whole."""
+    for one in plan:
+        if isinstance(one.judgement, Invalid):
+            yield f"{one.entry.name}: {one.judgement.text}"
+        elif one.is_known and not replace:
+            yield f"there is a job {one.entry.name!r} already"
+
+
+async def make(store: Store, plan: Sequence[Planned], reading: Reading, *, replace: bool) -> None:
+    """All of them, or none: refused where one of them can't be made."""
+    if not plan:
+        raise Refused("there is nothing to import")
+    if reason := next(obstacles(plan, replace=replace), ""):
+        raise Refused(f"{reason}; nothing was imported")
+    for one in plan:
+        await jobs.save(store, one.entry.name, one.entry.definition, reading)
+
+
+def crontab_lines(name: str, definition: Mapping[str, Any] | None, job: Job | None) -> str:
+    """The job as a crontab has it, or a comment that says why it can't."""
+    try:
+        if job is None or definition is None:
+            raise Refused("it is not valid")  # noqa: TRY301
+        return crontab_file.line_of(name, definition)
+    except Refused as error:
+        shown = "".join(
+            each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in name
+        )
+        return f"# {shown} is left out: {error}"

@@ -1,0 +1,63 @@
+"""How runs ended, in words that people understand."""
+
+import signal
+
+from watchbell.cron.model import Detail, Record
+
+_SIGNALS = {
+    signal.SIGHUP: "hung up on",
+    signal.SIGINT: "interrupted",
+    signal.SIGQUIT: "told to quit",
+    signal.SIGILL: "it ran an instruction that does not exist",
+    signal.SIGABRT: "it gave up by itself",
+    signal.SIGBUS: "it used memory that is not there",
+    signal.SIGFPE: "it calculated what can't be",
+    signal.SIGKILL: "killed; often for want of memory",
+    signal.SIGSEGV: "it used memory that is not its own",
+    signal.SIGPIPE: "nobody read what it wrote",
+    signal.SIGALRM: "its own alarm",
+    signal.SIGTERM: "told to end",
+    signal.SIGXCPU: "it used more CPU time than its limit",
+    signal.SIGXFSZ: "it wrote more than its limit",
+}
+_CODES = {
+    126: "the command can't be executed",
+    127: "the command was not found",
+}
+_SHELL = 128
+"""What a shell adds to the number of the signal that ended its command."""
+
+
+def ending(record: Record, detail: Detail) -> str:
+    """In one line; empty for a run that goes on."""
+    if record.status == "running":
+        return ""
+    if record.status == "frozen":
+        return detail.reason or "frozen: it gave no sign of life any more"
+    if record.status == "success":
+        return "done"
+    code = exit_code(record.retcode)
+    if detail.reason and record.retcode is None:
+        return detail.reason
+    return f"{detail.reason}; {code}" if detail.reason else code
+
+
+def exit_code(retcode: int | None) -> str:
+    if retcode is None:
+        return "it was not started"
+    if retcode < 0:
+        return f"ended by {signal_name(-retcode)}"
+    meaning = _CODES.get(retcode, "")
+    if not meaning and retcode > _SHELL and signal_name(retcode - _SHELL, known=True):
+        meaning = f"its command was ended by {signal_name(retcode - _SHELL)}"
+    return f"exit code {retcode}" + (f": {meaning}" if meaning else "")
+
+
+def signal_name(number: int, *, known: bool = False) -> str:
+    """Such as `SIGTERM (told to end)`; with `known`, empty for a number that is no signal."""
+    try:
+        found = signal.Signals(number)
+    except ValueError:
+        return "" if known else f"signal {number}"
+    meaning = _SIGNALS.get(found)
+    return f"{found.name} ({meaning})" if meaning else found.name

@@ -1,0 +1,39 @@
+"""`watchbell explain`: why somebody was told, or nobody, line by line."""
+
+from tests import servers
+from tests.alerting.scenes import Stage
+from tests.cli.commands import printed, ran
+from watchbell.store.client import Store
+
+
+async def test_decisions_are_told_with_their_reasons(store: Store, server: servers.Single) -> None:
+    stage = Stage(store)
+    await stage.contact("alice", "email", rule={"entities": ("db",)})
+    await stage.fails("web:http")
+    await stage.later(70).send("critical", "web:http", summary="still \x1b[31mdown")
+    said = ran("explain", "WEB:http", "--store", server.url, TZ="Europe/Berlin").stdout
+    told, *rest = said.splitlines()
+    assert told == "2023-11-14 23:15:00  critical: somebody is told  (still \\x1b[31mdown)"
+    assert rest[:4] == [
+        "    alice: critical: email",
+        "        rule alice-rule: it is for other entities",
+        next(line for line in rest if line.endswith(": matches")),
+        "        email: told within its interval, until 2023-11-14 23:28:50",
+    ]
+    assert rest[-1] == (
+        "2023-11-14 23:13:20  critical: held back, it has not failed for long enough,"
+        " until 2023-11-14 23:13:50"
+    )
+    decisions = printed("explain", "web:http", "--store", server.url, "--limit", "2")
+    assert [one["by"] for one in decisions] == ["notifier", "processor"]
+
+
+async def test_a_check_that_nobody_is_interested_in_says_so(
+    store: Store, server: servers.Single
+) -> None:
+    await Stage(store).fails("web:http")
+    said = ran("explain", "web:http", "--store", server.url).stdout
+    assert "\n    no contact is interested in this check\n" in said
+    nothing = ran("explain", "web:other", "--store", server.url)
+    assert nothing.returncode == 1
+    assert "nothing was decided about 'web:other' lately" in nothing.stderr
