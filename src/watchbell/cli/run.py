@@ -9,6 +9,7 @@ import click
 from watchbell import logs
 from watchbell.cli.options import opened, with_settings
 from watchbell.errors import BadSettings
+from watchbell.roles import presence
 from watchbell.roles.catalogue import OUTSIDE, ROLES, chosen
 from watchbell.roles.role import Role
 from watchbell.roles.supervisor import Supervisor
@@ -46,7 +47,11 @@ async def _run(name: str, roles: list[Role], settings: Settings) -> None:
     try:
         async with _store(name, settings) as store:
             log.info("running", store="none" if name in _OUTSIDE else store.url.shown())
-            await Supervisor(roles, settings, store).run()
+            supervisor = Supervisor(roles, settings, store)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(supervisor.run())
+                if name not in _OUTSIDE:
+                    group.create_task(presence.run(store, supervisor.statuses))
     except asyncio.CancelledError:
         log.info("stopped")
 

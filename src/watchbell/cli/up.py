@@ -13,7 +13,7 @@ from watchbell.cli.board import Board
 from watchbell.cli.options import place, with_settings
 from watchbell.clock import SYSTEM
 from watchbell.errors import StoreUnavailable
-from watchbell.roles import catalogue
+from watchbell.roles import catalogue, presence
 from watchbell.roles.supervisor import Supervisor
 from watchbell.settings import Loaded, Settings
 from watchbell.store import health
@@ -92,6 +92,7 @@ async def _up(settings: Settings, board: Board) -> None:
             log.warning(warning)
         async with asyncio.TaskGroup() as keepers:
             keepers.create_task(supervisor.run())
+            keepers.create_task(presence.run(store, supervisor.statuses))
             if server is not None:
                 keepers.create_task(server.run())
             log.info("up", seconds=round(SYSTEM.monotonic() - begun, 2))

@@ -14,6 +14,7 @@ class StoreKeys(Keyspace, document="watchbell"):
     attempts = Hash("QUEUE:attempts", expires=True)
     fence = String("LOCK:fence", expires=True)
     mark = String("store_mark")
+    processes = Hash("watchbell_processes")
 
 
 def tagged(key: str) -> str:
