@@ -36,6 +36,12 @@ async def test_an_error_of_a_command_is_not_an_absence_of_the_store(any_store: S
         await any_store.call("LLEN", keys.text("a"))
 
 
+async def test_who_comes_when_all_connections_are_in_use_waits(any_store: Store) -> None:
+    async with asyncio.TaskGroup() as group:
+        pings = [group.create_task(any_store.call("PING")) for _ in range(400)]
+    assert {ping.result() for ping in pings} <= {b"PONG", True}
+
+
 async def test_every_server_that_holds_keys_can_be_asked(any_store: Store) -> None:
     primaries = await any_store.primaries()
     assert len(primaries) == (3 if any_store.url.topology == "cluster" else 1)

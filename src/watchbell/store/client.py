@@ -27,6 +27,8 @@ BLOCK = 5
 _TIMEOUT = 20
 _CONNECT_TIMEOUT = 5
 _POOL = 100
+_SPARE = 10
+"""Connections that live channels find free."""
 
 _AWAY = (
     exceptions.ConnectionError,
@@ -64,6 +66,8 @@ class Store:
         self.prefix = url.prefix
         self._sentinel: Sentinel | None = None
         self._nodes: dict[tuple[str, int], redis.Redis] = {}
+        # The pool refuses who comes when it is empty; here they wait their turn.
+        self._room = asyncio.Semaphore(_POOL - _SPARE)
         self._client = self._connected(url)
 
     async def call(self, *command: Argument) -> Any:
@@ -72,7 +76,7 @@ class Store:
 
     async def _sent(self, client: "redis.Redis | RedisCluster", command: Sequence[Argument]) -> Any:
         try:
-            async with asyncio.timeout(_TIMEOUT):
+            async with asyncio.timeout(_TIMEOUT), self._room:
                 return await heeding(client.execute_command(*command))
         except _AWAY as error:
             raise StoreUnavailable(self._told(error)) from error
