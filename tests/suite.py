@@ -1,4 +1,4 @@
-"""All that `./watchbell test` does: real servers, format, lint, types, import contracts, tests.
+"""All that `./watchbell test` does: real programs, format, lint, types, import contracts, tests.
 
 With arguments it is pytest alone with those arguments, for the loop of writing and trying.
 """
@@ -23,10 +23,11 @@ CHECKS = {
     "types of the launcher": ("mypy", LAUNCHER),
     "imports": ("lint-imports",),
 }
-SERVERS = {  # Debian package: its program
+PROGRAMS = {  # Debian package: its program
     "redis-server": "redis-server",
     "faketime": "faketime",
     "prosody": "prosody",
+    "chromium": "chromium",
 }
 INSTALL = """
 set -e
@@ -50,7 +51,7 @@ def main(arguments: list[str]) -> int:
     os.chdir(ROOT)
     if arguments:
         return subprocess.call([TOOLS / "pytest", *arguments])
-    skipped = install_servers()
+    skipped = install_programs()
     failed = [name for name, command in CHECKS.items() if not passes(name, command)]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.xml")
@@ -67,9 +68,9 @@ def main(arguments: list[str]) -> int:
     return 1 if failed else 0
 
 
-def install_servers() -> list[str]:
+def install_programs() -> list[str]:
     """Installs what is missing where this user may; says what is still missing, and why."""
-    wanted = missing_servers()
+    wanted = missing_programs()
     if not wanted:
         return []
     privilege = privilege_to_install()
@@ -80,13 +81,13 @@ def install_servers() -> list[str]:
     start = time.monotonic()
     print(f"installing {', '.join(wanted)}", flush=True)
     said = captured([*privilege, "sh", "-c", INSTALL, "sh", *wanted]).stdout
-    tell("servers", passed=not missing_servers(), seconds=time.monotonic() - start)
+    tell("programs", passed=not missing_programs(), seconds=time.monotonic() - start)
     reason = (said.strip().splitlines() or ["apt-get said nothing"])[-1]
-    return [f"{package} could not be installed: {reason}" for package in missing_servers()]
+    return [f"{package} could not be installed: {reason}" for package in missing_programs()]
 
 
-def missing_servers() -> list[str]:
-    return [package for package, program in SERVERS.items() if shutil.which(program) is None]
+def missing_programs() -> list[str]:
+    return [package for package, program in PROGRAMS.items() if shutil.which(program) is None]
 
 
 def privilege_to_install() -> list[str] | None:

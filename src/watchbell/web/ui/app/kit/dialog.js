@@ -1,0 +1,70 @@
+/** Dialogs: the browser's own, which keep the focus, close by Escape and give the focus back. */
+
+import { html } from "htm/preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { Cell, useCell } from "../cell.js";
+import { Form } from "./form.js";
+
+/**
+ * A dialog, open for as long as it is drawn.
+ * @param {{title: any, onClose: () => void, wide?: boolean, children?: any}} props
+ */
+export function Dialog({ title, onClose, wide = false, children }) {
+  const id = useId();
+  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  useEffect(() => {
+    const opener = document.activeElement;
+    const shown = dialog.current;
+    shown?.showModal();
+    // The browser would begin with the button that closes: Enter is for what the dialog is for.
+    const first = shown?.querySelector(":is(input, select, textarea):not([tabindex='-1']), .dialog-body .button-main, [type=submit]");
+    if (first instanceof HTMLElement) first.focus();
+    return () => {
+      shown?.close(); // while it is open, nothing behind it takes the focus
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+    };
+  }, []);
+  return html`<dialog class=${wide ? "dialog dialog-wide" : "dialog"} ref=${dialog} aria-labelledby=${id}
+    onCancel=${(/** @type {Event} */ event) => {
+      event.preventDefault();
+      onClose();
+    }}
+    onMouseDown=${(/** @type {MouseEvent} */ event) => event.target === dialog.current && onClose()}>
+    <div class="dialog-body">
+      <div class="dialog-head">
+        <h2 id=${id}>${title}</h2>
+        <button type="button" class="button button-quiet" aria-label="Close" onClick=${onClose}>✕</button>
+      </div>
+      ${children}
+    </div>
+  </dialog>`;
+}
+
+/** @typedef {{title: string, words: any, yes: string, kind?: "main" | "danger", act: () => Promise<any>}} Question */
+
+/** @type {Cell<Question | null>} */
+const question = new Cell(/** @type {Question | null} */ (null));
+
+/**
+ * Asks before something is done that can't be undone; `words` say what will happen. What the
+ * server refuses is shown in the dialog, which stays open then.
+ * @param {Question} asked
+ */
+export function confirm(asked) {
+  question.set(asked);
+}
+
+export function Questions() {
+  const asked = useCell(question);
+  if (!asked) return null;
+  const close = () => question.set(null);
+  const act = async () => {
+    await asked.act();
+    close();
+  };
+  return html`<${Dialog} title=${asked.title} onClose=${close}>
+    <${Form} onSubmit=${act} submit=${asked.yes} kind=${asked.kind ?? "danger"} cancel=${close}>
+      <div>${asked.words}</div>
+    <//>
+  <//>`;
+}

@@ -1,0 +1,110 @@
+/** The furniture of a page: its head, cards, facts, tabs, and what stands there while there is nothing. */
+
+import { html } from "htm/preact";
+import { useEffect } from "preact/hooks";
+import { usePath, useQuery } from "../location.js";
+import { Button } from "./form.js";
+
+/** @typedef {import("../api.js").Problem} Problem */
+
+/**
+ * A page. Its title is the document's as well.
+ * @param {{title: string, lead?: any, actions?: any, above?: any, wide?: boolean, children?: any}} props
+ *   `above`: a link back to what this belongs to; `lead`: a line under the title
+ */
+export function Page({ title, lead, actions, above, wide = false, children }) {
+  useEffect(() => {
+    document.title = `${title} · Watchbell`;
+  }, [title]);
+  return html`<div class=${wide ? "page page-wide" : "page"}>
+    <div class="page-head">
+      <div class="page-title">
+        ${above && html`<div class="page-above">${above}</div>`}
+        <h1 tabindex="-1">${title}</h1>
+        ${lead && html`<div class="page-lead">${lead}</div>`}
+      </div>
+      ${actions && html`<div class="actions">${actions}</div>`}
+    </div>
+    ${children}
+  </div>`;
+}
+
+/**
+ * @param {{title?: any, actions?: any, flush?: boolean, children?: any, id?: string}} props
+ *   `flush`: the content reaches the card's edges, as a table does
+ */
+export function Card({ title, actions, flush = false, children, id }) {
+  return html`<section class=${flush ? "card card-flush" : "card"} id=${id}>
+    ${(title || actions) &&
+    html`<div class="card-head"><h2>${title}</h2>${actions && html`<div class="actions">${actions}</div>`}</div>`}
+    ${children}
+  </section>`;
+}
+
+/**
+ * Pairs of a word and what there is to say; pairs of null are left out.
+ * @param {{rows: ([any, any] | null | false)[]}} props
+ */
+export function Facts({ rows }) {
+  return html`<dl class="facts">
+    ${rows.map((row) => row && html`<div><dt>${row[0]}</dt><dd>${row[1]}</dd></div>`)}
+  </dl>`;
+}
+
+/**
+ * Where there is nothing: says so, and what to do.
+ * @param {{title: string, children?: any, action?: any}} props
+ */
+export function Empty({ title, children, action }) {
+  return html`<div class="empty"><p class="empty-title">${title}</p>
+    ${children && html`<div class="soft">${children}</div>`}${action}</div>`;
+}
+
+/** @param {{lines?: number}} props */
+export function Loading({ lines = 3 }) {
+  return html`<div class="loading" role="status" aria-label="Loading">
+    ${Array.from({ length: lines }, () => html`<div class="loading-line"></div>`)}
+  </div>`;
+}
+
+/** @param {{problem: Problem, retry?: () => void}} props */
+export function Failed({ problem, retry }) {
+  return html`<div class="failed" role="alert">
+    <p><strong>${problem.status === 404 ? "Not there." : "That did not work."}</strong> ${problem.message}</p>
+    ${retry && html`<${Button} onClick=${retry}>Try again<//>`}
+  </div>`;
+}
+
+/**
+ * What was fetched, or why it was not: the three states that every page has.
+ * @template T
+ * @param {{of: {value: T | null, problem: Problem | null, reload: () => void}, lines?: number,
+ *   children: (value: T) => any}} props `children` is a function of the value
+ */
+export function Fetched({ of, lines = 3, children }) {
+  if (of.value !== null) return children(of.value);
+  if (of.problem) return html`<${Failed} problem=${of.problem} retry=${of.reload} />`;
+  return html`<${Loading} lines=${lines} />`;
+}
+
+/**
+ * Tabs that live in the query, so that each can be linked to.
+ * @param {{name?: string, tabs: [value: string, words: any][]}} props the first one is the usual
+ */
+export function Tabs({ name = "tab", tabs }) {
+  const path = usePath();
+  const [query] = useQuery();
+  const chosen = query.get(name) ?? tabs[0]?.[0];
+  const to = (/** @type {string} */ value) => {
+    const words = new URLSearchParams(query);
+    if (value === tabs[0]?.[0]) words.delete(name);
+    else words.set(name, value);
+    return words.size ? `${path}?${words}` : path;
+  };
+  return html`<nav class="tabs" aria-label="Parts of this page">
+    ${tabs.map(
+      ([value, words]) =>
+        html`<a href=${to(value)} aria-current=${value === chosen ? "page" : undefined}>${words}</a>`,
+    )}
+  </nav>`;
+}

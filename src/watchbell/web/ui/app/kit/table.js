@@ -1,0 +1,100 @@
+/** Tables: on a phone each row becomes a card; `j` and `k` move, Enter opens. */
+
+import { html } from "htm/preact";
+import { useRef } from "preact/hooks";
+import { go } from "../location.js";
+import { useKeys } from "../keys.js";
+import { Button } from "./form.js";
+import { Empty, Failed, Loading } from "./layout.js";
+
+/**
+ * @template T
+ * @typedef {{head: any, cell: (row: T) => any, kind?: "number" | "main" | "actions" | "tight", hide?: "phone"}} Column
+ *   `main`: takes the room there is, and heads the card on a phone
+ */
+
+/**
+ * @template T
+ * @param {{columns: Column<T>[], rows: T[], id: (row: T) => string, to?: (row: T) => string | null,
+ *   label: string, keys?: boolean, selected?: Set<string>, onSelect?: (ids: Set<string>) => void,
+ *   look?: (row: T) => string}} props
+ *   `to`: where a row leads; `selected` and `onSelect` make rows selectable (`x`); `look`: a class
+ */
+export function Table({ columns, rows, id, to, label, keys = true, selected, onSelect, look }) {
+  const body = useRef(/** @type {HTMLTableSectionElement | null} */ (null));
+  const all = () => [...(body.current?.rows ?? [])];
+  const current = () => all().findIndex((row) => row.contains(document.activeElement));
+  const move = (/** @type {number} */ by) => {
+    const found = all();
+    const next = current() < 0 ? (by > 0 ? 0 : found.length - 1) : current() + by;
+    found[Math.min(Math.max(next, 0), found.length - 1)]?.focus();
+  };
+  const at = () => rows[current()];
+  const toggle = (/** @type {string} */ one) => {
+    const chosen = new Set(selected);
+    if (!chosen.delete(one)) chosen.add(one);
+    onSelect?.(chosen);
+  };
+  useKeys("List", keys ? [
+    ["j", "next row", () => move(1)],
+    ["k", "previous row", () => move(-1)],
+    ...(to ? [/** @type {import("../keys.js").Binding} */ (["Enter", "open the row", () => {
+      const row = at();
+      const place = row && to(row);
+      if (place) go(place);
+    }])] : []),
+    ...(onSelect ? [/** @type {import("../keys.js").Binding} */ (["x", "select the row", () => {
+      const row = at();
+      if (row) toggle(id(row));
+    }])] : []),
+  ] : []);
+  const isAll = rows.length > 0 && rows.every((row) => selected?.has(id(row)));
+  return html`<div class="table-frame"><table class="table" aria-label=${label}>
+    <thead><tr>
+      ${onSelect && html`<th class="cell-tight"><input type="checkbox" aria-label="Select all" checked=${isAll}
+        onChange=${() => onSelect(isAll ? new Set() : new Set(rows.map(id)))} /></th>`}
+      ${columns.map((column) => html`<th scope="col" class=${looks(column)}>${column.head}</th>`)}
+    </tr></thead>
+    <tbody ref=${body}>
+      ${rows.map((row) => {
+        const place = to?.(row) ?? null;
+        const name = id(row);
+        return html`<tr key=${name} tabindex="0" class=${`${place ? "row-link" : ""} ${look?.(row) ?? ""}`}
+          aria-selected=${onSelect ? String(selected?.has(name) ?? false) : undefined}
+          onClick=${(/** @type {MouseEvent} */ event) => place && opens(event) && go(place)}>
+          ${onSelect && html`<td class="cell-tight"><input type="checkbox" aria-label=${`Select ${name}`}
+            checked=${selected?.has(name) ?? false} onChange=${() => toggle(name)} /></td>`}
+          ${columns.map((column) => html`<td class=${looks(column)} data-label=${typeof column.head === "string" ? column.head : undefined}>${column.cell(row)}</td>`)}
+        </tr>`;
+      })}
+    </tbody>
+  </table></div>`;
+}
+
+/** @param {Column<any>} column */
+function looks(column) {
+  return `${column.kind ? `cell-${column.kind}` : ""} ${column.hide ? `hide-${column.hide}` : ""}`.trim() || undefined;
+}
+
+/** Not where something in the row was meant, or words were being selected. @param {MouseEvent} event */
+function opens(event) {
+  if (event.metaKey || event.ctrlKey || event.shiftKey) return false;
+  const inside = event.target instanceof Element && event.target.closest("a, button, input, select, label, summary");
+  return !inside && !window.getSelection()?.toString();
+}
+
+/**
+ * A list of `useList` as a table, with all its states.
+ * @param {{list: ReturnType<typeof import("../api.js").useList>, empty: any, [props: string]: any}} props
+ *   `empty`: what stands there while there is nothing; the rest is Table's
+ */
+export function Listed({ list, empty, ...props }) {
+  if (list.items.length === 0) {
+    if (list.problem) return html`<${Failed} problem=${list.problem} retry=${list.reload} />`;
+    if (list.isLoading) return html`<${Loading} lines=${6} />`;
+    return typeof empty === "string" ? html`<${Empty} title=${empty} />` : empty;
+  }
+  return html`<${Table} ...${props} rows=${list.items} />
+    ${list.problem && html`<${Failed} problem=${list.problem} retry=${list.more} />`}
+    ${list.hasMore && html`<div class="more"><${Button} onClick=${list.more} busy=${list.isLoading}>More<//></div>`}`;
+}

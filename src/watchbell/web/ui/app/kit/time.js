@@ -1,0 +1,36 @@
+/** Times, in the reader's zone, with the exact one at hand. */
+
+import { html } from "htm/preact";
+import { useCell } from "../cell.js";
+import { clock, exact, lasting, machine, relative, short } from "../times.js";
+
+/**
+ * A moment. `ago` counts (`3 m ago`, `in 2 h`), `short` gives the time of day.
+ * @param {{at: number | null | undefined, as?: "ago" | "short" | "exact", none?: string}} props
+ */
+export function When({ at, as = "ago", none = "never" }) {
+  const now = useCell(clock);
+  if (at === null || at === undefined) return html`<span class="soft">${none}</span>`;
+  const words = { ago: relative, short, exact }[as](at, now);
+  return html`<time datetime=${machine(at)} title=${`${exact(at)} · ${machine(at)}`}>${words}</time>`;
+}
+
+/**
+ * How long it has lasted, and counts on.
+ * @param {{since: number | null | undefined}} props
+ */
+export function Since({ since }) {
+  const now = useCell(clock);
+  if (since === null || since === undefined) return html`<span class="soft">–</span>`;
+  return html`<time datetime=${machine(since)} title=${`since ${exact(since)} · ${machine(since)}`}>${lasting(now - since, 2)}</time>`;
+}
+
+/**
+ * A fixed duration.
+ * @param {{seconds: number | null | undefined, units?: 1 | 2}} props
+ */
+export function Lasting({ seconds, units = 2 }) {
+  if (seconds === null || seconds === undefined) return html`<span class="soft">–</span>`;
+  if (seconds > 0 && seconds < 1) return html`<span>${Math.round(seconds * 1000)} ms</span>`;
+  return html`<span title=${`${seconds} s`}>${lasting(seconds, units)}</span>`;
+}

@@ -1,0 +1,52 @@
+/** What was done, said in passing. */
+
+import { html } from "htm/preact";
+import { Problem } from "../api.js";
+import { Cell, useCell } from "../cell.js";
+
+/** @typedef {{id: number, words: any, tone: "good" | "bad", action?: {words: string, act: () => void}}} Said */
+
+/** @type {Cell<Said[]>} */
+const said = new Cell(/** @type {Said[]} */ ([]));
+let last = 0;
+
+/**
+ * @param {any} words
+ * @param {{tone?: "good" | "bad", action?: {words: string, act: () => void}}} [options]
+ */
+export function say(words, { tone = "good", action } = {}) {
+  const id = (last += 1);
+  said.set([...said.value.slice(-3), { id, words, tone, ...(action ? { action } : {}) }]);
+  setTimeout(() => said.set(said.value.filter((one) => one.id !== id)), tone === "bad" ? 10_000 : 5_000);
+}
+
+/**
+ * Does something, and says how it went.
+ * @template T
+ * @param {() => Promise<T>} act
+ * @param {any | ((value: T) => any)} [words] said where it went well
+ * @returns {Promise<T | undefined>} undefined where it was refused, which has been said then
+ */
+export async function attempt(act, words) {
+  try {
+    const value = await act();
+    if (words !== undefined) say(typeof words === "function" ? words(value) : words);
+    return value;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    say(error.errors.map((one) => `${one.field}: ${one.reason}`).join("; ") || error.message, { tone: "bad" });
+    return undefined;
+  }
+}
+
+export function Toasts() {
+  const all = useCell(said);
+  return html`<div class="toasts" role="status" aria-live="polite">
+    ${all.map(
+      (one) => html`<div key=${one.id} class=${`toast toast-${one.tone}`}>
+        <span>${one.words}</span>
+        ${one.action && html`<button type="button" onClick=${one.action.act}>${one.action.words}</button>`}
+      </div>`,
+    )}
+  </div>`;
+}

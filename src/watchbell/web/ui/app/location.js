@@ -1,0 +1,56 @@
+/** Where the reader is: the path, and the query in which a page keeps its filters. */
+
+import { useCallback, useMemo } from "preact/hooks";
+import { Cell, useCell } from "./cell.js";
+
+const here = () => window.location.pathname + window.location.search;
+const place = new Cell(here());
+window.addEventListener("popstate", () => place.set(here()));
+
+/**
+ * Goes to a page of this application.
+ * @param {string} to
+ * @param {{replace?: boolean}} [options] `replace`: the way back leads past where one is
+ */
+export function go(to, { replace = false } = {}) {
+  if (to === place.value) return;
+  window.history[replace ? "replaceState" : "pushState"](null, "", to);
+  const samePath = to.split("?")[0] === place.value.split("?")[0];
+  place.set(here());
+  if (!samePath) window.scrollTo(0, 0);
+}
+
+/** @returns {string} the path, without the query */
+export function usePath() {
+  return useCell(place).split("?")[0] ?? "/";
+}
+
+/**
+ * The query, and a way to change parts of it; a part that becomes empty goes away.
+ * @returns {[URLSearchParams, (changes: Record<string, string | string[] | null>) => void]}
+ */
+export function useQuery() {
+  const text = useCell(place).split("?")[1] ?? "";
+  const query = useMemo(() => new URLSearchParams(text), [text]);
+  const change = useCallback((/** @type {Record<string, string | string[] | null>} */ changes) => {
+    const words = new URLSearchParams(window.location.search);
+    for (const [name, value] of Object.entries(changes)) {
+      words.delete(name);
+      for (const one of Array.isArray(value) ? value : [value]) if (one) words.append(name, one);
+    }
+    const changed = words.toString();
+    go(window.location.pathname + (changed ? `?${changed}` : ""), { replace: true });
+  }, []);
+  return [query, change];
+}
+
+// A click on a link to one of our pages does not load everything anew.
+document.addEventListener("click", (event) => {
+  if (event.defaultPrevented || event.button !== 0) return;
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const link = event.target instanceof Element ? event.target.closest("a") : null;
+  if (!link || link.origin !== window.location.origin || link.target || link.hasAttribute("download")) return;
+  if (link.dataset.native !== undefined || link.pathname.startsWith("/api")) return;
+  event.preventDefault();
+  go(link.pathname + link.search);
+});

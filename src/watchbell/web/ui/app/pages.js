@@ -1,0 +1,31 @@
+/** All pages there are: where they stand, what they are called, who may see them. */
+
+/**
+ * @typedef {{path: string, title: string, load: () => Promise<{default: any}>, nav?: "watch" | "people" | "run" | "house",
+ *   key?: string, needs?: import("./session.js").Scope}} PageInfo
+ *   `nav`: the part of the menu that lists it; `key`: the letter that leads there after `g`
+ */
+
+/** @type {PageInfo[]} */
+export const PAGES = [
+  { path: "/", title: "Overview", load: () => import("./pages/overview.js"), nav: "watch", key: "o" },
+  { path: "/checks", title: "Checks", load: () => import("./pages/checks.js"), nav: "watch", key: "c" },
+  { path: "/check", title: "Check", load: () => import("./pages/check.js") },
+  { path: "/alerts", title: "Alerts", load: () => import("./pages/alerts.js"), nav: "watch", key: "a" },
+  { path: "/maintenance", title: "Maintenance", load: () => import("./pages/maintenance.js"), nav: "watch", key: "m" },
+  { path: "/cron", title: "Cron", load: () => import("./pages/cron.js"), nav: "run", key: "r" },
+  { path: "/cron/new", title: "New job", load: () => import("./pages/cron_job.js"), needs: "write" },
+  { path: "/cron/job", title: "Job", load: () => import("./pages/cron_job.js") },
+  { path: "/cron/run", title: "Run", load: () => import("./pages/cron_run.js") },
+  { path: "/contacts", title: "Contacts", load: () => import("./pages/contacts.js"), nav: "people", key: "p" },
+  { path: "/contact", title: "Contact", load: () => import("./pages/contact.js") },
+  { path: "/entities", title: "Entities", load: () => import("./pages/entities.js"), nav: "people", key: "e" },
+  { path: "/gateways", title: "Gateways", load: () => import("./pages/gateways.js"), nav: "house", key: "g" },
+  { path: "/rejected", title: "Rejected events", load: () => import("./pages/rejected.js"), nav: "house", key: "x" },
+  { path: "/system", title: "System", load: () => import("./pages/system.js"), nav: "house", key: "s" },
+  { path: "/settings", title: "Settings", load: () => import("./pages/settings.js"), nav: "house", needs: "admin" },
+  { path: "/audit", title: "Audit log", load: () => import("./pages/audit.js"), nav: "house", needs: "admin" },
+  { path: "/users", title: "Users", load: () => import("./pages/users.js"), nav: "house", key: "u", needs: "admin" },
+  { path: "/account", title: "Account", load: () => import("./pages/account.js") },
+  { path: "/api-keys", title: "API keys", load: () => import("./pages/api_keys.js"), nav: "house", key: "k" },
+];

@@ -1,0 +1,25 @@
+/** Who looks, what they may do, and how the server can be reached. */
+
+import { Cell } from "./cell.js";
+
+/**
+ * @typedef {"intake" | "read" | "operate" | "write" | "admin"} Scope
+ * @typedef {{user: string, role: string, scopes: Scope[], csrf: string, has_password: boolean}} Me
+ */
+
+/** @type {Cell<Me | null>} */
+export const me = new Cell(/** @type {Me | null} */ (null));
+
+/**
+ * `lost` while the server does not answer, `over` once the session has ended.
+ * @type {Cell<"fine" | "lost" | "over">}
+ */
+export const connection = new Cell(/** @type {"fine" | "lost" | "over"} */ ("fine"));
+
+/**
+ * Whether who looks may do this: what they may not is not offered.
+ * @param {Scope} scope
+ */
+export function may(scope) {
+  return me.value?.scopes.includes(scope) ?? false;
+}

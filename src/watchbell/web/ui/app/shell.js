@@ -1,0 +1,192 @@
+/** What stands around every page: the menu, the search, and how the server can be reached. */
+
+import { html } from "htm/preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { get, Problem } from "./api.js";
+import { useCell } from "./cell.js";
+import { known, useKeys } from "./keys.js";
+import { go, usePath } from "./location.js";
+import { PAGES } from "./pages.js";
+import { connection, may, me } from "./session.js";
+import { Dialog, Questions } from "./kit/dialog.js";
+import { Button } from "./kit/form.js";
+import { Empty, Failed, Loading, Page } from "./kit/layout.js";
+import { Toasts } from "./kit/toast.js";
+
+/** @type {[part: string, words: string][]} */
+const PARTS = [
+  ["watch", "Watch"],
+  ["run", "Run"],
+  ["people", "People"],
+  ["house", "House"],
+];
+
+export function Shell() {
+  const path = usePath();
+  const who = useCell(me);
+  const [isOpen, setIsOpen] = useState(false);
+  const [isHelp, setIsHelp] = useState(false);
+  useEffect(() => setIsOpen(false), [path]);
+  useKeys("Everywhere", [
+    ["/", "search", search],
+    ["?", "this list", () => setIsHelp(true)],
+    ...PAGES.filter((page) => page.key && (!page.needs || may(page.needs))).map(
+      (page) => /** @type {import("./keys.js").Binding} */ ([`g ${page.key}`, page.title, () => go(page.path)]),
+    ),
+  ]);
+  if (!who) return html`<${First} />`;
+  return html`<a class="skip" href="#content" data-native onClick=${(/** @type {Event} */ event) => {
+      event.preventDefault();
+      document.querySelector("h1")?.focus();
+    }}>To the content</a>
+    <header class="bar">
+      <button type="button" class="button button-quiet bar-menu" aria-expanded=${isOpen ? "true" : "false"} aria-controls="menu"
+        aria-label="Menu" onClick=${() => setIsOpen(!isOpen)}>☰</button>
+      <a class="brand" href="/"><${Bell} /> Watchbell</a>
+      <div class="bar-rest">
+        <button type="button" class="button button-quiet" onClick=${() => setIsHelp(true)} aria-label="Keyboard" title="Keyboard (?)">?</button>
+        <a class="button button-quiet" href="/account" title=${`${who.role}`}>${who.user}</a>
+      </div>
+    </header>
+    <nav id="menu" class=${isOpen ? "menu menu-open" : "menu"} aria-label="Pages">
+      ${PARTS.map(([part, words]) => html`<div class="menu-part"><h2>${words}</h2>
+        ${PAGES.filter((page) => page.nav === part && (!page.needs || may(page.needs))).map(
+          (page) => html`<a href=${page.path} aria-current=${isWithin(path, page.path) ? "page" : undefined}>${page.title}</a>`,
+        )}
+        ${part === "house" && html`<a href="/api">API</a>`}
+      </div>`)}
+    </nav>
+    ${isOpen && html`<div class="menu-behind" onClick=${() => setIsOpen(false)}></div>`}
+    <main class="content" id="content">
+      <${Connection} />
+      <${Shown} path=${path} />
+    </main>
+    ${isHelp && html`<${Help} onClose=${() => setIsHelp(false)} />`}
+    <${Questions} />
+    <${Toasts} />`;
+}
+
+/** @param {string} path @param {string} page */
+function isWithin(path, page) {
+  if (path === page) return true;
+  const family = { "/check": "/checks", "/contact": "/contacts", "/cron/job": "/cron", "/cron/run": "/cron", "/cron/new": "/cron" };
+  return /** @type {Record<string, string>} */ (family)[path] === page;
+}
+
+function search() {
+  const field = document.querySelector("[data-search]");
+  if (field instanceof HTMLInputElement) {
+    field.focus();
+    field.select();
+  } else {
+    go("/checks");
+    requestAnimationFrame(() => setTimeout(() => /** @type {HTMLElement | null} */ (document.querySelector("[data-search]"))?.focus(), 100));
+  }
+}
+
+function Bell() {
+  return html`<svg class="bell" viewBox="0 0 24 24" aria-hidden="true">
+    <path d="M12 3v1.6M6.2 16.5c.9-1.2 1.3-2.8 1.3-5a4.5 4.5 0 0 1 9 0c0 2.2.4 3.8 1.3 5zM4.5 16.5h15" /><circle cx="12" cy="19.6" r="1.5" />
+  </svg>`;
+}
+
+/** Before it is known who looks. */
+function First() {
+  const [problem, setProblem] = useState(/** @type {Problem | null} */ (null));
+  const [tries, setTries] = useState(0);
+  useEffect(() => {
+    get("/session").then(
+      (found) => me.set(found),
+      (error) => {
+        if (!(error instanceof Problem)) throw error;
+        if (error.status === 401) window.location.assign(signIn());
+        else setProblem(error);
+      },
+    );
+  }, [tries]);
+  if (problem) return html`<main class="content"><${Failed} problem=${problem} retry=${() => setTries(tries + 1)} /></main>`;
+  return html`<main class="content"><${Loading} /></main>`;
+}
+
+/** @returns {string} the door, which leads back to here */
+function signIn() {
+  return `/sign-in?next=${encodeURIComponent(window.location.pathname + window.location.search)}`;
+}
+
+/** Says when the server is away, or the session over. */
+function Connection() {
+  const state = useCell(connection);
+  useEffect(() => {
+    const look = () => void get("/session").then((found) => me.set(found), () => undefined);
+    if (state === "lost") {
+      const timer = setInterval(look, 2000);
+      return () => clearInterval(timer);
+    }
+    if (state === "over") {
+      // In another tab one may have signed in meanwhile.
+      window.addEventListener("focus", look);
+      return () => window.removeEventListener("focus", look);
+    }
+    return undefined;
+  }, [state]);
+  if (state === "fine") return null;
+  if (state === "lost") {
+    return html`<div class="notice notice-warn" role="status">The server does not answer. What you see may be old; this page comes back by itself.</div>`;
+  }
+  return html`<div class="notice notice-bad" role="alert"><span>Your session is over.</span>
+    <a class="button button-main" href=${signIn()} data-native>Sign in again</a></div>`;
+}
+
+/** The page of this path. @param {{path: string}} props */
+function Shown({ path }) {
+  const page = PAGES.find((one) => one.path === path);
+  const [loaded, setLoaded] = useState(/** @type {{path: string, Body: any, error: unknown} | null} */ (null));
+  const [tries, setTries] = useState(0);
+  useEffect(() => {
+    if (!page) return;
+    page.load().then(
+      (module) => setLoaded({ path, Body: module.default, error: null }),
+      (error) => setLoaded({ path, Body: null, error }),
+    );
+  }, [page, tries]);
+  useTold(path, !page || loaded?.path === path);
+  if (!page) {
+    return html`<${Page} title="Not here"><${Empty} title="There is no such page." action=${html`<${Button} href="/">To the overview<//>`} /><//>`;
+  }
+  if (page.needs && !may(page.needs)) {
+    return html`<${Page} title=${page.title}><${Empty} title="This page is not for your role." /><//>`;
+  }
+  if (loaded?.path !== path) return html`<${Page} title=${page.title}><${Loading} /><//>`;
+  if (!loaded.Body) {
+    // The server may be a newer one, whose files have other names.
+    return html`<${Page} title=${page.title}><div class="failed" role="alert"><p>This page could not be loaded.</p>
+      <${Button} onClick=${() => (connection.value === "lost" ? setTries(tries + 1) : window.location.reload())}>Load again<//></div><//>`;
+  }
+  return html`<${loaded.Body} key=${path} />`;
+}
+
+/**
+ * Moves the focus to a new page's title once it is drawn, so that screen readers and the keyboard
+ * begin there. Of the page on which one came in, the browser tells itself.
+ * @param {string} path
+ * @param {boolean} isDrawn
+ */
+function useTold(path, isDrawn) {
+  const first = useRef(path);
+  useEffect(() => {
+    if (path === first.current || !isDrawn) return;
+    first.current = "";
+    document.querySelector("h1")?.focus({ preventScroll: true });
+  }, [path, isDrawn]);
+}
+
+/** @param {{onClose: () => void}} props */
+function Help({ onClose }) {
+  return html`<${Dialog} title="Keyboard" onClose=${onClose} wide>
+    <div class="help">
+      ${known().map(({ group, bindings }) => bindings.length > 0 && html`<div><h3>${group}</h3><dl>
+        ${bindings.map(([key, words]) => html`<div><dt>${key.split(" ").map((one) => html`<kbd>${one}</kbd>`)}</dt><dd>${words}</dd></div>`)}
+      </dl></div>`)}
+    </div>
+  <//>`;
+}
