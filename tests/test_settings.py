@@ -76,10 +76,15 @@ OTHER: dict[str, tuple[str, str | int]] = {
     "web.session_idle_hours": ("1", 1),
     "web.session_days": ("30", 30),
     "web.intake_rate": ("100", 100),
+    "web.sns_topics": ("arn:aws:sns:*:1:a, arn:b", "arn:aws:sns:*:1:a, arn:b"),
+    "web.sns_hosts": ("localhost:4566", "localhost:4566"),
     "fault": ("queue.taken:3", "queue.taken:3"),
 }
 TABLES = ["gateways"]
-LISTS = ("alerting.new_check_ignore_tags", "web.trusted_proxies")
+LISTS = (
+    *("alerting.new_check_ignore_tags", "web.trusted_proxies"),
+    *("web.sns_topics", "web.sns_hosts"),
+)
 
 
 def loaded(

@@ -213,6 +213,11 @@ class Web(Struct, frozen=True, kw_only=True):
     """Days after which they have to in any case."""
     intake_rate: Annotated[int, Meta(ge=0, le=10_000_000)] = 20_000
     """Check events a second that one API key may post, over ten seconds; 0 for no limit."""
+    sns_topics: tuple[str, ...] = ()
+    """ARNs of the SNS topics that are taken, and confirmed by themselves; `*` stands for anything.
+    Without any, all are taken that somebody confirmed."""
+    sns_hosts: tuple[str, ...] = ()
+    """Hosts, with their ports, that stand in for Amazon's SNS and are believed as it is."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):

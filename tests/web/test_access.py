@@ -31,7 +31,7 @@ PUBLIC = {
     ("POST", "/ping/{key}"),
     ("GET", "/ping/{key}/{signal}"),
     ("POST", "/ping/{key}/{signal}"),
-    ("GET", "/static/{name}"),
+    ("GET", "/static/{digest}/{path}"),
 }
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from contextlib import suppress
+from urllib.parse import unquote
 
 import msgspec
 import pytest
@@ -29,13 +30,17 @@ async def test_the_first_administrator_comes_in_by_a_link_once(site: Site, store
         assert looked.status == 200
         assert "admin" in looked.text
         first = await visitor.post(path)
-        assert (first.status, first.headers["Location"]) == (303, "/account")
-        page = await visitor.get("/account")
+        assert (first.status, first.headers["Location"]) == (303, "/account/password")
+        page = await visitor.get("/account/password")
         assert "Set a password" in page.text
         token = re.search('name="csrf" value="([^"]+)"', page.text)
         assert token is not None
         form = {"csrf": token[1], "new": PASSWORD}
-        assert "is set" in (await visitor.post("/account/password", data=form)).text
+        short = await visitor.post("/account/password", data={**form, "new": "short"})
+        assert (short.status, "a password has 10 to" in short.text) == (422, True)
+        done = await visitor.post("/account/password", data=form)
+        assert (done.status, done.headers["Location"]) == (303, "/")
+        assert "Change your password" in (await visitor.get("/account/password")).text
     async with site.stranger() as late:
         assert (await late.post(path)).status == 410
         assert (await late.get(path)).status == 410
@@ -213,8 +218,7 @@ async def test_sessions_are_listed_and_ended_by_their_owner_or_an_administrator(
         assert ended.status == 204
         assert (await bob.get("/api/v1/session")).status == 401
         other = next(one["id"] for one in everybody if one["user"] == "charlie")
-        form = {"csrf": alice.csrf}
-        assert (await alice.post(f"/account/sessions/{other}/end", data=form)).status == 404
+        assert (await alice.ask("DELETE", f"/api/v1/sessions/{other}")).status == 404
         assert (await charlie.get("/api/v1/session")).status == 200
 
 
@@ -383,7 +387,7 @@ async def test_a_key_makes_no_keys(site: Site) -> None:
         assert (
             await program.ask("PUT", "/api/v1/session/password", json={"new": "x"})
         ).status == 403
-        assert (await program.get("/account")).status == 403
+        assert (await program.get("/account/password")).status == 403
 
 
 async def test_who_changed_what_is_told_to_administrators(site: Site) -> None:
@@ -452,16 +456,17 @@ async def test_lists_come_in_pages(site: Site) -> None:
 async def test_names_are_text_on_pages_whatever_they_look_like(site: Site) -> None:
     evil = "<script>alert(1)</script>"
     async with site.somebody("viewer", "alice") as alice:
-        page = await alice.get("/account", headers={"User-Agent": evil})
-        async with site.stranger() as other:
-            path = await links.make(site.store, await site.desk.users.get("alice"), BY)
-            await other.post(path, headers={"User-Agent": evil})
-        page = await alice.get("/account")
-        door = await alice.get(f"/sign-in?next={evil}")
-        lost = await alice.get(f"/{evil}", headers={"Accept": "text/html"})
-    for answer in (page, door, lost):
+        form = {"csrf": alice.csrf, "new": evil, "old": evil}
+        pages = [
+            await alice.get(f"/sign-in?next={evil}"),
+            await alice.post("/sign-in", data={"user": evil, "password": evil, "next": evil}),
+            await alice.get(f"/sign-in/{evil}", headers={"Accept": "text/html"}),
+            await alice.post("/account/password", data=form | {"new": "short" + evil[:4]}),
+            await alice.get(f"/{evil}", headers={"Accept": "text/html"}),
+        ]
+    for answer in pages:
+        assert "text/html" in answer.headers["Content-Type"]
         assert evil not in answer.text
-    assert "&lt;script&gt;" in page.text
 
 
 async def test_a_stranger_with_a_browser_is_led_to_the_door(site: Site) -> None:
@@ -470,6 +475,32 @@ async def test_a_stranger_with_a_browser_is_led_to_the_door(site: Site) -> None:
         door = await visitor.get("/sign-in?next=//evil.example.com")
         given = {"user": "a", "password": "b", "next": "//evil.example.com"}
         refused = await visitor.post("/sign-in", data=given)
-    assert (answer.status, answer.headers["Location"]) == (303, "/sign-in")
+        deep = await visitor.get("/check?id=web-1:HTTP%20x", headers={"Accept": "text/html"})
+    assert (answer.status, answer.headers["Location"]) == (303, "/sign-in?next=/account")
+    back = unquote(deep.headers["Location"].partition("next=")[2])
+    assert back == "/check?id=web-1:HTTP%20x"
     assert "evil" not in door.text + refused.text
     assert refused.status == 401
+
+
+async def test_sessions_and_keys_of_one_are_found_among_all(site: Site) -> None:
+    async with (
+        site.somebody("administrator", "alice") as alice,
+        site.somebody("viewer", "bob") as bob,
+        site.somebody("viewer", "bob"),
+        site.somebody("viewer", "bob"),
+    ):
+        await bob.post("/api/v1/api-keys", json={"name": "his", "scopes": ["read"]})
+        await site.desk.api_keys.make("of the command line", ("read",), BY)
+        his = (await alice.get("/api/v1/sessions?user=bob")).json()["items"]
+        keys = [
+            [one["name"] for one in (await alice.get(f"/api/v1/api-keys{owner}")).json()["items"]]
+            for owner in ("?owner=bob", "?owner=", "?owner=alice")
+        ]
+        assert len(his) == 3
+        assert keys == [["his"], ["of the command line"], []]
+        assert (await bob.get("/api/v1/sessions?user=alice")).json()["items"] == []
+        assert (await bob.ask("DELETE", "/api/v1/sessions")).status == 204
+        left = (await alice.get("/api/v1/sessions")).json()["items"]
+        assert sorted(one["user"] for one in left) == ["alice", "bob"]
+        assert (await bob.get("/api/v1/session")).status == 200

@@ -323,10 +323,6 @@ NEW_RELIC = {
             {**ALARM, "NewStateValue": "INSUFFICIENT_DATA", "Trigger": None},
             ("cloudwatch", "cpu high", "unknown", None),
         ),
-        (
-            {"Type": "Notification", "Message": json.dumps(ALARM)},
-            ("i-1", "cpu high", "critical", None),
-        ),
         (NEW_RELIC, ("shop-production", "Apdex low", "warning", None)),
         ({**NEW_RELIC, "current_state": "closed"}, ("shop-production", "Apdex low", "ok", None)),
         ({**NEW_RELIC, "targets": []}, ("shop", "Apdex low", "warning", None)),
@@ -345,8 +341,6 @@ def test_a_state_is_understood_whoever_posts_it(body: object, expected: tuple[An
         ({}, "missing or empty: state, entity, check"),
         ({**ALARM, "NewStateValue": "WHAT"}, "NewStateValue: expected one of ALARM"),
         ({**ALARM, "AlarmName": ""}, "missing or empty: check"),
-        ({"Type": "Notification", "Message": "hello"}, "Message: expected the JSON of an alarm"),
-        ({"Type": "Notification"}, "Message: expected the JSON of an alarm"),
         (report(ttl="x"), "ttl is 'x'; expected a whole number"),
     ],
 )
@@ -362,36 +356,15 @@ def test_what_is_no_state_has_a_reason(body: object, reason: str) -> None:
         lambda inner: (
             st.lists(inner, max_size=3)
             | st.dictionaries(
-                st.sampled_from([*ALARM, *NEW_RELIC, "Type", "Message", "ttl", "name", "value"]),
+                st.sampled_from([*ALARM, *NEW_RELIC, "ttl", "name", "value"]),
                 inner,
             )
         ),
     )
 )
 def test_any_state_is_an_event_or_has_a_reason(body: Any) -> None:
-    if isinstance(body, dict) and body.get("Type"):
-        body["Type"] = "Notification"
-    found = httpbroker.event_of(body, NOW)
-    assert isinstance(found, CheckEvent | httpbroker.Confirmation) or found.reason
-
-
-async def test_a_state_is_taken_and_sns_is_not_called_back(site: Site, store: Store) -> None:
-    confirmation = {
-        "Type": "SubscriptionConfirmation",
-        "TopicArn": "arn:aws:sns:eu-west-1:1:t",
-        "SubscribeURL": f"{site.url}/called-back",
-    }
-    async with site.program("intake") as program:
-        taken = await program.post("/state", data=json.dumps(report(ttl=60)))
-        by_sns = {"Type": "Notification", "Message": json.dumps(ALARM)}
-        alarm = await program.post("/state", data=json.dumps(by_sns))
-        asked = await program.post("/state", json=confirmation)
-        wrong = await program.post("/state", json=report("a", "bad"))
-        broken = await program.post("/state", data=b"{")
-    assert [one.status for one in (taken, alarm, asked, wrong, broken)] == [202, 202, 202, 422, 400]
-    assert "open the SubscribeURL yourself" in asked.json()["reason"]
-    assert wrong.json()["errors"][0]["field"] == "state"
-    assert [event["entity"] for event in await queued(store)] == ["web-1", "i-1"]
+    for found in (httpbroker.event_of(body, NOW), httpbroker.alarm_of(json.dumps(body), NOW)):
+        assert isinstance(found, CheckEvent) or found.reason
 
 
 # Pings

@@ -1,6 +1,6 @@
 """All roles, in the order in which the board shows them."""
 
-from watchbell.roles import alerting, cron, gateways, lookout, oobetet, purger, web
+from watchbell.roles import alerting, broker, cron, gateways, lookout, oobetet, purger, web
 from watchbell.roles.role import Role, Several
 from watchbell.settings import Settings
 
@@ -8,6 +8,7 @@ ROLES: list[Role | Several] = [
     alerting.PROCESSOR,
     alerting.NOTIFIER,
     alerting.SILENCE,
+    broker.ROLE,
     gateways.ROLES,
     gateways.ANSWERS,
     cron.ROLE,

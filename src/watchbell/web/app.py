@@ -9,20 +9,51 @@ from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp
 
 from watchbell.clock import Clock
+from watchbell.cron.board import Board
+from watchbell.cron.instance import reading
+from watchbell.gateways import catalogue
 from watchbell.gateways import links as message_links
 from watchbell.gateways.answers import Answers
 from watchbell.settings import Settings
 from watchbell.store.client import Store
 from watchbell.web import description, problems
-from watchbell.web.api import api_keys, session, sessions, system, users
+from watchbell.web.api import (
+    alerts,
+    api_keys,
+    check,
+    checks,
+    contacts,
+    cron_files,
+    cron_instances,
+    cron_jobs,
+    cron_runs,
+    entities,
+    gateways,
+    live,
+    maintenance,
+    overview,
+    rejected,
+    rules,
+    session,
+    sessions,
+    system,
+    users,
+)
 from watchbell.web.api_keys import ApiKeys
+from watchbell.web.calendar import Calendar
 from watchbell.web.desk import Desk
 from watchbell.web.etags import tagged
 from watchbell.web.frame import Frame
 from watchbell.web.guard import guard
+from watchbell.web.intake import broker
 from watchbell.web.intake import routes as intake
 from watchbell.web.intake.writing import Intake
-from watchbell.web.pages import acknowledging, documentation, people, static
+from watchbell.web.live.background import Background
+from watchbell.web.live.board import CheckBoard
+from watchbell.web.live.pulse import Pulse
+from watchbell.web.live.streams import Streams
+from watchbell.web.pages import acknowledging, documentation, people, shell, static
+from watchbell.web.roster import Roster
 from watchbell.web.sessions import Sessions
 from watchbell.web.users import Users
 from watchbell.web.weights import Weights
@@ -31,15 +62,25 @@ MOST_BYTES = 1 << 20
 """Of a request's body, where an endpoint does not say otherwise."""
 
 API = Router(
-    "/api/v1", route_handlers=[session.ROUTES, users.ROUTES, sessions.ROUTES, api_keys.ROUTES]
+    "/api/v1",
+    route_handlers=[
+        *(session.ROUTES, users.ROUTES, sessions.ROUTES, api_keys.ROUTES),
+        *(overview.ROUTES, check.ROUTES, checks.ROUTES, live.ROUTES),
+        *(maintenance.ROUTES, gateways.ROUTES, rejected.ROUTES),
+        *(contacts.ROUTES, rules.ROUTES, entities.ROUTES, alerts.ROUTES),
+        *(cron_jobs.ROUTES, cron_files.ROUTES, cron_runs.ROUTES, cron_instances.ROUTES),
+    ],
 )
 HANDLERS: list[Router] = [
-    *(API, system.ROUTES, intake.ROUTES),
-    *(people.ROUTES, acknowledging.ROUTES, documentation.ROUTES, static.ROUTES),
+    *(API, system.ROUTES, intake.ROUTES, broker.ROUTES),
+    *(people.ROUTES, acknowledging.ROUTES, documentation.ROUTES, static.ROUTES, shell.ROUTES),
 ]
 
 
 async def open_desk(settings: Settings, store: Store, clock: Clock) -> Desk:
+    background = Background()
+    board = CheckBoard(store, clock, background)
+    media = [medium.name for medium in catalogue.configured(settings)]
     return Desk(
         settings=settings,
         store=store,
@@ -49,7 +90,14 @@ async def open_desk(settings: Settings, store: Store, clock: Clock) -> Desk:
         api_keys=ApiKeys(store, clock),
         answers=Answers(store, await message_links.signer(store), clock),
         weights=Weights(store, clock),
-        intake=Intake(store, settings.web.intake_rate),
+        intake=Intake(store, settings.web, clock),
+        streams=Streams(),
+        background=background,
+        board=board,
+        pulse=Pulse(store, clock, background, board, media),
+        calendar=Calendar(store, clock, lambda: board.windows_changed),
+        roster=Roster(store, clock),
+        jobs=Board(store, reading(settings.cron), clock),
     )
 
 
@@ -58,6 +106,7 @@ def application(desk: Desk) -> Litestar:
     return Litestar(
         HANDLERS,
         guards=[guard],
+        lifespan=[lambda _: desk.background.running()],
         middleware=[tagged],
         exception_handlers={Exception: problems.answer, HTTPException: problems.answer},
         openapi_config=None,

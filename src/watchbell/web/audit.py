@@ -7,6 +7,8 @@ from watchbell.store.client import Store
 from watchbell.web.keys import Web
 
 MOST = 10_000
+_BATCH = 1_000
+"""Entries that are looked at at once by who looks for some of them."""
 
 
 class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -25,6 +27,34 @@ class Logged(Struct, frozen=True):
     entry: Entry
 
 
+class Wanted(Struct, frozen=True, kw_only=True):
+    """Which entries somebody looks for; what is empty or null asks for nothing."""
+
+    who: str = ""
+    action: str = ""
+    """Itself, or the noun of it: `user` for `user.add`."""
+    text: str = ""
+    """Anywhere in an entry, in whatever case."""
+    since: int | None = None
+    until: int | None = None
+
+    def fits(self, entry: Entry) -> bool:
+        if self.who and self.who not in (entry.who, entry.who.partition(" (key ")[0]):
+            return False
+        if self.action and not f"{entry.action}.".startswith(f"{self.action}."):
+            return False
+        if self.since is not None and entry.time < self.since:
+            return False
+        if self.until is not None and entry.time >= self.until:
+            return False
+        return self.text.casefold() in _words(entry)
+
+
+def _words(entry: Entry) -> str:
+    words = (entry.who, entry.action, entry.subject, entry.details, entry.address)
+    return "\n".join(words).casefold()
+
+
 def encoded(entry: Entry) -> bytes:
     return msgspec.json.encode(entry)
 
@@ -35,11 +65,29 @@ async def record(store: Store, entry: Entry) -> None:
     await store.call("XADD", key, "MAXLEN", "~", MOST, "*", "e", encoded(entry))
 
 
-async def read(store: Store, before: str, limit: int) -> list[Logged]:
-    """The newest entries, or those before an id."""
+async def read(store: Store, before: str, limit: int, wanted: Wanted | None = None) -> list[Logged]:
+    """The newest entries, or those before an id; of those that are wanted."""
+    found: list[Logged] = []
+    while True:
+        batch = await _batch(store, before, max(limit, _BATCH if wanted else 0))
+        for id_, raw in batch:
+            entry = _entry(raw)
+            if entry is not None and (wanted is None or wanted.fits(entry)):
+                found.append(Logged(id_, entry))
+        if len(found) >= limit or not batch:
+            return found[:limit]
+        before = batch[-1][0]
+
+
+async def _batch(store: Store, before: str, count: int) -> list[tuple[str, bytes]]:
     end = f"({before}" if before else "+"
     key = Web(store.prefix).audit()
-    found = await store.call("XREVRANGE", key, end, "-", "COUNT", limit)
-    return [
-        Logged(id_.decode(), msgspec.json.decode(fields[b"e"], type=Entry)) for id_, fields in found
-    ]
+    found = await store.call("XREVRANGE", key, end, "-", "COUNT", count)
+    return [(id_.decode(), fields.get(b"e", b"")) for id_, fields in found]
+
+
+def _entry(raw: bytes) -> Entry | None:
+    try:
+        return msgspec.json.decode(raw, type=Entry)
+    except (msgspec.MsgspecError, UnicodeDecodeError):  # not of our writing
+        return None

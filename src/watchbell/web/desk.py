@@ -6,13 +6,20 @@ from litestar import Request
 from msgspec import Struct
 
 from watchbell.clock import Clock
+from watchbell.cron.board import Board
 from watchbell.gateways.answers import Answers
 from watchbell.settings import Settings
 from watchbell.store.client import Store
 from watchbell.web import audit
 from watchbell.web.access import Identity
 from watchbell.web.api_keys import ApiKeys
+from watchbell.web.calendar import Calendar
 from watchbell.web.intake.writing import Intake
+from watchbell.web.live.background import Background
+from watchbell.web.live.board import CheckBoard
+from watchbell.web.live.pulse import Pulse
+from watchbell.web.live.streams import Streams
+from watchbell.web.roster import Roster
 from watchbell.web.sessions import Sessions
 from watchbell.web.users import Actor, Users
 from watchbell.web.weights import Weights
@@ -30,6 +37,13 @@ class Desk(Struct, frozen=True):
     answers: Answers
     weights: Weights
     intake: Intake
+    streams: Streams
+    background: Background
+    board: CheckBoard
+    pulse: Pulse
+    calendar: Calendar
+    roster: Roster
+    jobs: Board
 
     def now(self) -> int:
         return int(self.clock.now())

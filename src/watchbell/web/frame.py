@@ -31,6 +31,9 @@ class Frame:
         self._app, self._seconds = app, seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":  # type: ignore[comparison-overlap]
+            await self._app(scope, receive, send)
+            return
         deadline = asyncio.timeout(self._seconds)
         begun = False
 

@@ -25,20 +25,25 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     access = handler.opt.get("access")
     if not isinstance(access, Access):
         raise Trouble(403, "this is for nobody")
-    given = _key_of(connection)
-    if given is None and connection.method not in SAFE:
+    is_plain = _key_of(connection) is None
+    if is_plain and connection.method not in SAFE:
         _same_origin(connection)
     if access.scope is None:
         return
-    if given is not None:
-        identity = await _by_key(connection, given)
-    else:
-        identity = await _by_session(connection)
-        if connection.method not in SAFE:
-            await _token_fits(connection, identity)
+    identity = await identified(connection)
+    if is_plain and connection.method not in SAFE:
+        await _token_fits(connection, identity)
     if not identity.may(access.scope):
         raise Trouble(403, f"this needs the scope {access.scope}, which you do not have")
     connection.scope["user"] = identity
+
+
+async def identified(request: Asked, *, touch: bool = True) -> Identity:
+    """Who asks, by key or by session, which has been used by that if `touch`. Raises Trouble."""
+    given = _key_of(request)
+    if given is not None:
+        return await _by_key(request, given)
+    return await _by_session(request, touch)
 
 
 def cookie_name(secure: bool) -> str:
@@ -76,10 +81,10 @@ async def _by_key(request: Asked, given: str) -> Identity:
     return Identity(name=key.owner, role=known.role, grants=grants, key=key.id)
 
 
-async def _by_session(request: Asked) -> Identity:
+async def _by_session(request: Asked, touch: bool) -> Identity:
     desk = desk_of(request)
     given = request.cookies.get(cookie_name(is_secure(request)))
-    found = await desk.sessions.find(given, desk.now()) if given else None
+    found = await desk.sessions.find(given, desk.now(), touch=touch) if given else None
     if found is None:
         raise Trouble(401, "sign in, or send an API key", headers=_ASK)
     name, session, user = found

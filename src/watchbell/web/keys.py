@@ -17,3 +17,5 @@ class Web(Keyspace, document="watchbell"):
     tries = String("web_tries:DIGEST", expires=True)
     audit = Stream("web_audit")
     intake_ids = Set("intake_ids:DAY", expires=True)
+    states = Hash("web_states")
+    broker = String("web_broker", expires=True)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 from litestar import MediaType, Request, Response
@@ -12,6 +13,7 @@ from msgspec import Struct
 
 from watchbell import ids, logs
 from watchbell.errors import NotFound, Refused, StoreUnavailable
+from watchbell.web.pages.paths import local
 from watchbell.web.words import page
 
 RETRY_AFTER = 5
@@ -67,12 +69,21 @@ def answered(
 ) -> Response[Any]:
     if wants_page(request):
         if problem.status == HTTPStatus.UNAUTHORIZED:
-            return Response(b"", status_code=303, headers={"Location": "/sign-in"})
+            return Response(b"", status_code=303, headers={"Location": _door(request)})
         body = page("problem.html", problem=problem)
         kind: str = MediaType.HTML
     else:
         body, kind = msgspec.json.encode(problem), "application/problem+json"
     return Response(body, status_code=problem.status, headers=dict(headers), media_type=kind)
+
+
+def _door(request: Request[Any, Any, Any]) -> str:
+    """Where one signs in, and comes back to the page that was asked for."""
+    query = request.scope["query_string"].decode("latin-1")
+    asked = local(quote(request.url.path) + (f"?{query}" if query else ""))
+    return (
+        "/sign-in" if request.method != "GET" or asked == "/" else f"/sign-in?next={quote(asked)}"
+    )
 
 
 def wants_page(request: Request[Any, Any, Any]) -> bool:
@@ -93,7 +104,7 @@ def _told(request: Request[Any, Any, Any], error: Exception) -> tuple[Problem, M
     if isinstance(error, Refused):
         return _problem(422, str(error)), {}
     if isinstance(error, ValidationException):
-        return _problem(400, "the request does not fit", _fields(error)), {}
+        return _problem(400, "the request does not fit", _fields(request, error)), {}
     if isinstance(error, HTTPException) and error.status_code < 500:
         return _problem(error.status_code, error.detail), dict(error.headers or {})
     if isinstance(error, UnicodeDecodeError | RecursionError):
@@ -110,9 +121,24 @@ def _problem(status: int, detail: str, errors: list[FieldError] | None = None) -
     return Problem(title=title, status=status, detail=detail, errors=errors or [])
 
 
-def _fields(error: ValidationException) -> list[FieldError]:
+def _fields(request: Request[Any, Any, Any], error: ValidationException) -> list[FieldError]:
     extra = error.extra if isinstance(error.extra, list) else []
-    return [_field(str(one.get("key", "")), str(one.get("message", ""))) for one in extra]
+    return [
+        _field(_named(request, str(one.get("key", ""))), str(one.get("message", "")))
+        for one in extra
+    ]
+
+
+def _named(request: Request[Any, Any, Any], argument: str) -> str:
+    """What the sender calls an argument of the endpoint: `from` is no name in Python."""
+    handler = request.route_handler
+    signatures = [handler.parsed_fn_signature]
+    signatures += [one.parsed_fn_signature for one in handler.resolve_dependencies().values()]
+    for signature in signatures:
+        found = signature.parameters.get(argument)
+        if given := getattr(found.kwarg_definition, "name", None) if found else None:
+            return str(given)
+    return argument
 
 
 def _field(key: str, message: str) -> FieldError:

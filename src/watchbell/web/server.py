@@ -15,9 +15,16 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from watchbell import logs
 from watchbell.errors import BadSettings, Refused
 from watchbell.settings import Web
+from watchbell.web.live.link import Link
 
 HEADER_SECONDS = 15.0
 """Within which a request's headers must have come."""
+HEAD_BYTES = 64 << 10
+"""About so long may a request's first line and headers be."""
+_TOO_LARGE = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    b"content-length: 0\r\nconnection: close\r\n\r\n"
+)
 _KEEP_ALIVE = 60
 _STOP_SECONDS = 5
 _CONNECTIONS = 2_000
@@ -45,23 +52,35 @@ class _Server(uvicorn.Server):
 
 
 class _Protocol(HttpToolsProtocol):
-    """Hangs up on who sends the beginning of a request and no more."""
+    """Hangs up on who sends the beginning of a request and no more; tells streams to end."""
 
     _hurry: asyncio.TimerHandle | None = None
     _is_answering = False
+    _head = 0
+    """Bytes of a request whose headers are not complete."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._link = Link(transport)
         self._expect_headers()
 
     def data_received(self, data: bytes) -> None:
         if self._hurry is None and not self._is_answering:
             self._expect_headers()
         super().data_received(data)
+        if not self._is_answering and not self.transport.is_closing():
+            self._head += len(data)
+            if self._head > HEAD_BYTES:
+                self.transport.write(_TOO_LARGE)
+                self._hang_up()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["extensions"] = self._link.extensions()
 
     def on_headers_complete(self) -> None:
         self._stop_hurry()
-        self._is_answering = True
+        self._is_answering, self._head = True, 0
         super().on_headers_complete()
 
     def on_response_complete(self) -> None:
@@ -71,6 +90,10 @@ class _Protocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_hurry()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        self._link.stopping.set()
 
     def _expect_headers(self) -> None:
         self._hurry = self.loop.call_later(HEADER_SECONDS, self._hang_up)
@@ -98,7 +121,9 @@ async def serving(app: ASGIApp, settings: Web) -> AsyncIterator[int]:
             try:
                 yield listener.getsockname()[1]
             finally:
+                # Also where we are cancelled: it ends in order, and lets go of what it holds.
                 server.should_exit = True
+                await asyncio.wait([task])
 
 
 def _config(app: ASGIApp, settings: Web) -> uvicorn.Config:
@@ -108,7 +133,7 @@ def _config(app: ASGIApp, settings: Web) -> uvicorn.Config:
         http=_Protocol,
         ws="none",
         loop="none",
-        lifespan="off",
+        lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,

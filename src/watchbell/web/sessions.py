@@ -84,8 +84,13 @@ class Sessions:
         await _BEGIN(self._store, places, words)
         return given, session
 
-    async def find(self, given: str, now: int) -> tuple[str, Session, User] | None:
-        """The session of a secret, its id first, with its user, unless either is gone."""
+    async def find(
+        self, given: str, now: int, *, touch: bool = True
+    ) -> tuple[str, Session, User] | None:
+        """The session of a secret, its id first, with its user, unless either is gone.
+
+        It counts as used by that, unless not to `touch` it.
+        """
         name = digest(given)
         key = self._keys.session(name)
         found = await _FIND(self._store, [key, self._keys.users()])
@@ -96,7 +101,7 @@ class Sessions:
         is_over = session.ends <= now or session.seen + self._idle <= now
         if is_over or session.user_id != user.id:
             return None
-        if session.seen + _REFRESH <= now:
+        if touch and session.seen + _REFRESH <= now:
             session = replace(session, seen=now)
             lasts = min(self._idle, session.ends - now)
             text = msgspec.json.encode(session)

@@ -3,25 +3,33 @@
 from typing import Annotated
 
 from litestar import Router, delete, get, post
-from litestar.params import JSONBody, PathParameter
+from litestar.params import JSONBody, PathParameter, QueryParameter
 
+from watchbell.errors import Refused
 from watchbell.web import links
 from watchbell.web.access import may_give, needs
-from watchbell.web.api.shapes import KeyGiven, KeyShown, NewKey
-from watchbell.web.api_keys import ApiKey, ping_of
+from watchbell.web.api.shapes import KeyGiven, KeyShown, NewKey, NewPing
+from watchbell.web.api_keys import ApiKey, Ping, ping_of
 from watchbell.web.desk import Asked, actor_of, desk_of, identity_of
 from watchbell.web.listing import Cursor, Limit, Page, paged
 from watchbell.web.problems import Trouble
 
 Id = Annotated[str, PathParameter(max_length=64, description="A key's id.")]
+Owner = Annotated[
+    str | None,
+    QueryParameter(max_length=64, description="A user's name; empty for keys of the command line."),
+]
 
 
 @get("/api-keys", opt=needs("read"))
-async def api_keys(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page[KeyShown]:
-    """Your API keys; everybody's, if you are an administrator."""
+async def api_keys(
+    request: Asked, owner: Owner = None, cursor: Cursor = "", limit: Limit = 100
+) -> Page[KeyShown]:
+    """Your API keys; everybody's, or those of one owner, if you are an administrator."""
     desk = desk_of(request)
     uses = await desk.api_keys.uses()
-    shown = [_shown(key, uses.get(key.id)) for key in await desk.api_keys.all(_owner(request))]
+    found = await desk.api_keys.all(_owner(request))
+    shown = [_shown(key, uses.get(key.id)) for key in found if owner in (None, key.owner)]
     return paged(shown, lambda key: key.id, cursor, limit)
 
 
@@ -40,7 +48,7 @@ async def make_key(request: Asked, data: JSONBody[NewKey]) -> KeyGiven:
         actor_of(request),
         owner=await desk.users.get(identity.name),
         expires=None if data.days is None else now + data.days * 86_400,
-        ping=ping_of(data.ping.check, data.ping.ttl, now) if data.ping else None,
+        ping=_ping(data.ping, now),
     )
     url = f"{links.address(desk.settings)}/ping/{secret}" if key.ping else None
     return KeyGiven(key=_shown(key, None), secret=secret, ping_url=url)
@@ -53,6 +61,13 @@ async def revoke_key(request: Asked, id: Id) -> None:  # noqa: A002
     if not identity.session and not identity.may("admin"):
         raise Trouble(403, "a key is revoked by who has signed in, not by another key")
     await desk_of(request).api_keys.revoke(id, actor_of(request), _owner(request))
+
+
+def _ping(given: NewPing | None, now: int) -> Ping | None:
+    try:
+        return ping_of(given.check, given.ttl, now) if given else None
+    except Refused as error:
+        raise Trouble(422, str(error), field="ping.check") from None
 
 
 def _owner(request: Asked) -> str | None:

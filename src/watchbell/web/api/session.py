@@ -4,6 +4,7 @@ from litestar import Response, Router, delete, get, post, put
 from litestar.datastructures import Cookie
 from litestar.params import JSONBody
 
+from watchbell.errors import Refused
 from watchbell.web import entrance
 from watchbell.web.access import COVERS, PUBLIC, ROLE_SCOPE, needs
 from watchbell.web.api.shapes import Credentials, Me, NewPassword
@@ -59,7 +60,10 @@ async def set_password(request: Asked, data: JSONBody[NewPassword]) -> None:
     """Set your password. All your other sessions end."""
     if not identity_of(request).session:
         raise Trouble(403, "a password is set by who has signed in, not by an API key")
-    await entrance.change_password(request, data.old, data.new, actor_of(request))
+    try:
+        await entrance.change_password(request, data.old, data.new, actor_of(request))
+    except Refused as error:
+        raise Trouble(422, str(error), field="new") from None
 
 
 ROUTES = Router("/", tags=["Session"], route_handlers=[sign_in, who_am_i, sign_out, set_password])

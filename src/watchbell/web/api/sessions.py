@@ -1,9 +1,10 @@
 """Sessions: one's own, and for administrators everybody's."""
 
+from contextlib import suppress
 from typing import Annotated
 
 from litestar import Router, delete, get
-from litestar.params import PathParameter
+from litestar.params import PathParameter, QueryParameter
 
 from watchbell.errors import NotFound
 from watchbell.web.access import needs
@@ -13,6 +14,7 @@ from watchbell.web.listing import Cursor, Limit, Page, paged
 from watchbell.web.sessions import Session
 
 Id = Annotated[str, PathParameter(max_length=64, description="A session's id.")]
+Of = Annotated[str, QueryParameter(max_length=64, description="A user's name.")]
 
 
 async def _visible(request: Asked) -> dict[str, Session]:
@@ -21,12 +23,29 @@ async def _visible(request: Asked) -> dict[str, Session]:
 
 
 @get("/sessions", opt=needs("read"))
-async def sessions(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page[SessionShown]:
-    """Your sessions; everybody's, if you are an administrator."""
+async def sessions(
+    request: Asked, user: Of = "", cursor: Cursor = "", limit: Limit = 100
+) -> Page[SessionShown]:
+    """Your sessions; everybody's, or those of one user, if you are an administrator."""
     this = identity_of(request).session
     found = sorted((await _visible(request)).items())
-    shown = [_shown(name, session, is_this=name == this) for name, session in found]
+    shown = [
+        _shown(name, session, is_this=name == this)
+        for name, session in found
+        if user in ("", session.user)
+    ]
     return paged(shown, lambda one: one.id, cursor, limit)
+
+
+@delete("/sessions", opt=needs("read"))
+async def end_other_sessions(request: Asked) -> None:
+    """End all your sessions but this one."""
+    desk, identity = desk_of(request), identity_of(request)
+    entry = actor_of(request).entry("session.end", identity.name)
+    for name in await desk.sessions.all(desk.now(), identity.name):
+        if name != identity.session:
+            with suppress(NotFound):  # it has ended by itself
+                await desk.sessions.end(name, entry)
 
 
 @delete("/sessions/{id:str}", opt=needs("read"))
@@ -51,4 +70,4 @@ def _shown(name: str, session: Session, *, is_this: bool) -> SessionShown:
     )
 
 
-ROUTES = Router("/", tags=["Session"], route_handlers=[sessions, end_session])
+ROUTES = Router("/", tags=["Session"], route_handlers=[sessions, end_other_sessions, end_session])

@@ -1,9 +1,10 @@
 """What the API takes and gives."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from watchbell.store.presence import Process
 from watchbell.web.access import KeyScope, Role, Scope
 from watchbell.web.api_keys import Ping
 
@@ -112,7 +113,9 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
 
 
 class Finding(Struct, frozen=True):
-    level: str
+    """What is to be known of the store."""
+
+    level: Literal["ok", "warning", "error"]
     subject: str
     text: str
     advice: str
@@ -133,16 +136,38 @@ class Instance(Struct, frozen=True, kw_only=True):
     words: str = ""
 
 
+class StoreServer(Struct, frozen=True, kw_only=True):
+    """A server of the store; sizes are bytes."""
+
+    name: str
+    memory: int
+    memory_peak: int
+    memory_limit: int
+    """0 for none."""
+    clients: int
+    commands: int
+    """A second, just now."""
+    uptime: int
+
+
 class System(Struct, frozen=True, kw_only=True):
     version: str
     store: list[Finding]
+    servers: list[StoreServer]
     queues: list[QueueShown]
     instances: list[Instance]
+    processes: list[Process]
+    """All that said something within a day."""
 
 
-class SettingShown(Struct, frozen=True):
+class SettingShown(Struct, frozen=True, kw_only=True):
     name: str
     value: str | int | bool
+    default: str | int | bool | None
+    """What it is where nobody chose; null for a field of a medium."""
+    is_default: bool
+    words: str
+    """What it is for."""
 
 
 class Health(Struct, frozen=True):

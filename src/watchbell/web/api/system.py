@@ -1,18 +1,25 @@
 """The system itself: what runs, what waits, what the store weighs, what was changed."""
 
+import os
 import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
 
 from litestar import Router, get
+from litestar.params import QueryParameter
 
 import watchbell
 from watchbell import settings
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import instances as cron_instances
 from watchbell.gateways import catalogue, overview
+from watchbell.gateways.catalogue import Configured
 from watchbell.gateways.overview import Fare
-from watchbell.store import health
+from watchbell.settings import Settings
+from watchbell.store import health, presence
 from watchbell.store.keys import StoreKeys, tagged
-from watchbell.web import audit
+from watchbell.web import audit, setting_words
 from watchbell.web.access import PUBLIC, needs
 from watchbell.web.api.shapes import (
     AuditEntry,
@@ -21,15 +28,19 @@ from watchbell.web.api.shapes import (
     Instance,
     QueueShown,
     SettingShown,
+    StoreServer,
     System,
 )
-from watchbell.web.audit import Logged
+from watchbell.web.audit import Logged, Wanted
 from watchbell.web.desk import Asked, Desk, desk_of
 from watchbell.web.listing import Cursor, Limit, Page
 from watchbell.web.problems import Trouble
 from watchbell.web.weights import FamilyShown
 
 _STREAM_ID = re.compile("[0-9]{1,15}-[0-9]{1,15}")
+
+Word = Annotated[str, QueryParameter(max_length=200)]
+Time = Annotated[int | None, QueryParameter(ge=0, le=1 << 53, description="Seconds since 1970.")]
 
 
 @get("/healthz", opt=PUBLIC)
@@ -45,19 +56,38 @@ async def system(request: Asked) -> System:
     desk = desk_of(request)
     media = [one.name for one in catalogue.configured(desk.settings)]
     fares = await overview.fares(desk.store, media)
+    findings, servers = await _store(desk)
     return System(
         version=watchbell.__version__,
-        store=await _findings(desk),
+        store=findings,
+        servers=servers,
         queues=[*await _queues(desk), *(QueueShown(f.medium, f.queued, []) for f in fares)],
         instances=await _instances(desk, fares),
+        processes=await presence.present(desk.store),
     )
 
 
-async def _findings(desk: Desk) -> list[Finding]:
-    found = []
+async def _store(desk: Desk) -> tuple[list[Finding], list[StoreServer]]:
+    findings: list[Finding] = []
+    servers = []
     for primary in await desk.store.primaries():
-        found += health.judge(primary.name, await health.facts(primary))
-    return [Finding(one.level, one.subject, one.text, one.advice) for one in found]
+        facts = await health.facts(primary)
+        found = health.judge(primary.name, facts)
+        findings += [Finding(one.level, one.subject, one.text, one.advice) for one in found]
+        servers.append(_server(primary.name, facts))
+    return findings, servers
+
+
+def _server(name: str, facts: Mapping[str, Any]) -> StoreServer:
+    return StoreServer(
+        name=name,
+        memory=int(facts.get("used_memory", 0)),
+        memory_peak=int(facts.get("used_memory_peak", 0)),
+        memory_limit=int(facts.get("maxmemory", 0)),
+        clients=int(facts.get("connected_clients", 0)),
+        commands=int(facts.get("instantaneous_ops_per_sec", 0)),
+        uptime=int(facts.get("uptime_in_seconds", 0)),
+    )
 
 
 async def _queues(desk: Desk) -> list[QueueShown]:
@@ -88,13 +118,38 @@ async def _instances(desk: Desk, fares: list[Fare]) -> list[Instance]:
 async def shown_settings(request: Asked) -> list[SettingShown]:
     """The settings of this server, without secrets."""
     chosen = desk_of(request).settings
-    rows = [SettingShown(name, value) for name, value in settings.as_shown(chosen).items()]
-    media = [
-        SettingShown(f"gateways.{one.name}.{name}", value)
-        for one in catalogue.configured(chosen)
-        for name, value in one.shown()
+    defaults = settings.as_shown(_untouched())
+    rows = [
+        SettingShown(
+            name=name,
+            value=value,
+            default=defaults[name],
+            is_default=value == defaults[name],
+            words=setting_words.words().get(name, ""),
+        )
+        for name, value in settings.as_shown(chosen).items()
+        if name != "gateways"  # their fields follow
     ]
-    return rows + media
+    return rows + [
+        _of_medium(one, *pair) for one in catalogue.configured(chosen) for pair in one.shown()
+    ]
+
+
+def _untouched() -> Settings:
+    """As they are on this machine where nobody chose anything."""
+    environment = settings.environment().items()
+    plain = {name: value for name, value in environment if not name.startswith(settings.PREFIX)}
+    return settings.load(Path(os.devnull), plain, {}).settings
+
+
+def _of_medium(medium: Configured, name: str, value: str | int) -> SettingShown:
+    return SettingShown(
+        name=f"gateways.{medium.name}.{name}",
+        value=value,
+        default=None,
+        is_default=name not in medium.given,
+        words="",
+    )
 
 
 @get("/api/v1/system/families", opt=needs("admin"))
@@ -104,11 +159,22 @@ async def families(request: Asked) -> list[FamilyShown]:
 
 
 @get("/api/v1/audit", opt=needs("admin"))
-async def audit_log(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page[AuditEntry]:
-    """Who changed what, the newest first."""
+async def audit_log(
+    request: Asked,
+    who: Word = "",
+    action: Word = "",
+    text: Word = "",
+    since: Time = None,
+    until: Time = None,
+    cursor: Cursor = "",
+    limit: Limit = 100,
+) -> Page[AuditEntry]:
+    """Who changed what, the newest first. An action may be its noun alone, as `user`."""
     if cursor and not _STREAM_ID.fullmatch(cursor):
         raise Trouble(400, "cursor: expected `next` of the page before", field="cursor")
-    found = await audit.read(desk_of(request).store, cursor, limit + 1)
+    wanted = Wanted(who=who, action=action, text=text, since=since, until=until)
+    chosen = None if wanted == Wanted() else wanted
+    found = await audit.read(desk_of(request).store, cursor, limit + 1, chosen)
     shown = [_entry(one) for one in found[:limit]]
     return Page(shown, shown[-1].id if len(found) > limit else None)
 

@@ -5,11 +5,13 @@ from typing import Annotated
 from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody, PathParameter
 
+from watchbell.errors import Refused
 from watchbell.web import links
 from watchbell.web.access import needs
 from watchbell.web.api.shapes import ChangedUser, Link, NewUser, UserShown
 from watchbell.web.desk import Asked, actor_of, desk_of
 from watchbell.web.listing import Cursor, Limit, Page, paged
+from watchbell.web.problems import Trouble
 from watchbell.web.users import User
 
 Name = Annotated[str, PathParameter(max_length=64, description="A user's name.")]
@@ -27,7 +29,10 @@ async def users(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page
 @post("/users", opt=needs("admin"))
 async def add_user(request: Asked, data: JSONBody[NewUser]) -> Link:
     """Add a user, who sets a password by the link that is given back."""
-    user = await desk_of(request).users.add(data.name, data.role, actor_of(request))
+    try:
+        user = await desk_of(request).users.add(data.name, data.role, actor_of(request))
+    except Refused as error:
+        raise Trouble(422, str(error), field="name") from None
     return await _link(request, user)
 
 

@@ -18,23 +18,25 @@ _DIMENSIONS = ("InstanceId", "DBInstanceIdentifier", "LoadBalancerName", "Functi
 Fields = Mapping[str, Any]
 
 
-class Confirmation(msgspec.Struct, frozen=True):
-    """SNS asks whether its messages are wanted; a person says so by opening the URL."""
-
-    topic: str
-    url: str
-
-
-def event_of(body: object, now: int) -> CheckEvent | Rejection | Confirmation:
+def event_of(body: object, now: int) -> CheckEvent | Rejection:
     if not isinstance(body, dict):
         return Rejection("not a JSON object")
-    if body.get("Type") in ("Notification", "SubscriptionConfirmation"):
-        return _sns(body, now)
     if "NewStateValue" in body:
         return _cloudwatch(body, now)
     if "condition_name" in body and "current_state" in body:
         return _new_relic(body, now)
     return _state(body, now)
+
+
+def alarm_of(message: str, now: int) -> CheckEvent | Rejection:
+    """The alarm of CloudWatch that a message of SNS brings."""
+    try:
+        alarm = msgspec.json.decode(message)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return Rejection("Message: expected the JSON of an alarm of CloudWatch")
+    if not isinstance(alarm, dict) or "NewStateValue" not in alarm:
+        return Rejection("Message: expected the JSON of an alarm of CloudWatch")
+    return _cloudwatch(alarm, now)
 
 
 def _state(body: Fields, now: int) -> CheckEvent | Rejection:
@@ -43,18 +45,6 @@ def _state(body: Fields, now: int) -> CheckEvent | Rejection:
     if isinstance(ttl, int) and not isinstance(ttl, bool) and ttl < 0:
         del fields["ttl"]
     return from_fields(fields, now)
-
-
-def _sns(body: Fields, now: int) -> CheckEvent | Rejection | Confirmation:
-    if body["Type"] == "SubscriptionConfirmation":
-        return Confirmation(_text(body, "TopicArn"), _text(body, "SubscribeURL"))
-    try:
-        message = msgspec.json.decode(_text(body, "Message"))
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return Rejection("Message: expected the JSON of an alarm of CloudWatch")
-    if not isinstance(message, dict) or "NewStateValue" not in message:
-        return Rejection("Message: expected the JSON of an alarm of CloudWatch")
-    return _cloudwatch(message, now)
 
 
 def _cloudwatch(alarm: Fields, now: int) -> CheckEvent | Rejection:

@@ -79,7 +79,12 @@ def _named(raw: bytes, sender: str) -> tuple[bytes, bytes] | Rejection:
         return (raw, b"") if not _is_object(raw) else Rejection("id: expected text")
     if not 0 < len(name) <= LONGEST_NAME:
         return Rejection(f"id: expected text of 1 to {LONGEST_NAME:,} characters")
-    return msgspec.json.encode(fields), hashlib.sha256(f"{sender} {name}".encode()).digest()[:16]
+    return msgspec.json.encode(fields), named(sender, name)
+
+
+def named(sender: str, name: str) -> bytes:
+    """By what an item is known that its sender calls so."""
+    return hashlib.sha256(f"{sender} {name}".encode(errors="replace")).digest()[:16]
 
 
 def _is_object(raw: bytes) -> bool:

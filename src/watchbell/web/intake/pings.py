@@ -33,5 +33,6 @@ def event_of(
         "details": body[:LONGEST_BODY] or None,
         "perfdata": None if took is None else f"duration={took}s",
         "ttl": ping.ttl,
+        "initial_failure_delay": 0,  # nothing more will come before the next run
     }
     return from_fields(fields, now)

@@ -3,18 +3,16 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any
 
-import msgspec
 from litestar import MediaType, Response, Router, get, post
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import JSONBody, PathParameter
 from msgspec import Struct
 
-from watchbell import logs
 from watchbell.alerting.model import CheckEvent, Rejection
 from watchbell.web.access import PUBLIC, needs
 from watchbell.web.api_keys import Ping
 from watchbell.web.desk import Asked, desk_of, identity_of
-from watchbell.web.intake import alertmanager, httpbroker, items, pings
+from watchbell.web.intake import alertmanager, items, pings
 from watchbell.web.intake.alertmanager import Alert
 from watchbell.web.intake.items import Answer, Item, Terms
 from watchbell.web.intake.writing import TooMany
@@ -69,7 +67,7 @@ async def post_check_events(request: Asked) -> Answers:
     accepted within the last day, and nothing is done), or `rejected` with the reason. A single
     event that is rejected is answered with 422.
     """
-    _plain(request)
+    plain(request)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in _NDJSON:
         answers = await _streamed(request)
@@ -90,7 +88,7 @@ async def _whole(request: Asked) -> list[Answer]:
         return await written(request, terms.sender, read)
     one = items.read(body, terms)
     if isinstance(one, Rejection):
-        raise Trouble(422, one.reason, field=_field(one.reason))
+        raise Trouble(422, one.reason, field=field_of(one.reason))
     return await written(request, terms.sender, [one])
 
 
@@ -119,12 +117,12 @@ async def _lines(request: Asked) -> AsyncIterator[bytes]:
         yield line
 
 
-def _plain(request: Asked) -> None:
+def plain(request: Asked) -> None:
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise Trouble(415, "Content-Encoding: expected a body that is not compressed")
 
 
-def _field(reason: str) -> str:
+def field_of(reason: str) -> str:
     """The first field that a rejection names."""
     missing = reason.removeprefix("missing or empty: ")
     if missing != reason:
@@ -145,10 +143,10 @@ async def post_alerts(request: Asked, data: JSONBody[list[Alert]]) -> None:
 
     Alerts that fit are taken also where others do not; those are named.
     """
-    _plain(request)
+    plain(request)
     now = desk_of(request).now()
     judged = [alertmanager.event_of(alert, now) for alert in data]
-    read = [_item(one) for one in judged]
+    read = [item_of(one) for one in judged]
     await written(request, sender_of(request), read)
     wrong = [
         FieldError(f"[{at}]", one.reason)
@@ -161,31 +159,8 @@ async def post_alerts(request: Asked, data: JSONBody[list[Alert]]) -> None:
         raise error
 
 
-def _item(one: CheckEvent | Rejection) -> Item | Rejection:
+def item_of(one: CheckEvent | Rejection) -> Item | Rejection:
     return one if isinstance(one, Rejection) else items.item(one, actions=False)
-
-
-@post("/state", status_code=202, opt=needs("intake"))
-async def post_state(request: Asked) -> Answer:
-    """Report a state that holds for `ttl` seconds (300; below 0 for ever).
-
-    The body is a check event, an alarm of CloudWatch, plain or by SNS, or an alert of New Relic.
-    """
-    _plain(request)
-    try:
-        body = msgspec.json.decode(await request.body())
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Trouble(400, f"not JSON: {error}") from None
-    found = httpbroker.event_of(body, desk_of(request).now())
-    if isinstance(found, httpbroker.Confirmation):
-        log = logs.get(role="web")
-        log.warning("SNS asks to be confirmed: open its URL", topic=found.topic, url=found.url)
-        return Answer("accepted", "open the SubscribeURL yourself: nothing is fetched from here")
-    one = _item(found)
-    if isinstance(one, Rejection):
-        raise Trouble(422, one.reason, field=_field(one.reason))
-    (answer,) = await written(request, sender_of(request), [one])
-    return answer
 
 
 Signal = Annotated[
@@ -246,7 +221,7 @@ async def _told(request: Asked, ping: Ping, signal: str, id_: str, table: str) -
     began = await desk.store.call("HGET", table, id_)
     body = (await request.body()).decode(errors="replace") if request.method == "POST" else ""
     now = desk.now()
-    one = _item(pings.event_of(ping, *found, body, None if began is None else int(began), now))
+    one = item_of(pings.event_of(ping, *found, body, None if began is None else int(began), now))
     if isinstance(one, Rejection):
         raise Trouble(422, one.reason)
     await written(request, id_, [one])
@@ -258,7 +233,7 @@ ROUTES = Router(
     "/",
     tags=["Intake"],
     route_handlers=[
-        *(post_check_events, post_alerts, post_state),
+        *(post_check_events, post_alerts),
         *(ping, post_ping, signal, post_signal),
     ],
 )

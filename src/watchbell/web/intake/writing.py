@@ -3,10 +3,16 @@
 from collections.abc import Sequence
 
 from watchbell.alerting.keys import Alerting
+from watchbell.alerting.model import CheckEvent
+from watchbell.clock import Clock
 from watchbell.probes import probe
+from watchbell.settings import Web as Settings
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
+from watchbell.web.intake import states
+from watchbell.web.intake.believing import Sns
 from watchbell.web.intake.items import Item
+from watchbell.web.intake.states import States
 from watchbell.web.keys import Web
 from watchbell.web.secrets import digest
 
@@ -15,11 +21,12 @@ WINDOW = 10
 _AT_ONCE = 1_000
 _KEPT = 2 * 86_400
 
-# KEYS[1] events, KEYS[2] counter of the sender; ARGV[1] how many events its request has, ARGV[2]
-# the most it may send in ARGV[3] seconds, 0 for no limit; ARGV[4] what the keys of ids begin with,
-# ARGV[5] seconds for which those are kept; then pairs of an id, empty for none, and an event.
-# Ids of today and of yesterday are known. Returns for each event 1, or 0 where its id was; or the
-# seconds to wait, as one number below 0.
+# KEYS[1] events, KEYS[2] counter of the sender, KEYS[3] states that are held; ARGV[1] how many
+# events its request has, ARGV[2] the most it may send in ARGV[3] seconds, 0 for no limit; ARGV[4]
+# what the keys of ids begin with, ARGV[5] seconds for which those are kept; ARGV[6] the check whose
+# state the first event holds, empty for none, ARGV[7] what is kept of that; then pairs of an id,
+# empty for none, and an event. Ids of today and of yesterday are known. Returns for each event 1,
+# or 0 where its id was; or the seconds to wait, as one number below 0.
 _PUSH = Script("""
 local most = tonumber(ARGV[2])
 if most > 0 and ARGV[1] ~= '0' then
@@ -33,7 +40,7 @@ end
 local day = math.floor(redis.call('TIME')[1] / 86400)
 local today, yesterday = ARGV[4] .. day, ARGV[4] .. (day - 1)
 local answers, events, named = {}, {}, false
-for i = 6, #ARGV, 2 do
+for i = 8, #ARGV, 2 do
   local id, fresh = ARGV[i], 1
   if id ~= '' then
     named = true
@@ -46,6 +53,7 @@ for i = 6, #ARGV, 2 do
 end
 if named and redis.call('TTL', today) < 0 then redis.call('EXPIRE', today, ARGV[5]) end
 if #events > 0 then redis.call('LPUSH', KEYS[1], unpack(events)) end
+if ARGV[6] ~= '' and answers[1] == 1 then redis.call('HSET', KEYS[3], ARGV[6], ARGV[7]) end
 return answers
 """)
 
@@ -61,12 +69,18 @@ class TooMany(Exception):
 class Intake:
     """Writes posted events, in their order."""
 
-    def __init__(self, store: Store, rate: int) -> None:
+    def __init__(self, store: Store, settings: Settings, clock: Clock) -> None:
         self._store = store
         self._keys = Web(store.prefix)
         self._events = Alerting(store.prefix).events()
-        self._most = rate * WINDOW
+        self._most = settings.intake_rate * WINDOW
         self._ids = self._keys.intake_ids.literals[0]
+        self.sns, self.states = Sns(settings, clock), States(store)
+
+    async def hold(self, sender: str, item: Item, event: CheckEvent, now: int) -> bool:
+        """Writes the event of an item, and holds its state; whether it was new."""
+        held = event.id, states.encoded(event, now)
+        return (await self._pushed(sender, [item], 1, held))[0]
 
     async def write(self, sender: str, items: Sequence[Item]) -> list[bool]:
         """For each whether it was new. What was written is not lost any more."""
@@ -77,9 +91,15 @@ class Intake:
             fresh += await self._pushed(sender, items[first : first + _AT_ONCE], cost)
         return fresh
 
-    async def _pushed(self, sender: str, items: Sequence[Item], cost: int) -> list[bool]:
-        keys = [self._events, self._keys.tries(digest(f"intake {sender}"))]
-        words: list[Argument] = [cost, self._most, WINDOW, self._ids, _KEPT]
+    async def _pushed(
+        self,
+        sender: str,
+        items: Sequence[Item],
+        cost: int,
+        held: tuple[str, bytes] = ("", b""),
+    ) -> list[bool]:
+        keys = [self._events, self._keys.tries(digest(f"intake {sender}")), self._keys.states()]
+        words: list[Argument] = [cost, self._most, WINDOW, self._ids, _KEPT, *held]
         for item in items:
             words += (item.id, item.event)
         probe("intake.before_write")

@@ -1,12 +1,11 @@
-"""The pages of who signs in: the door, and their account."""
+"""The pages of who signs in: the door, and their password. They work without any script."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from litestar import MediaType, Response, Router, get, post
 from litestar.params import FromQuery, PathParameter
 
-from watchbell.errors import NotFound, Refused
+from watchbell.errors import Refused
 from watchbell.web import entrance, links, passwords
 from watchbell.web.access import PUBLIC, needs
 from watchbell.web.desk import Asked, actor_of, desk_of, identity_of
@@ -32,11 +31,6 @@ def _onwards(path: str, **more: Any) -> Response[bytes]:
 
 async def _form(request: Asked) -> dict[str, str]:
     return {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
-
-
-@get("/", opt=needs("read"), **_HTML)
-async def home() -> Response[bytes]:
-    return _onwards("/account")
 
 
 @get("/sign-in", opt=PUBLIC, **_HTML)
@@ -68,7 +62,7 @@ async def link(request: Asked, token: Token) -> Response[bytes]:
 @post("/sign-in/{token:str}", opt=PUBLIC, request_max_body_size=_BODY, **_HTML)
 async def use_link(request: Asked, token: Token) -> Response[bytes]:
     user = await entrance.by_link(request, token)
-    return await _let_in(request, user, "link", "/" if user.password else "/account")
+    return await _let_in(request, user, "link", "/" if user.password else "/account/password")
 
 
 async def _let_in(request: Asked, user: User, how: str, onwards: str) -> Response[bytes]:
@@ -82,9 +76,9 @@ async def sign_out(request: Asked) -> Response[bytes]:
     return _onwards("/sign-in", cookies=[entrance.no_cookie(is_secure(request))])
 
 
-@get("/account", opt=needs("read"), **_HTML)
-async def account(request: Asked) -> Response[bytes]:
-    return await _account(request)
+@get("/account/password", opt=needs("read"), **_HTML)
+async def ask_password(request: Asked) -> Response[bytes]:
+    return await _password(request)
 
 
 @post("/account/password", opt=needs("read"), request_max_body_size=_BODY, **_HTML)
@@ -94,49 +88,25 @@ async def set_password(request: Asked) -> Response[bytes]:
         old, new = form.get("old", ""), form.get("new", "")
         await entrance.change_password(request, old, new, actor_of(request))
     except Refused as error:
-        return await _account(request, 422, problem=str(error))
+        return await _password(request, 422, str(error))
     except Trouble as error:
-        return await _account(request, error.status, problem=error.detail)
-    return await _account(request, said="Your password is set; your other sessions have ended.")
+        return await _password(request, error.status, error.detail)
+    return _onwards("/")
 
 
-@post("/account/sessions/{id:str}/end", opt=needs("read"), request_max_body_size=_BODY, **_HTML)
-async def end_session(request: Asked, id: Token) -> Response[bytes]:  # noqa: A002
-    desk, identity = desk_of(request), identity_of(request)
-    if id not in await desk.sessions.all(desk.now(), identity.name):
-        raise NotFound("there is no such session")
-    await desk.sessions.end(id, actor_of(request).entry("session.end", identity.name))
-    return _onwards("/account")
-
-
-async def _account(
-    request: Asked, status: int = 200, *, problem: str = "", said: str = ""
-) -> Response[bytes]:
-    desk, identity = desk_of(request), identity_of(request)
+async def _password(request: Asked, status: int = 200, problem: str = "") -> Response[bytes]:
+    identity = identity_of(request)
     if not identity.session:
-        raise Trouble(403, "an API key has no account")
-    user = await desk.users.get(identity.name)
-    sessions = sorted(
-        (await desk.sessions.all(desk.now(), user.name)).items(), key=lambda one: -one[1].seen
-    )
-    return _page(
-        "account.html",
-        status,
-        user=user,
-        csrf=identity.csrf,
-        this=identity.session,
-        sessions=sessions,
-        times={one.seen: f"{datetime.fromtimestamp(one.seen, UTC):%F %T}Z" for _, one in sessions},
-        shortest=passwords.SHORTEST,
-        problem=problem,
-        said=said,
-    )
+        raise Trouble(403, "an API key has no password")
+    user = await desk_of(request).users.get(identity.name)
+    content = {"user": user, "csrf": identity.csrf, "shortest": passwords.SHORTEST}
+    return _page("password.html", status, problem=problem, **content)
 
 
 ROUTES = Router(
     "/",
     route_handlers=[
-        *(home, door, sign_in, link, use_link, sign_out),
-        *(account, set_password, end_session),
+        *(door, sign_in, link, use_link, sign_out),
+        *(ask_password, set_password),
     ],
 )

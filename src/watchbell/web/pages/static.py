@@ -1,44 +1,26 @@
-"""Files of the pages: those that are packaged, looked up by name."""
-
-import hashlib
-from functools import cache
-from pathlib import Path
+"""The files of the pages, as browsers get them: packed, and kept for good."""
 
 from litestar import Response, Router, get
 from litestar.params import FromPath
 
 from watchbell.web.access import PUBLIC
+from watchbell.web.assets import files
 from watchbell.web.desk import Asked
 from watchbell.web.problems import Trouble
 
-_FOLDER = Path(__file__).parents[1] / "static"
-_KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+_FOREVER = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
 
 
-@cache
-def _files() -> dict[str, tuple[bytes, str, str]]:
-    """Content, kind and ETag of each; nothing else on the disk has a name here."""
-    return {
-        path.name: (
-            path.read_bytes(),
-            _KINDS[path.suffix],
-            f'"{hashlib.sha256(path.read_bytes()).hexdigest()[:32]}"',
-        )
-        for path in _FOLDER.iterdir()
-        if path.suffix in _KINDS
-    }
-
-
-@get("/static/{name:str}", opt=PUBLIC, include_in_schema=False)
-async def static(request: Asked, name: FromPath[str]) -> Response[bytes]:
-    found = _files().get(name)
+@get("/static/{digest:str}/{path:path}", opt=PUBLIC, include_in_schema=False)
+async def static(request: Asked, digest: FromPath[str], path: FromPath[str]) -> Response[bytes]:
+    known = files()
+    found = known.by_path.get(path.lstrip("/")) if digest == known.digest else None
     if found is None:
         raise Trouble(404, "there is no such file")
-    content, kind, tag = found
-    headers = {"ETag": tag, "Cache-Control": "public, no-cache"}
-    if tag in request.headers.get("if-none-match", ""):
-        return Response(b"", status_code=304, headers=headers, media_type=kind)
-    return Response(content, headers=headers, media_type=kind)
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(found.content, headers=_FOREVER, media_type=found.kind)
+    headers = {**_FOREVER, "Content-Encoding": "gzip"}
+    return Response(found.packed, headers=headers, media_type=found.kind)
 
 
 ROUTES = Router("/", route_handlers=[static])

@@ -1,0 +1,34 @@
+"""The broker: reports again the failures that were posted to `/state`; one works, others wait."""
+
+import asyncio
+from contextlib import suppress
+
+from watchbell.errors import LockLost, Refused
+from watchbell.roles.role import Context, Role
+from watchbell.store.lock import locked
+from watchbell.web.intake.states import EVERY, States
+from watchbell.web.keys import Web
+
+_LEASE = 60.0
+
+
+async def run(context: Context, every: float = EVERY, lease: float = _LEASE) -> None:
+    key = Web(context.store.prefix).broker()
+    while True:
+        with suppress(Refused, LockLost):
+            async with locked(context.store, key, lease):
+                await _work(context, every)
+        context.say("another broker is at work")
+        await asyncio.sleep(every)
+
+
+async def _work(context: Context, every: float) -> None:
+    """As long as the lock is ours."""
+    states, told = States(context.store), 0
+    while True:
+        told += await states.repeat(int(context.clock.now()))
+        context.say(f"{told:,} failures reported again" if told else "")
+        await asyncio.sleep(every)
+
+
+ROLE = Role("broker", "reports posted failures again while they hold", run)

@@ -1,0 +1,33 @@
+"""What the API takes and gives of alerts."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from watchbell.gateways.sent import Message, Sent
+
+
+class AlertListed(Struct, frozen=True, kw_only=True):
+    """An alert, and what became of it."""
+
+    sent: Sent
+    contact_name: str
+    """Empty where there is no such contact any more."""
+
+
+class AlertShown(Struct, frozen=True, kw_only=True):
+    message: Message
+    contact_name: str
+
+
+class RetryBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    ids: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...],
+        Meta(min_length=1, max_length=100),
+    ]
+
+
+class Retried(Struct, frozen=True, kw_only=True):
+    id: str
+    status: Literal["again", "refused"]
+    reason: str = ""

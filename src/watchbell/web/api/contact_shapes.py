@@ -1,0 +1,108 @@
+"""What the API takes and gives of contacts."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from watchbell.alerting.dossier import LONGEST_INTERVAL, MOST
+
+Line = Annotated[str, Meta(max_length=500)]
+Name = Annotated[str, Meta(min_length=1, max_length=500)]
+Tag = Annotated[str, Meta(min_length=1, max_length=200)]
+Tags = Annotated[tuple[Tag, ...], Meta(max_length=200)]
+MediumName = Annotated[str, Meta(min_length=1, max_length=64)]
+
+
+class MediumBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    address: Annotated[str, Meta(min_length=1, max_length=2_000)]
+    interval: Annotated[int, Meta(ge=1, le=LONGEST_INTERVAL)] = 900
+    """Seconds within which the same is not told again."""
+    rollup_threshold: Annotated[int, Meta(ge=0, le=MOST)] = 0
+    """Failing checks from which on one summary is sent in place of all; 0 for never."""
+
+
+class ContactBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A contact; what is left out is empty."""
+
+    first_name: Name
+    last_name: Line = ""
+    email: Line = ""
+    timezone: Annotated[str, Meta(max_length=100)] = ""
+    """In which its rules are read, as `Europe/Rome`; empty for that of the settings."""
+    tags: Tags = ()
+    media: Annotated[dict[MediumName, MediumBody], Meta(max_length=50)] = {}
+    pagerduty: Annotated[dict[MediumName, Line], Meta(max_length=4)] = {}
+    """The account from which acknowledgements are read: `subdomain`, `username`, `password`,
+    `token`. A secret that is `***` stays as it is."""
+
+
+class NewContact(ContactBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    id: Annotated[str, Meta(min_length=1, max_length=200)]
+    """Any text without colons."""
+
+
+class ContactShown(Struct, frozen=True, kw_only=True):
+    id: str
+    first_name: str
+    last_name: str
+    email: str
+    timezone: str
+    zone: str
+    """In which its rules are read."""
+    tags: list[str]
+    media: dict[str, "MediumShown"]
+    pagerduty: dict[str, str]
+    """Secrets are `***`, unless they are references."""
+    version: str
+
+
+class MediumShown(Struct, frozen=True, kw_only=True):
+    address: str
+    interval: int
+    rollup_threshold: int
+
+
+class ContactListed(Struct, frozen=True, kw_only=True):
+    id: str
+    name: str
+    email: str
+    timezone: str
+    tags: list[str]
+    media: dict[str, str]
+    """Each with its address."""
+    rules: int
+    links: int
+    told_about: list[str]
+    """The first few of its links, in words."""
+
+
+class LinkBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    entity: Annotated[str, Meta(min_length=1, max_length=500)]
+    """Its name, or `ALL`; one that is not known yet is made."""
+    check: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
+    """Only this check of it."""
+
+
+class LinkMade(Struct, frozen=True, kw_only=True):
+    entity: str
+    check: str | None
+    words: str
+    is_new: bool
+    """Whether nothing was known of the entity so far."""
+
+
+class TestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    medium: MediumName
+
+
+class TestSent(Struct, frozen=True, kw_only=True):
+    alert: str
+    """By which `/alert` tells what became of it."""
+    has_gateway: bool
+    """Whether the settings of this server have the medium; if none has it, nobody sends."""
+
+
+class MediumKnown(Struct, frozen=True, kw_only=True):
+    medium: str
+    has_gateway: bool
+    """Whether the settings of this server have it."""

@@ -1,0 +1,56 @@
+"""Instances of cron: who runs the jobs, and who is to begin nothing new."""
+
+from litestar import Router, get, post
+from litestar.params import JSONBody
+
+from watchbell.cron import instances, jobs
+from watchbell.cron.model import Beat
+from watchbell.web.access import needs
+from watchbell.web.api.cron_run_shapes import Fleet, Hosts, InstanceShown
+from watchbell.web.desk import Asked, desk_of, noted
+
+
+@get("/cron/instances", opt=needs("read"))
+async def fleet(request: Asked) -> Fleet:
+    """The instances that there are, and how many fires wait for a place on one of them."""
+    store = desk_of(request).store
+    found = await instances.instances(store)
+    return Fleet(
+        instances=[_shown(beat) for beat in found],
+        running=sum(beat.running for beat in found),
+        capacity=sum(beat.capacity for beat in found if not beat.is_drained),
+        pending=await instances.pending(store),
+    )
+
+
+def _shown(beat: Beat) -> InstanceShown:
+    return InstanceShown(
+        name=beat.name,
+        host=beat.host,
+        ip=beat.ip,
+        pid=beat.pid,
+        version=beat.version,
+        since=beat.since,
+        seen=beat.seen,
+        jobs=beat.jobs,
+        running=beat.running,
+        capacity=beat.capacity,
+        is_drained=beat.is_drained,
+    )
+
+
+@post("/cron/instances/drain", status_code=204, opt=needs("admin"))
+async def drain(request: Asked, data: JSONBody[Hosts]) -> None:
+    """Let the instances on these hosts begin nothing new; their runs go on to their end."""
+    await jobs.drain(desk_of(request).store, data.hosts)
+    await noted(request, "cron.drain", ", ".join(data.hosts)[:1_000])
+
+
+@post("/cron/instances/reload", status_code=204, opt=needs("admin"))
+async def reload(request: Asked) -> None:
+    """Let every instance read the jobs anew, and drained ones go back to work."""
+    await jobs.reload(desk_of(request).store)
+    await noted(request, "cron.reload")
+
+
+ROUTES = Router("/", tags=["Cron instances"], route_handlers=[fleet, drain, reload])

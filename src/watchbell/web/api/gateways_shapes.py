@@ -1,0 +1,96 @@
+"""What the API takes and gives of gateways."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from watchbell.gateways.trials import Part
+
+Medium = Annotated[str, Meta(min_length=1, max_length=100)]
+AlertId = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class GatewaySetting(Struct, frozen=True):
+    name: str
+    value: str | int | float | bool
+
+
+class GatewayShown(Struct, frozen=True, kw_only=True):
+    """A medium of the settings, and how it fares."""
+
+    name: str
+    kind: str
+    is_alive: bool
+    """Whether a process has been at work with it in the last seconds."""
+    state: str
+    """What that process says: how many it delivered, or that the server is away, and until when it
+    is left alone."""
+    seen: int | None
+    queued: int
+    """Alerts that wait to be taken in hand."""
+    on_its_way: int
+    """Alerts that are being delivered, or wait to be tried again."""
+    delivered: int
+    given_up: int
+    """Alerts that were given up, ever."""
+    failed: int
+    """Alerts that were given up and are kept, to be sent again."""
+    last_success: int | None
+    last_answer: str
+    last_failure: int | None
+    last_error: str
+    settings: list[GatewaySetting]
+    """Those that are not as they are by default, without secrets; for administrators alone."""
+
+
+class FailureShown(Struct, frozen=True, kw_only=True):
+    """An alert that was given up, or something that was none."""
+
+    id: str
+    given_up: int
+    since: int
+    """When it came to the gateway."""
+    check: str
+    state: str
+    address: str
+    tries: int
+    error: str
+    raw: str = ""
+    """The beginning of what was no alert, and can't be sent again."""
+
+
+class Retried(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    medium: Medium
+    ids: Annotated[list[AlertId], Meta(max_length=1_000)] = []
+    all: bool = False
+    """All that were given up, in place of the ids."""
+
+
+class Again(Struct, frozen=True):
+    id: str
+    status: Literal["again", "unknown"]
+
+
+class RetriedShown(Struct, frozen=True):
+    count: int
+    """Alerts that are sent again."""
+    items: list[Again]
+    """What became of each id."""
+
+
+class Tested(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    medium: Medium
+    address: Annotated[str, Meta(min_length=1, max_length=1_000)]
+
+
+class TestAnswer(Struct, frozen=True):
+    answer: str
+    """What the server said, once it had taken the message."""
+
+
+class MessagePreview(Struct, frozen=True):
+    """What a medium would say of a sample alert."""
+
+    medium: str
+    kind: str
+    parts: list[Part]

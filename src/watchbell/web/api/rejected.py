@@ -1,0 +1,151 @@
+"""Rejected events: what was pushed and is no check event, why, and its bytes."""
+
+import base64
+from typing import Annotated
+
+from litestar import Router, get
+from litestar.params import QueryParameter
+from msgspec import Struct
+
+from watchbell.alerting import event, hours, rejected
+from watchbell.alerting.model import Rejection
+from watchbell.alerting.rejected import Found
+from watchbell.errors import NotFound
+from watchbell.web.access import needs
+from watchbell.web.desk import Asked, desk_of
+from watchbell.web.listing import Cursor, Page
+from watchbell.web.problems import Trouble
+
+MOST_BYTES = 256 << 10
+"""Of one that is shown whole."""
+COUNTED = 5_000
+"""The newest, whose reasons are counted."""
+_REASONS = 50
+
+Few = Annotated[int, QueryParameter(ge=1, le=200, description="How many items at most.")]
+Id = Annotated[str, QueryParameter(max_length=30, description="Of one that is in the list.")]
+
+
+class RejectedShown(Struct, frozen=True, kw_only=True):
+    id: str
+    time: int
+    reason: str
+    """What was wrong with it, and what was expected."""
+    size: int | None
+    """Bytes; null where they are kept no more."""
+    text: str
+    """Its beginning; what can't be shown is written as an escape, as `\\\\x00`."""
+
+
+class RejectedWhole(Struct, frozen=True, kw_only=True):
+    id: str
+    time: int
+    reason: str
+    size: int | None
+    bytes: str
+    """Its bytes, as base64; the first 256 KiB."""
+    is_whole: bool
+    """Whether these are all of them."""
+    reason_now: str
+    """What is wrong with it as it would be judged now; empty where it would be taken."""
+
+
+class Reason(Struct, frozen=True):
+    reason: str
+    """Without what differs from one event to the next."""
+    count: int
+
+
+class RejectedHour(Struct, frozen=True):
+    start: int
+    count: int
+
+
+class RejectedCounts(Struct, frozen=True, kw_only=True):
+    total: int
+    hours: list[RejectedHour]
+    """Hours in which there were any, the newest first."""
+    reasons: list[Reason]
+    """The most frequent ones first."""
+    counted: int
+    """How many of the newest the reasons are of."""
+
+
+@get("/rejected", opt=needs("read"))
+async def rejected_events(
+    request: Asked, cursor: Cursor = "", limit: Few = 50
+) -> Page[RejectedShown]:
+    """What was pushed and is no check event, the newest first."""
+    desk = desk_of(request)
+    after = rejected.place(cursor) if cursor else None
+    if cursor and after is None:
+        raise Trouble(400, "cursor: expected `next` of the page before", field="cursor")
+    counts = await rejected.hours(desk.store, desk.settings.alerting.rejected_days, desk.now())
+    found = await rejected.newest(desk.store, counts, limit + 1, after)
+    shown = [_shown(one) for one in found[:limit]]
+    return Page(shown, shown[-1].id if len(found) > limit else None)
+
+
+def _shown(one: Found) -> RejectedShown:
+    return RejectedShown(
+        id=one.place.id,
+        time=one.rejected.time,
+        reason=one.rejected.reason,
+        size=one.size,
+        text=escaped(one.rejected.event),
+    )
+
+
+def escaped(text: str) -> str:
+    """The text on lines as it was, with all else that does not show spelled out."""
+    return "".join(
+        one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode()
+        for one in text
+    )
+
+
+@get("/rejected/event", opt=needs("read"))
+async def rejected_event(request: Asked, id: Id) -> RejectedWhole:  # noqa: A002
+    """One of them with its bytes, and what would be said of it now."""
+    desk = desk_of(request)
+    where = rejected.place(id)
+    found = await rejected.one(desk.store, where, MOST_BYTES) if where else None
+    if found is None:
+        raise NotFound("there is no such rejected event; they are kept for a while only")
+    one, raw = found
+    kept = raw if one.size is not None else one.rejected.event.encode()
+    is_whole = one.size is not None and one.size <= MOST_BYTES
+    return RejectedWhole(
+        id=id,
+        time=one.rejected.time,
+        reason=one.rejected.reason,
+        size=one.size,
+        bytes=base64.b64encode(kept).decode(),
+        is_whole=is_whole,
+        reason_now=_judged(kept, desk.now()) if is_whole else one.rejected.reason,
+    )
+
+
+def _judged(raw: bytes, now: int) -> str:
+    judged = event.parse(raw, now)
+    return judged.reason if isinstance(judged, Rejection) else ""
+
+
+@get("/rejected/counts", opt=needs("read"))
+async def rejected_counts(request: Asked) -> RejectedCounts:
+    """How many there are, by hour and by reason."""
+    desk = desk_of(request)
+    now, days = desk.now(), desk.settings.alerting.rejected_days
+    counts = await rejected.hours(desk.store, days, now)
+    reasons = await rejected.reasons(desk.store, counts, COUNTED)
+    return RejectedCounts(
+        total=sum(counts.values()),
+        hours=[RejectedHour(hours.start_of(hour), n) for hour, n in counts.items()],
+        reasons=[Reason(reason, n) for reason, n in reasons.most_common(_REASONS)],
+        counted=reasons.total(),
+    )
+
+
+ROUTES = Router(
+    "/", tags=["Rejected"], route_handlers=[rejected_events, rejected_event, rejected_counts]
+)

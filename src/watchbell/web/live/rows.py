@@ -1,0 +1,147 @@
+"""Rows of the board: what is seen of every check at a glance, as it is read from the store."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from watchbell.alerting.model import FAILING, SEVERITY, State, split_id
+from watchbell.alerting.reading import CheckScript, number, text
+from watchbell.store.client import Store
+
+SUMMARY = 200
+"""Characters of a summary that are shown."""
+SLICE = 250
+"""Checks that are read in one step."""
+
+
+class Row(Struct, frozen=True, kw_only=True, gc=False):
+    """A check at a glance. There may be hundreds of thousands, so they share what is alike."""
+
+    id: str
+    """`ENTITY:CHECK`."""
+    entity: str
+    check: str
+    state: State
+    summary: str = ""
+    """The first 200 characters."""
+    since: int | None = None
+    """When it went into its state."""
+    failing_since: int | None = None
+    """When it was last well, where it fails."""
+    last_update: int | None = None
+    """When it was last heard of; up to a minute late, or more where there are very many checks."""
+    acknowledged: bool = False
+    """Whether it fails and somebody said that they know."""
+    unscheduled_until: int | None = None
+    scheduled_until: int | None = None
+    """Until when planned maintenance lasts that is open."""
+    enabled: bool = True
+    tags: tuple[str, ...] = ()
+    """Its own and those of its entity; those that its name gives are left out."""
+
+    @property
+    def is_failing(self) -> bool:
+        return self.state in FAILING
+
+
+class Read(NamedTuple):
+    row: Row
+    wakes: int | None
+    """When it is to be read again, since a window begins or ends."""
+
+
+# given[1] now. State, summary, when it changed and was heard of, whether it is enabled; then, of
+# checks that fail, since when; the end of the planned window that is open, the next time at which
+# one begins, the end of the unscheduled one. Nothing for a check that there is not.
+_ROW = CheckScript("""
+if not redis.call('ZSCORE', key('all_checks'), entity .. ':' .. check) then return false end
+local now, latest = tonumber(given[1]), 2 ^ 50
+local row = redis.call('HMGET', key('current', entity, check), 'state', 'summary', 'last_change',
+  'last_update')
+row[2] = row[2] and string.sub(row[2], 1, 800)
+row[5] = redis.call('ZSCORE', key('current_checks', entity), check) and 1 or 0
+row[6], row[7], row[8], row[9] = false, false, false, false
+if row[1] and row[1] ~= 'ok' then
+  local stamps = redis.call('ZREVRANGE', key('state_times', entity, check), 0, 49)
+  for _, stamp in ipairs(stamps) do
+    if redis.call('GET', key('state', entity, check, stamp)) == 'ok' then break end
+    row[6] = stamp
+  end
+end
+local planned, present = key('scheduled_windows', entity, check), key('scheduled', entity, check)
+local open = key('unscheduled', entity, check)
+if redis.call('EXISTS', planned, present, open) == 0 then return row end
+local found, records = redis.call('ZRANGE', planned, 0, -1, 'WITHSCORES'), {}
+for i = 1, #found, 2 do
+  local from, span = tonumber(found[i]), tonumber(found[i + 1])
+  if from then
+    records[found[i]] = true
+    if from > now and (not row[8] or from < row[8]) then row[8] = from end
+    if from <= now and now < from + span then
+      row[7] = math.min(math.max(row[7] or 0, from + span), latest)
+    end
+  end
+end
+-- A key that somebody wrote without an end is looked at again after a while.
+local function left(name)
+  local ms = redis.call('PTTL', name)
+  return now + (ms > 0 and math.ceil(ms / 1000) or 60)
+end
+local start = redis.call('GET', present)
+if not row[7] and start and not records[start] then row[7] = left(present) end
+start = redis.call('GET', open)
+if start then
+  local span = redis.call('ZSCORE', key('unscheduled_windows', entity, check), start)
+  local last = span and tonumber(start) and tonumber(start) + tonumber(span) or left(open)
+  if last > now then row[9] = math.min(last, latest) end
+end
+return row
+""")
+
+
+class Reader:
+    """Reads rows, and remembers names, so that rows share them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._names: dict[str, str] = {}
+        self._summaries: dict[str, str] = {}
+
+    async def read(self, names: Sequence[str], now: int) -> dict[str, Read]:
+        """Without tags; checks that there are not are missing."""
+        found = _ROW.over(self._store, names, [now], SLICE)
+        return {name: self._row(name, raw, now) async for name, raw in found}
+
+    def forget_summaries(self) -> None:
+        """Many checks say the same as they are read together, and other things another time."""
+        self._summaries.clear()
+
+    def _row(self, event_id: str, raw: Sequence[Any], now: int) -> Read:
+        entity, check = (self._names.setdefault(name, name) for name in split_id(event_id))
+        state: State = _STATES.get(raw[0], "unknown")
+        summary = "" if raw[1] is None else text(raw[1])[:SUMMARY]
+        planned, begins, unscheduled = (_until(value) for value in raw[6:9])
+        row = Row(
+            id=event_id,
+            entity=entity,
+            check=check,
+            state=state,
+            summary=self._summaries.setdefault(summary, summary),
+            since=number(raw[2]),
+            failing_since=number(raw[5]),
+            last_update=number(raw[3]),
+            acknowledged=unscheduled is not None and state in FAILING,
+            unscheduled_until=unscheduled,
+            scheduled_until=planned,
+            enabled=raw[4] == 1,
+        )
+        times = [time for time in (planned, begins, unscheduled) if time and time > now]
+        return Read(row, min(times, default=None))
+
+
+def _until(value: bytes | int | None) -> int | None:
+    return value if isinstance(value, int) else number(value)
+
+
+_STATES: dict[bytes | None, State] = {name.encode(): name for name in SEVERITY}  # type: ignore[misc]

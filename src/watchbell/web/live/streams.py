@@ -1,0 +1,45 @@
+"""How many streams are open: of each user, and in all."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from watchbell.web.access import Identity
+from watchbell.web.problems import Trouble
+
+MOST_OF_ONE = 20
+MOST = 1_000
+_RETRY = {"Retry-After": "30"}
+
+
+class Streams:
+    def __init__(self) -> None:
+        self._open = Counter[str]()
+
+    @property
+    def open(self) -> int:
+        return self._open.total()
+
+    def check(self, who: Identity) -> None:
+        """Raises Trouble where there may be no more."""
+        if self._open[_name(who)] >= MOST_OF_ONE:
+            detail = f"{MOST_OF_ONE} streams of yours are open, which is the most; close a page"
+            raise Trouble(429, detail, headers=_RETRY)
+        if self.open >= MOST:
+            detail = f"{MOST} streams are open, which is the most that this server has"
+            raise Trouble(503, detail, headers=_RETRY)
+
+    @contextmanager
+    def counted(self, who: Identity) -> Iterator[None]:
+        name = _name(who)
+        self._open[name] += 1
+        try:
+            yield
+        finally:
+            self._open[name] -= 1
+            self._open += Counter()  # drops those that have none
+
+
+def _name(who: Identity) -> str:
+    """Keys of the command line have no owner, so each is a user of its own."""
+    return f"user {who.name}" if who.name else f"key {who.key}"

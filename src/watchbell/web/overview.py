@@ -1,0 +1,178 @@
+"""Everything at a glance: bounded reads, whatever there is."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from watchbell.alerting import contacts
+from watchbell.alerting.hours import hours_back
+from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.alerting.reading import number, text
+from watchbell.cron import history
+from watchbell.cron.selection import Orders
+from watchbell.gateways import catalogue, sent
+from watchbell.gateways import overview as gateways
+from watchbell.gateways.overview import Fare
+from watchbell.store import health, presence
+from watchbell.store.presence import Process
+from watchbell.web import run_view
+from watchbell.web.api.alert_shapes import AlertListed
+from watchbell.web.api.overview_shapes import (
+    FailingShown,
+    FireAhead,
+    Overview,
+    QueueLength,
+    RunsShown,
+    Trouble,
+)
+from watchbell.web.desk import Desk
+from watchbell.web.live.filters import KEYS, Filter
+from watchbell.web.live.rows import Row
+from watchbell.web.live.views import Counts
+
+FEW = 5_000
+"""Checks that are loaded at once for who looks; of more the latest failures are read meanwhile."""
+LATEST = 1_000
+MOST_OPEN, MOST_HANDLED = 25, 10
+MOST_ALERTS, MOST_RUNS = 40, 6
+
+
+class Seen(NamedTuple):
+    failing: Sequence[Row]
+    """Enabled ones, the worst first."""
+    is_complete: bool = True
+    counts: Counts | None = None
+    latest_change: int | None = None
+
+
+async def overview(desk: Desk) -> Overview:
+    keys = Alerting(desk.store.prefix)
+    checks = int(await desk.store.call("ZCARD", keys.all_checks()))
+    seen = await _seen(desk, checks)
+    media = [one.name for one in catalogue.configured(desk.settings)]
+    fares = await gateways.fares(desk.store, media)
+    events = await desk.store.call("HGET", keys.counters(), "all")
+    return Overview(
+        checks=checks,
+        counts=seen.counts,
+        failing=parted(seen.failing),
+        is_complete=seen.is_complete,
+        latest_change=seen.latest_change,
+        alerts=await _alerts(desk),
+        runs=await _runs(desk),
+        queues=[*await _queues(desk), *(QueueLength(f.medium, f.queued) for f in fares)],
+        events=number(events) or 0,
+        troubles=[
+            *of_gateways(fares, desk.clock.now()),
+            *of_processes(await presence.present(desk.store)),
+            *await _of_store(desk),
+            *await _of_events(desk, desk.now()),
+        ],
+    )
+
+
+async def _seen(desk: Desk, checks: int) -> Seen:
+    if desk.board.is_loaded or checks <= FEW:
+        _, failing = await desk.board.view(Filter(failing=True), "severity")
+        _, everything = await desk.board.view(Filter(), "age")
+        latest = everything.order[0].since if everything.order else None
+        return Seen(failing.order, counts=everything.counts, latest_change=latest)
+    failed = Alerting(desk.store.prefix).failed_checks()
+    names = await desk.store.call("ZREVRANGE", failed, 0, LATEST - 1)
+    rows = (await desk.board.read([text(name) for name in names])).values()
+    found = [row for row in rows if row.enabled and row.is_failing]
+    return Seen(sorted(found, key=KEYS["severity"]), is_complete=len(names) < LATEST)
+
+
+def parted(failing: Sequence[Row]) -> FailingShown:
+    """By what is done about them."""
+    open_, acknowledged, maintenance = list[Row](), list[Row](), list[Row]()
+    for row in failing:
+        if row.scheduled_until is not None:
+            maintenance.append(row)
+        else:
+            (acknowledged if row.acknowledged else open_).append(row)
+    return FailingShown(
+        open=open_[:MOST_OPEN],
+        open_count=len(open_),
+        acknowledged=acknowledged[:MOST_HANDLED],
+        acknowledged_count=len(acknowledged),
+        maintenance=maintenance[:MOST_HANDLED],
+        maintenance_count=len(maintenance),
+    )
+
+
+async def _alerts(desk: Desk) -> list[AlertListed]:
+    found, _ = await sent.find(desk.store, sent.Wanted(), None, MOST_ALERTS)
+    people = await contacts.load(desk.store, [one.contact for one in found])
+    names = {one.id: f"{one.first_name} {one.last_name}".strip() for one in people.values()}
+    return [AlertListed(sent=one, contact_name=names.get(one.contact, "")) for one in found]
+
+
+async def _runs(desk: Desk) -> RunsShown:
+    jobs, now = await desk.jobs.jobs(), desk.clock.now()
+    running = await history.active(desk.store, MOST_RUNS)
+    last = await history.ended(desk.store, most=MOST_RUNS)
+    return RunsShown(
+        jobs=jobs.counts.all,
+        failing=jobs.counts.failing,
+        paused=jobs.counts.paused,
+        running=[run_view.shown(one) for one in running],
+        last=[run_view.shown(one) for one in last],
+        next=_ahead(jobs, now),
+    )
+
+
+def _ahead(jobs: Orders, now: float) -> list[FireAhead]:
+    """The jobs that are due next, each once. Some of the first may have fired a moment ago."""
+    some = [job for _, job in jobs.of("next")[: 10 * MOST_RUNS]]
+    fires = [FireAhead(job.name, fire) for job in some if (fire := job.next_fire(now)) is not None]
+    return sorted(fires, key=lambda one: (one.at, one.job))[:MOST_RUNS]
+
+
+async def _queues(desk: Desk) -> list[QueueLength]:
+    keys = Alerting(desk.store.prefix)
+    named = (("events", keys.events()), ("notifications", keys.notifications()))
+    return [QueueLength(name, await desk.store.call("LLEN", key)) for name, key in named]
+
+
+def of_gateways(fares: Sequence[Fare], now: float) -> Iterator[Trouble]:
+    for fare in fares:
+        waiting = fare.queued + fare.on_its_way
+        if not fare.is_alive(now):
+            words = f"no gateway runs; {waiting:,} alerts wait" if waiting else "no gateway runs"
+            yield Trouble("gateway", fare.medium, words)
+        elif fare.last_failure and fare.last_failure > (fare.last_success or 0):
+            words = f"the last message failed: {fare.last_error}".rstrip(": ")
+            yield Trouble("gateway", fare.medium, words)
+        elif fare.failed:
+            yield Trouble("gateway", fare.medium, f"{fare.failed:,} alerts were given up")
+
+
+def of_processes(processes: Sequence[Process]) -> Iterator[Trouble]:
+    for process in processes:
+        if not process.is_alive:
+            yield Trouble("process", process.host, f"process {process.pid} is gone without a word")
+            continue
+        for role in process.roles:
+            if role.state in ("failed", "waiting"):
+                yield Trouble("role", f"{role.name} on {process.host}", role.words)
+
+
+async def _of_store(desk: Desk) -> list[Trouble]:
+    found = []
+    for primary in await desk.store.primaries():
+        for one in health.judge(primary.name, await health.facts(primary)):
+            if one.level != "ok":
+                words = f"{one.text}; {one.advice}" if one.advice else one.text
+                found.append(Trouble("store", one.subject, words))
+    return found
+
+
+async def _of_events(desk: Desk, now: int) -> list[Trouble]:
+    """What was rejected in this hour and the one before it."""
+    family = AlertingOwn(desk.store.prefix).rejections
+    counts = [int(await desk.store.call("LLEN", family(hour))) for hour in hours_back(now, 2)]
+    if not sum(counts):
+        return []
+    words = f"{sum(counts):,} since the beginning of the last hour"
+    return [Trouble("rejected", "rejected events", words)]

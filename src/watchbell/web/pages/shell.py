@@ -1,0 +1,22 @@
+"""The pages of the application: one frame for all, filled in the browser."""
+
+from litestar import MediaType, Response, Router, get
+
+from watchbell.web.access import needs
+from watchbell.web.words import page
+
+PATHS = [
+    *("/", "/checks", "/check", "/alerts", "/maintenance"),
+    *("/contacts", "/contact", "/entities"),
+    *("/cron", "/cron/new", "/cron/job", "/cron/run"),
+    *("/gateways", "/rejected", "/system", "/settings", "/audit"),
+    *("/account", "/api-keys", "/users"),
+]
+
+
+@get(PATHS, opt=needs("read"), include_in_schema=False)
+async def shell() -> Response[bytes]:
+    return Response(page("app.html"), media_type=MediaType.HTML)
+
+
+ROUTES = Router("/", route_handlers=[shell])

@@ -1,0 +1,31 @@
+"""What each setting is for, in the words that stand beside it in `watchbell.settings`."""
+
+import ast
+import inspect
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+
+from watchbell import settings
+
+
+@cache
+def words() -> dict[str, str]:
+    """By the setting's name, as `web.port`."""
+    tree = ast.parse(inspect.getsource(settings))
+    tables = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    return dict(_of(tables["Settings"], tables, ""))
+
+
+def _of(
+    table: ast.ClassDef, tables: dict[str, ast.ClassDef], prefix: str
+) -> Iterator[tuple[str, str]]:
+    for field, after in pairwise([*table.body, ast.Pass()]):
+        if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name):
+            continue
+        name = prefix + field.target.id
+        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            yield name, " ".join(str(after.value.value).split())
+        kind = field.annotation
+        if isinstance(kind, ast.Name) and kind.id in tables and not prefix:
+            yield from _of(tables[kind.id], tables, f"{name}.")

