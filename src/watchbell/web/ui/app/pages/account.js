@@ -1,0 +1,38 @@
+/** Who looks: their password, how pages look to them, and where they are signed in. */
+
+import { html } from "htm/preact";
+import { remove } from "../api.js";
+import { useCell } from "../cell.js";
+import { may, me } from "../session.js";
+import { Button } from "../kit/form.js";
+import { Card, Facts, Page } from "../kit/layout.js";
+import { attempt } from "../kit/toast.js";
+import { Looks } from "./account/looks.js";
+import { Password } from "./account/password.js";
+import { Sessions } from "./account/sessions.js";
+import { ROLES } from "./users/roles.js";
+
+async function leave() {
+  if ((await attempt(() => remove("/session"))) !== undefined) window.location.assign("/sign-in");
+}
+
+export default function Account() {
+  const who = useCell(me);
+  if (!who) return null;
+  return html`<${Page} title="Account" actions=${html`<${Button} onClick=${leave}>Sign out<//>`}>
+    <div class="columns">
+      <div>
+        <${Card} title="You">
+          <${Facts} rows=${[
+            ["User", html`<strong>${who.user}</strong>`],
+            ["Role", html`${who.role}<div class="soft">${ROLES.find(([role]) => role === who.role)?.[1]}</div>`],
+            ["API keys", html`<a href="/api-keys">${may("admin") ? "Everybody's keys" : "Your keys"}</a>`],
+          ]} />
+        <//>
+        <${Looks} />
+      </div>
+      <${Password} />
+    </div>
+    <${Sessions} user=${who.user} />
+  <//>`;
+}

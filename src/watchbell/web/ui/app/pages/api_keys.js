@@ -1,0 +1,77 @@
+/** API keys: by which programs, and jobs that ping, get in. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { remove, url, useList } from "../api.js";
+import { may, me } from "../session.js";
+import { lasting } from "../times.js";
+import { confirm } from "../kit/dialog.js";
+import { Button } from "../kit/form.js";
+import { Card, Empty, Page } from "../kit/layout.js";
+import { Chip } from "../kit/state.js";
+import { Listed } from "../kit/table.js";
+import { When } from "../kit/time.js";
+import { say } from "../kit/toast.js";
+import { Given } from "./api_keys/given.js";
+import { Making } from "./api_keys/making.js";
+
+/**
+ * @typedef {{entity: string, check: string, ttl: number}} Ping
+ * @typedef {{id: string, name: string, owner: string, scopes: string[], created: number, expires: number | null,
+ *   last_use: number | null, ping: Ping | null}} Key
+ * @typedef {{key: Key, secret: string, ping_url: string | null}} NewKey
+ */
+
+/** @param {{one: Key}} props */
+function Name({ one }) {
+  if (!one.ping) return html`<span>${one.name}</span>`;
+  const check = `${one.ping.entity}:${one.ping.check}`;
+  return html`<div>${one.name}<div class="soft plain">pings for <a href=${url("/check", { id: check })}>${check}</a>, at least every ${lasting(one.ping.ttl, 2)}</div></div>`;
+}
+
+/** @param {{one: Key}} props */
+function Expires({ one }) {
+  if (one.expires !== null && one.expires * 1000 < Date.now()) return html`<${Chip} tone="bad">over<//>`;
+  return html`<${When} at=${one.expires} as="ago" />`;
+}
+
+export default function ApiKeys() {
+  const list = useList("/api-keys");
+  const [isMaking, setIsMaking] = useState(false);
+  const [made, setMade] = useState(/** @type {NewKey | null} */ (null));
+  const revoke = (/** @type {Key} */ one) =>
+    confirm({
+      title: `Revoke ${one.name}?`,
+      words: one.ping
+        ? "Whoever pings by it is refused. The check stays, and becomes unknown once it hears nothing."
+        : "Whatever uses it is refused within a second. This can't be undone.",
+      yes: "Revoke",
+      act: async () => {
+        await remove(`/api-keys/${one.id}`);
+        say(`${one.name} works no more.`);
+        list.reload();
+      },
+    });
+  /** @type {import("../kit/table.js").Column<Key>[]} */
+  const columns = [
+    { head: "Key", kind: "main", cell: (one) => html`<${Name} one=${one} />` },
+    { head: "May", cell: (one) => html`<span class="chips">${one.scopes.map((scope) => html`<${Chip}>${scope}<//>`)}</span>` },
+    ...(may("admin") ? [/** @type {import("../kit/table.js").Column<Key>} */ ({ head: "Of", cell: (one) => one.owner || html`<span class="soft nowrap">command line</span>` })] : []),
+    { head: "Last used", kind: "tight", cell: (one) => html`<${When} at=${one.last_use} />` },
+    { head: "Expires", kind: "tight", cell: (one) => html`<${Expires} one=${one} />` },
+    { head: "Made", kind: "tight", hide: "phone", cell: (one) => html`<${When} at=${one.created} as="short" />` },
+    { head: html`<span class="unseen">Actions</span>`, kind: "actions", cell: (one) => html`<${Button} small kind="danger" onClick=${() => revoke(one)} label=${`Revoke ${one.name}`}>Revoke<//>` },
+  ];
+  const make = html`<${Button} kind="main" onClick=${() => setIsMaking(true)}>Make a key<//>`;
+  return html`<${Page} title="API keys" actions=${make}
+    lead=${html`By which programs get in${may("admin") ? ": yours and everybody's" : ""}. What they can do then is told by <a href="/api">the API</a>.`}>
+    <${Card} flush><${Listed} list=${list} columns=${columns} id=${(/** @type {Key} */ one) => one.id} label="API keys"
+      empty=${html`<${Empty} title="There is no key." action=${make}><p>A program needs one to report and to ask. A job that pings needs one to show that it runs.</p><//>`} /><//>
+    ${isMaking && html`<${Making} scopes=${me.value?.scopes ?? []} onClose=${() => setIsMaking(false)} onMade=${(/** @type {NewKey} */ given) => {
+      setIsMaking(false);
+      setMade(given);
+      list.reload();
+    }} />`}
+    ${made && html`<${Given} made=${made} onClose=${() => setMade(null)} />`}
+  <//>`;
+}

@@ -1,0 +1,35 @@
+/** A new key, shown this once, and how it is used. */
+
+import { html } from "htm/preact";
+import { Command } from "../../kit/copy.js";
+import { Dialog } from "../../kit/dialog.js";
+import { Button } from "../../kit/form.js";
+
+const CURL = "curl -fsS -m 10 --retry 3";
+
+/** @param {string} secret @param {string[]} scopes */
+function example(secret, scopes) {
+  const key = `-H "Authorization: Bearer ${secret}"`;
+  if (scopes.some((one) => one !== "intake")) return `curl ${key} ${window.location.origin}/api/v1/system`;
+  const event = `{"type": "service", "state": "ok", "entity": "web-1", "check": "HTTP"}`;
+  return `curl ${key} -d '${event}' ${window.location.origin}/api/v1/check-events`;
+}
+
+/** @param {{made: import("../api_keys.js").NewKey, onClose: () => void}} props */
+export function Given({ made, onClose }) {
+  return html`<${Dialog} title=${made.key.name} onClose=${onClose} wide>
+    <div class="stack">
+      <p><strong>This is shown once.</strong> Keep it where nobody else reads it; if it is lost, make another one.</p>
+      ${made.ping_url
+        ? html`<h3>At the end of the job</h3>
+          <${Command} text=${`${CURL} ${made.ping_url}`} />
+          <h3>In a cron line, with how it went</h3>
+          <${Command} text=${`0 3 * * * /usr/local/bin/backup; ${CURL} ${made.ping_url}/$?`} />
+          <p class="soft"><code>/start</code> at the beginning measures how long it takes, <code>/fail</code> tells of a failure; a number is an exit code.</p>`
+        : html`<${Command} text=${made.secret} />
+          <h3>Try it</h3>
+          <${Command} text=${example(made.secret, made.key.scopes)} />`}
+      <div class="actions"><${Button} kind="main" onClick=${onClose}>Done<//></div>
+    </div>
+  <//>`;
+}

@@ -1,0 +1,176 @@
+/** One check: its state and what is done about it, its past as a picture, who would be called. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { url, useFetched } from "../api.js";
+import { useKeys } from "../keys.js";
+import { useLive } from "../live.js";
+import { useQuery } from "../location.js";
+import { may } from "../session.js";
+import { lasting } from "../times.js";
+import { Copy } from "../kit/copy.js";
+import { Button } from "../kit/form.js";
+import { Card, Empty, Facts, Failed, Loading, Page, Tabs } from "../kit/layout.js";
+import { Chip, State } from "../kit/state.js";
+import { Since, When } from "../kit/time.js";
+import { Alerts } from "./check/alerts.js";
+import { Callees } from "./check/callees.js";
+import { Decisions } from "./check/decisions.js";
+import { History } from "./check/history.js";
+import { Measurements } from "./check/measurements.js";
+import { Timeline } from "./check/timeline.js";
+import { Acknowledging, disable, enable, end, Planning, Terms, test, Windows } from "./check/windows.js";
+import { counted } from "../words.js";
+
+/**
+ * @typedef {{check: string, entity: string, name: string, state: string | null, enabled: boolean, summary: string, details: string,
+ *   perfdata: {key: string, value: string}[], since: number | null, last_update: number | null, silent_at: number | null,
+ *   ttl: number | null, delays: Record<string, {seconds: number, source: string}>, tags: string[], short_id: string,
+ *   acknowledged: {since: number, until: number, words: string} | null, maintenance: import("./check/timeline.js").Span[],
+ *   last_notifications: Record<string, number>, counts: {changes: number, alerts: number, notifications: Record<string, number>}}} Known
+ */
+
+/** @type {[tab: string, words: string][]} */
+const TABS = [
+  ["history", "History"],
+  ["callees", "Who is called"],
+  ["decisions", "Decisions"],
+  ["alerts", "Alerts"],
+  ["maintenance", "Maintenance"],
+  ["measured", "Measurements"],
+];
+
+export default function Check() {
+  const [query] = useQuery();
+  const id = query.get("id") ?? "";
+  const found = useFetched(id ? url("/check", { check: id }) : null, { every: 15 });
+  const entity = id.split(":")[0]?.toLowerCase() ?? "";
+  useLive(entity ? url("/checks/live", { entity, enabled: "any" }) : null, {
+    changed: (/** @type {Changed} */ told) => names(told).includes(`${entity}${id.slice(entity.length)}`) && found.reload(),
+    reset: found.reload,
+  });
+  if (!id) {
+    return html`<${Page} title="Check"><${Empty} title="Which check?" action=${html`<${Button} href="/checks">To all checks<//>`} /><//>`;
+  }
+  if (found.value) return html`<${Shown} known=${found.value} reload=${found.reload} tab=${query.get("tab") ?? "history"} />`;
+  return html`<${Page} title=${id} above=${html`<a href="/checks">Checks</a>`}>
+    ${found.problem ? html`<${Failed} problem=${found.problem} retry=${found.reload} />` : html`<${Loading} lines=${8} />`}
+  <//>`;
+}
+
+/** @typedef {{rows: {id: string}[], gone: string[], heard: [id: string, ...more: unknown[]][]}} Changed */
+
+/** @param {Changed} told */
+function names(told) {
+  return [...told.rows.map((row) => row.id), ...told.gone, ...told.heard.map(([id]) => id)];
+}
+
+/** @param {{known: Known, reload: () => void, tab: string}} props */
+function Shown({ known, reload, tab }) {
+  const [dialog, setDialog] = useState(/** @type {"acknowledge" | "plan" | "terms" | null} */ (null));
+  const stamp = `${known.state} ${known.since} ${known.counts.alerts} ${known.counts.changes} ${known.maintenance.length} ${known.acknowledged?.since}`;
+  const isFailing = known.state !== null && known.state !== "ok";
+  const close = () => setDialog(null);
+  useKeys("Check", may("operate") ? [
+    ["a", "acknowledge", () => isFailing && setDialog("acknowledge")],
+    ["p", "plan maintenance", () => setDialog("plan")],
+  ] : []);
+  const actions = html`
+    ${may("operate") && isFailing && html`<${Button} kind=${known.acknowledged ? "plain" : "main"} onClick=${() => setDialog("acknowledge")} title="Acknowledge (a)">${known.acknowledged ? "Acknowledge anew" : "Acknowledge"}<//>`}
+    ${may("operate") && html`<${Button} onClick=${() => setDialog("plan")} title="Plan maintenance (p)">Maintenance<//>`}
+    ${may("operate") && html`<${Button} onClick=${() => test(known.check)}>Test<//>`}
+    ${may("write") && known.enabled && html`<${Button} onClick=${() => disable(known.check, reload)}>Disable<//>`}
+    ${may("write") && !known.enabled && html`<${Button} onClick=${() => enable(known.check, reload)}>Enable<//>`}`;
+  const part = { check: known.check, stamp };
+  return html`<${Page} title=${known.name} actions=${actions}
+    above=${html`<a href="/checks">Checks</a> / <a href=${url("/checks", { entity: known.entity })}>${known.entity}</a>`}>
+    <${Head} known=${known} reload=${reload} />
+    <${Timeline} ...${part} />
+    <${Tabs} tabs=${TABS} />
+    <div class="check-part">
+      <div>
+        ${tab === "callees" && html`<${Callees} ...${part} />`}
+        ${tab === "decisions" && html`<${Decisions} ...${part} />`}
+        ${tab === "alerts" && html`<${Alerts} ...${part} />`}
+        ${tab === "maintenance" && html`<${Windows} check=${known.check} windows=${known.maintenance} reload=${reload} onPlan=${() => setDialog("plan")} />`}
+        ${tab === "measured" && html`<${Measurements} ...${part} perfdata=${known.perfdata} />`}
+        ${!TABS.slice(1).some(([name]) => name === tab) && html`<${History} ...${part} />`}
+      </div>
+      <${About} known=${known} onTerms=${() => setDialog("terms")} />
+    </div>
+    ${dialog === "acknowledge" && html`<${Acknowledging} check=${known.check} onClose=${close} reload=${reload} />`}
+    ${dialog === "plan" && html`<${Planning} check=${known.check} onClose=${close} reload=${reload} />`}
+    ${dialog === "terms" && html`<${Terms} check=${known.check} held=${held(known)} onClose=${close} reload=${reload} />`}
+  <//>`;
+}
+
+/** What somebody set for this check. @param {Known} known */
+function held(known) {
+  const own = Object.entries(known.delays).map(([name, delay]) => [name, delay.source === "check" ? delay.seconds : null]);
+  return { ...Object.fromEntries(own), ttl: known.ttl };
+}
+
+/** @param {{known: Known, reload: () => void}} props */
+function Head({ known, reload }) {
+  const open = known.maintenance.filter((span) => span.is_open);
+  const planned = open.find((span) => span.kind === "scheduled");
+  const acknowledged = known.acknowledged && open.find((span) => span.kind === "unscheduled");
+  const look = ["ok", "warning", "critical", "unknown"].includes(known.state ?? "") ? known.state : "none";
+  return html`<section class=${`check-head check-is-${look}`} aria-live="polite" aria-label="State">
+    <div class="check-state">
+      <${State} state=${known.state ?? "none"} word=${known.state ?? "never reported"} />
+      ${known.since !== null && html`<span>for <${Since} since=${known.since} /></span>`}
+      ${!known.enabled && html`<${Chip}>disabled until it reports again<//>`}
+      <span class="soft check-heard">heard of <${When} at=${known.last_update} /></span>
+    </div>
+    ${known.summary && html`<p class="check-summary">${known.summary}</p>`}
+    ${known.details && html`<${Details} text=${known.details} />`}
+    ${known.acknowledged && html`<div class="check-note"><${State} state="acknowledged" word="Acknowledged" />
+      <span>${known.acknowledged.words ? `“${known.acknowledged.words}”, ` : ""}<${When} at=${known.acknowledged.since} />; nobody is told again until <${When} at=${known.acknowledged.until} as="short" />.</span>
+      ${may("operate") && acknowledged && html`<${Button} small onClick=${() => end(known.check, acknowledged, reload)}>End<//>`}</div>`}
+    ${planned && html`<div class="check-note"><${State} state="maintenance" word="In maintenance" />
+      <span>${planned.summary ? `“${planned.summary}”, ` : ""}until <${When} at=${planned.end} as="short" />; nobody is told of failures.</span>
+      ${may("operate") && html`<${Button} small onClick=${() => end(known.check, planned, reload)}>End<//>`}</div>`}
+  </section>`;
+}
+
+/** @param {{text: string}} props */
+function Details({ text }) {
+  const isLong = text.length > 600 || text.split("\n").length > 8;
+  return isLong
+    ? html`<details class="check-details"><summary>Details</summary><pre>${text}</pre></details>`
+    : html`<pre class="check-details">${text}</pre>`;
+}
+
+/** @type {[name: string, words: string][]} */
+const DELAYS = [
+  ["initial_failure_delay", "Told after"],
+  ["repeat_failure_delay", "Told again after"],
+  ["initial_recovery_delay", "Recovery told after"],
+];
+/** @type {Record<string, string>} */
+const SOURCES = { event: "by its reports", check: "set for this check", settings: "as usual" };
+
+/** @param {{known: Known, onTerms: () => void}} props */
+function About({ known, onTerms }) {
+  const told = Object.entries(known.last_notifications).filter(([kind]) => !["critical", "warning", "unknown"].includes(kind));
+  return html`<${Card} title="About" actions=${may("write") && html`<${Button} small onClick=${onTerms}>Change times<//>`}>
+    <${Facts} rows=${[
+      ["Entity", html`<a href=${url("/checks", { entity: known.entity })}>${known.entity}</a>`],
+      ["Check", known.name],
+      ["Tags", html`<span class="check-tags">${known.tags.map((tag) => html`<${Chip} href=${url("/checks", { text: tag })}>${tag}<//>`)}</span>`],
+      known.silent_at !== null && ["Next report", html`expected by <${When} at=${known.silent_at} as="short" />, else unknown`],
+      known.ttl !== null && ["Silence", `unknown after ${lasting(known.ttl, 2)}`],
+      ...DELAYS.map(([name, words]) => /** @type {[any, any]} */ ([words, html`<${Delay} delay=${known.delays[name]} />`])),
+      ...told.map(([kind, at]) => /** @type {[any, any]} */ ([`Last ${kind}`, html`<${When} at=${at} />`])),
+      ["On record", `${counted(known.counts.changes, "change")}, ${counted(known.counts.alerts, "alert")}`],
+      ["Short id", html`<span class="mono">${known.short_id}</span> <${Copy} text=${known.short_id} />`],
+    ]} />
+  <//>`;
+}
+
+/** @param {{delay: {seconds: number, source: string} | undefined}} props */
+function Delay({ delay }) {
+  if (!delay) return null;
+  return html`${delay.seconds === 0 ? "at once" : lasting(delay.seconds, 2)} <span class="soft">${SOURCES[delay.source]}</span>`;
+}

@@ -1,0 +1,35 @@
+/** What was sent about a check, to whom, and what became of it. */
+
+import { html } from "htm/preact";
+import { url, useList } from "../../api.js";
+import { Card, Empty } from "../../kit/layout.js";
+import { Chip, State } from "../../kit/state.js";
+import { Listed } from "../../kit/table.js";
+import { When } from "../../kit/time.js";
+import { useStamp } from "./stamp.js";
+
+/**
+ * @typedef {{sent: {id: string, time: number, check: string, contact: string, media: string, address: string, type: string, rollup: string,
+ *   state: string, outcome: string, error: string, answer: string}, contact_name: string}} Alert
+ */
+
+/** @type {Record<string, "good" | "bad" | "warn" | "plain">} */
+const TONES = { delivered: "good", failed: "bad", underway: "warn", queued: "plain" };
+
+/** @type {import("../../kit/table.js").Column<Alert>[]} */
+const COLUMNS = [
+  { head: "Sent", kind: "tight", cell: (row) => html`<${When} at=${row.sent.time} as="short" />` },
+  { head: "To", kind: "main", cell: (row) => html`<a href=${url("/contact", { id: row.sent.contact })}>${row.contact_name || row.sent.contact}</a>` },
+  { head: "By", cell: (row) => html`${row.sent.media} <span class="soft">${row.sent.address}</span>` },
+  { head: "About", kind: "tight", cell: (row) => html`<${State} state=${row.sent.state === "acknowledgement" ? "acknowledged" : row.sent.state} word=${row.sent.rollup ? "a summary" : row.sent.type} />` },
+  { head: "Became", kind: "tight", cell: (row) => html`<${Chip} tone=${TONES[row.sent.outcome] ?? "plain"} title=${row.sent.error || row.sent.answer}>${row.sent.outcome}<//>` },
+];
+
+/** @param {{check: string, stamp: string}} props */
+export function Alerts({ check, stamp }) {
+  const list = useList(url("/alerts", { check, limit: 50 }));
+  useStamp(stamp, list.reload);
+  return html`<${Card} flush><${Listed} list=${list} columns=${COLUMNS} id=${(/** @type {Alert} */ row) => row.sent.id} label="Alerts"
+    to=${() => url("/alerts", { check })}
+    empty=${html`<${Empty} title="Nothing was sent about this check."><p>“Who is called” says who would be, and why.</p><//>`} /><//>`;
+}

@@ -1,0 +1,58 @@
+/** What was lately decided about a check, in words, as `watchbell explain` tells it. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { url, useFetched } from "../../api.js";
+import { Command } from "../../kit/copy.js";
+import { Button } from "../../kit/form.js";
+import { Card, Empty, Fetched } from "../../kit/layout.js";
+import { Chip, State } from "../../kit/state.js";
+import { When } from "../../kit/time.js";
+import { useStamp } from "./stamp.js";
+
+/**
+ * @typedef {{medium: string, words: string, until: number | null}} MediumTold
+ * @typedef {{contact: string, reason: string, rules: string[], media: MediumTold[]}} ContactTold
+ * @typedef {{time: number, by: string, state: string, outcome: string, reason: string, until: number | null, summary: string,
+ *   contacts: ContactTold[]}} Decision
+ */
+
+const FIRST = 12;
+
+/** @param {{check: string, stamp: string}} props */
+export function Decisions({ check, stamp }) {
+  const [isAll, setIsAll] = useState(false);
+  const decisions = useFetched(url("/check/decisions", { check }), { every: 20 });
+  useStamp(stamp, decisions.reload);
+  return html`<${Card}><${Fetched} of=${decisions} lines=${6}>
+    ${(/** @type {Decision[]} */ found) =>
+      found.length === 0
+        ? html`<${Empty} title="Nothing was decided lately.">
+            <p>Each report that is not simply well again leaves here why somebody was told of it, or nobody. The command line knows it too:</p>
+            <${Command} text=${`watchbell explain '${check.replaceAll("'", "'\\''")}'`} />
+          <//>`
+        : html`<ol class="check-decisions">${found.slice(0, isAll ? 50 : FIRST).map((one) => html`<${Told} one=${one} />`)}</ol>
+            ${!isAll && found.length > FIRST && html`<div class="more"><${Button} onClick=${() => setIsAll(true)}>More<//></div>`}`}
+  <//><//>`;
+}
+
+/** @param {{one: Decision}} props */
+function Told({ one }) {
+  const isTold = one.outcome === "to be told" || one.outcome === "somebody is told";
+  return html`<li class="check-decision">
+    <div class="check-decision-head">
+      <${When} at=${one.time} as="short" />
+      <${State} state=${one.state} word=${one.state.replace("_", " ")} />
+      <${Chip} tone=${isTold ? "good" : "plain"}>${one.outcome}<//>
+      <span>${one.reason}${one.until !== null && html`, until <${When} at=${one.until} as="short" />`}</span>
+    </div>
+    ${one.summary && html`<div class="soft">${one.summary}</div>`}
+    ${one.contacts.map((contact) => html`<details class="check-decision-who">
+      <summary><a href=${url("/contact", { id: contact.contact })}>${contact.contact}</a>: ${contact.reason}</summary>
+      <ul>
+        ${contact.media.map((medium) => html`<li>${medium.medium}: ${medium.words}${medium.until !== null && html`, until <${When} at=${medium.until} as="short" />`}</li>`)}
+        ${contact.rules.map((rule) => html`<li class="soft">rule ${rule}</li>`)}
+      </ul>
+    </details>`)}
+  </li>`;
+}

@@ -1,0 +1,16 @@
+/** Parts of the page that are fetched again when the check changes. */
+
+import { useEffect, useRef } from "preact/hooks";
+
+/**
+ * @param {string} stamp
+ * @param {() => void} reload called when the stamp is another one, not at first
+ */
+export function useStamp(stamp, reload) {
+  const seen = useRef(stamp);
+  useEffect(() => {
+    if (seen.current === stamp) return;
+    seen.current = stamp;
+    reload();
+  }, [stamp]);
+}

@@ -1,0 +1,185 @@
+/** All checks, live: found as one types, chosen, and acted upon together. */
+
+import { html } from "htm/preact";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { url, useFetched } from "../api.js";
+import { useKeys } from "../keys.js";
+import { useLive } from "../live.js";
+import { go, useQuery } from "../location.js";
+import { may } from "../session.js";
+import { Command } from "../kit/copy.js";
+import { Button } from "../kit/form.js";
+import { Empty, Failed, Loading, Page } from "../kit/layout.js";
+import { ActDialog, ACTS } from "./checks/act.js";
+import { Bar } from "./checks/bar.js";
+import { Board } from "./checks/board.js";
+import { asked, isNarrow, wanted } from "./checks/filter.js";
+import { List, useMedia } from "./checks/list.js";
+import { Head, Line } from "./checks/line.js";
+import { useSelection } from "./checks/selection.js";
+
+/** @typedef {import("./checks/act.js").Kind} Kind */
+
+export default function Checks() {
+  const [query, change] = useQuery();
+  const by = useMemo(() => wanted(query), [query]);
+  const isSmall = useMedia("(max-width: 40rem)");
+  const { board, redraw, problem, reload } = useBoard(by);
+  const [isOver, setIsOver] = useState(false);
+  const [isAtTop, setIsAtTop] = useState(true);
+  const [hasFocus, setHasFocus] = useState(false);
+  const [doing, setDoing] = useState(/** @type {{kind: Kind, targets: import("./checks/act.js").Targets} | null} */ (null));
+  const rows = board?.shown ?? NONE;
+  const chosen = useSelection(rows);
+
+  const isHeld = isOver || !isAtTop || (hasFocus && chosen.current >= 0) || chosen.ids.size > 0 || doing !== null;
+  useEffect(() => {
+    if (board?.hold(isHeld)) redraw();
+  }, [board, isHeld]);
+
+  const sight = JSON.stringify(asked(by, { withStates: true }));
+  useEffect(chosen.clear, [sight]);
+
+  const begin = useCallback((/** @type {Kind} */ kind) => {
+    if (!may(ACTS[kind].needs)) return;
+    const targets = chosen.isAll ? { filter: asked(by, { withStates: true }) } : { checks: chosen.meant() };
+    if ("filter" in targets || targets.checks.length > 0) setDoing({ kind, targets });
+  }, [by, chosen]);
+  useKeys("Checks", [
+    ["j", "next check", () => chosen.move(1)],
+    ["k", "previous check", () => chosen.move(-1)],
+    ["ArrowDown", "next check", () => chosen.move(1)],
+    ["ArrowUp", "previous check", () => chosen.move(-1)],
+    ["Enter", "open the check", () => chosen.currentId && go(url("/check", { id: chosen.currentId }))],
+    ["x", "choose the check", () => chosen.toggle(chosen.current, false)],
+    ["Shift+X", "choose all up to the check", () => chosen.toggle(chosen.current, true)],
+    ["Escape", "choose none", chosen.clear],
+    [".", "show changes that wait", () => board?.settle() && redraw()],
+    ...(may("operate") ? /** @type {import("../keys.js").Binding[]} */ ([
+      ["a", "acknowledge", () => begin("acknowledge")],
+      ["m", "plan maintenance", () => begin("maintenance")],
+    ]) : []),
+  ]);
+
+  const draw = (/** @type {import("./checks/rows.js").Row} */ row, /** @type {number} */ index) => html`<${Line} key=${row.id} row=${row} index=${index}
+    isChosen=${chosen.ids.has(row.id)} isCurrent=${index === chosen.current} choose=${chosen.toggle} />`;
+  return html`<${Page} title="Checks" wide lead=${board && html`<${Lead} board=${board} rows=${rows.length} settle=${() => board.settle() && redraw()} />`}>
+    <div class="checks">
+      <${Bar} by=${by} change=${change} board=${board} isSmall=${isSmall} />
+      ${problem && html`<${Failed} problem=${problem} retry=${reload} />`}
+      ${!board && !problem && html`<div class="card"><${Loading} lines=${12} /></div>`}
+      ${board && rows.length === 0 && html`<div class="card"><${Nothing} board=${board} isNarrow=${isNarrow(by)} clear=${() => go("/checks")} /></div>`}
+      ${board && rows.length > 0 && html`<div class="checks-list card card-flush">
+        <${List} rows=${rows} height=${isSmall ? 58 : 34} id=${(/** @type {any} */ row) => row.id} draw=${draw} label="Checks" current=${chosen.current}
+          onHover=${setIsOver} onScroll=${setIsAtTop} onFocus=${setHasFocus}>
+          <${Head} by=${by} change=${change} isAll=${chosen.isAll} all=${chosen.all} clear=${chosen.clear} />
+        <//>
+        ${chosen.ids.size > 0 && html`<${Actions} chosen=${chosen} total=${rows.length} begin=${begin} by=${by} />`}
+      </div>`}
+    </div>
+    ${doing && board && html`<${ActDialog} ...${doing} board=${board} onClose=${() => setDoing(null)} onDone=${() => {
+      setDoing(null);
+      chosen.clear();
+    }} />`}
+  <//>`;
+}
+
+/** @type {import("./checks/rows.js").Row[]} */
+const NONE = [];
+
+/** How long changes wait until they are drawn, so that a page where much happens stays calm. */
+const DRAWN_MS = 400;
+
+/**
+ * The checks of the server, kept current. All of them, as long as there are not too many: then what
+ * is typed is found at once. Else those that are wanted.
+ * @param {import("./checks/filter.js").Wanted} by
+ */
+function useBoard(by) {
+  const [isWhole, setIsWhole] = useState(true);
+  const words = isWhole ? { enabled: "any" } : texts(asked(by, { withStates: false }));
+  const path = url("/checks/board", words);
+  const { value, problem, reload } = useFetched(path);
+  const [redraw, redrawSoon] = useRedraw();
+
+  const last = useRef(/** @type {Board | null} */ (null));
+  const board = useMemo(() => {
+    if (value === null) return last.current;
+    const found = new Board(value, by);
+    found.isHeld = last.current?.isHeld ?? false;
+    return (last.current = found);
+  }, [value]);
+  useMemo(() => board && board.wanted !== by && board.seek(by), [board, by]);
+  useEffect(() => {
+    if (isWhole && board && !board.isComplete) setIsWhole(false);
+  }, [board]);
+
+  const live = value && url("/checks/live", { ...words, resume: value.moment });
+  useLive(live, {
+    changed: (told) => {
+      last.current?.apply(told, performance.now());
+      redrawSoon();
+    },
+    reset: reload,
+  });
+  return { board, redraw, problem: board ? null : problem, reload };
+}
+
+/**
+ * Draws again: at once, or soon together with what else comes meanwhile.
+ * @returns {[now: () => void, soon: () => void]}
+ */
+function useRedraw() {
+  const [, draw] = useState(0);
+  const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined));
+  const now = useCallback(() => draw((count) => count + 1), []);
+  const soon = useCallback(() => {
+    timer.current ??= setTimeout(() => {
+      timer.current = undefined;
+      requestAnimationFrame(now);
+    }, DRAWN_MS);
+  }, []);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return [now, soon];
+}
+
+/** @param {Record<string, any>} words in which no is a word, too */
+function texts(words) {
+  return Object.fromEntries(Object.entries(words).map(([name, value]) => [name, typeof value === "boolean" ? String(value) : value]));
+}
+
+/** @param {{board: Board, rows: number, settle: () => void}} props */
+function Lead({ board, rows, settle }) {
+  const all = board.isComplete ? board.known.size : board.total;
+  const shown = rows === all ? "" : `${rows.toLocaleString("en")} of `;
+  const waiting = board.pending.size;
+  return html`<span class="checks-lead">${shown}${all.toLocaleString("en")} ${all === 1 ? "check" : "checks"}
+    ${!board.isComplete && html` <span class="soft">· the worst ${board.known.size.toLocaleString("en")} are listed; filter to see others</span>`}
+    <span class="checks-waiting" role="status">${waiting > 0 && html` · ${waiting.toLocaleString("en")} ${waiting === 1 ? "change" : "changes"} <button type="button" class="checks-show" onClick=${settle}>Show</button>`}</span></span>`;
+}
+
+/** @param {{board: Board, isNarrow: boolean, clear: () => void}} props */
+function Nothing({ board, isNarrow: isFiltered, clear }) {
+  if (isFiltered && board.known.size > 0) {
+    return html`<${Empty} title="No check is like that." action=${html`<${Button} onClick=${clear}>Show all<//>`}>Others are there, left out by the filter.<//>`;
+  }
+  return html`<${Empty} title="There are no checks yet.">
+    <p>A check is here as soon as it has reported for the first time. Try it:</p>
+    <${Command} text='watchbell event web-1 HTTP ok "200 OK in 12 ms"' />
+  <//>`;
+}
+
+/**
+ * What can be done with those that are chosen.
+ * @param {{chosen: ReturnType<typeof useSelection>, total: number, begin: (kind: Kind) => void, by: import("./checks/filter.js").Wanted}} props
+ */
+function Actions({ chosen, total, begin, by }) {
+  /** @type {Kind[]} */
+  const kinds = by.show === "disabled" ? ["enable"] : ["acknowledge", "maintenance", "end-maintenance", "disable", "test-notifications"];
+  return html`<div class="checks-actions" role="toolbar" aria-label="With the chosen checks">
+    <span class="checks-chosen-count" role="status">${chosen.ids.size.toLocaleString("en")} chosen</span>
+    ${!chosen.isAll && chosen.ids.size < total && html`<${Button} small kind="quiet" onClick=${chosen.all}>All ${total.toLocaleString("en")}<//>`}
+    ${kinds.filter((kind) => may(ACTS[kind].needs)).map((kind) => html`<${Button} small onClick=${() => begin(kind)}>${ACTS[kind].short}<//>`)}
+    <${Button} small kind="quiet" onClick=${chosen.clear} label="Choose none">✕<//>
+  </div>`;
+}

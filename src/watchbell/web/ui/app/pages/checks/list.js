@@ -1,0 +1,84 @@
+/** A list of very many rows, of which only those that are seen are drawn. */
+
+import { html } from "htm/preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+const BEYOND = 5;
+
+/**
+ * Whether this media query holds.
+ * @param {string} query
+ */
+export function useMedia(query) {
+  const [holds, setHolds] = useState(() => window.matchMedia(query).matches);
+  useEffect(() => {
+    const media = window.matchMedia(query);
+    const change = () => setHolds(media.matches);
+    change();
+    media.addEventListener("change", change);
+    return () => media.removeEventListener("change", change);
+  }, [query]);
+  return holds;
+}
+
+/**
+ * The list scrolls by itself, and has the focus as a whole: `current` is the row that is meant.
+ *
+ * @template T
+ * @param {{rows: T[], height: number, id: (row: T) => string, draw: (row: T, index: number) => any, label: string,
+ *   current: number, onHover: (isOver: boolean) => void, onScroll: (isAtTop: boolean) => void,
+ *   onFocus: (hasFocus: boolean) => void, children?: any}} props
+ *   `height`: of each row, in pixels; `children`: what stands above the rows and stays
+ */
+export function List({ rows, height, id, draw, label, current, onHover, onScroll, onFocus, children }) {
+  const frame = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const [first, setFirst] = useState(0);
+  const [room, setRoom] = useState(800);
+  const head = useRef(/** @type {HTMLDivElement | null} */ (null));
+
+  useLayoutEffect(() => {
+    const box = frame.current;
+    if (!box) return undefined;
+    const watch = new ResizeObserver(() => setRoom(box.clientHeight));
+    watch.observe(box);
+    return () => watch.disconnect();
+  }, []);
+
+  useLayoutEffect(() => {
+    const box = frame.current;
+    if (!box || current < 0) return;
+    const covered = head.current?.offsetHeight ?? 0;
+    const top = current * height;
+    if (top < box.scrollTop) box.scrollTop = top;
+    else if (top + height > box.scrollTop + box.clientHeight - covered) box.scrollTop = top + height - box.clientHeight + covered;
+  }, [current, height]);
+
+  const scrolled = () => {
+    const top = frame.current?.scrollTop ?? 0;
+    onScroll(top < height);
+    setFirst(Math.max(0, Math.floor(top / height) - BEYOND));
+  };
+  const last = Math.min(rows.length, first + Math.ceil(room / height) + 2 * BEYOND);
+  const from = Math.min(first, Math.max(0, rows.length - 1));
+  const shown = rows.slice(from, last);
+  const meant = rows[current];
+  return html`<div class="checks-frame" ref=${frame} onScroll=${scrolled} role="grid" tabindex="0" aria-label=${label}
+    aria-rowcount=${rows.length + 1} aria-multiselectable="true"
+    aria-activedescendant=${meant && current >= from && current < last ? rowId(id(meant)) : undefined}
+    onFocusIn=${() => onFocus(true)}
+    onFocusOut=${(/** @type {FocusEvent} */ event) => frame.current?.contains(/** @type {Node | null} */ (event.relatedTarget)) || onFocus(false)}
+    onPointerEnter=${(/** @type {PointerEvent} */ event) => event.pointerType === "mouse" && onHover(true)}
+    onPointerLeave=${() => onHover(false)}>
+    <div class="checks-head" ref=${head} role="row">${children}</div>
+    <div class="checks-room" role="presentation" style=${{ height: `${rows.length * height}px` }}>
+      <div role="rowgroup" style=${{ transform: `translateY(${from * height}px)` }}>
+        ${shown.map((row, i) => draw(row, from + i))}
+      </div>
+    </div>
+  </div>`;
+}
+
+/** By which a row is found in the page. @param {string} id */
+export function rowId(id) {
+  return `row-${encodeURIComponent(id)}`;
+}

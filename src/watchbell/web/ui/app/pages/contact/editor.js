@@ -1,0 +1,124 @@
+/** One rule, as it is written: its sentence follows along. */
+
+import { html } from "htm/preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { ask, post, Problem, url, useFetched } from "../../api.js";
+import { Form } from "../../kit/form.js";
+import { say } from "../../kit/toast.js";
+import { fieldsOf, SEVERITIES } from "./shapes.js";
+import { bodyOf, timesOf, TimesField } from "./times.js";
+import { Tokens } from "./tokens.js";
+
+/**
+ * @typedef {import("./shapes.js").Contact} Contact
+ * @typedef {import("./shapes.js").Rule} Rule
+ * @typedef {import("./shapes.js").RuleBody} RuleBody
+ * @typedef {import("./shapes.js").RuleFields} RuleFields
+ * @typedef {{words: string, problems: {field: string, reason: string}[], is_specific: boolean, missing_media: string[]}} Described
+ */
+
+const PAUSE_MS = 150;
+
+/**
+ * What the server says of a draft, once one pauses.
+ * @param {RuleBody} body @param {string} contact
+ * @returns {Described | null}
+ */
+function useDescribed(body, contact) {
+  const [described, setDescribed] = useState(/** @type {Described | null} */ (null));
+  const text = JSON.stringify(body);
+  useEffect(() => {
+    const abort = new AbortController();
+    const timer = setTimeout(() => {
+      ask("POST", url("/rules/describe", { contact }), text, { signal: abort.signal }).then(setDescribed, (error) => {
+        if (!abort.signal.aborted && !(error instanceof Problem)) throw error;
+      });
+    }, PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [text, contact]);
+  return described;
+}
+
+/**
+ * @param {{contact: Contact, rule: Rule, title: string, onDraft: (body: RuleBody) => void, onDone: () => void, onCancel: () => void}} props
+ *   `rule`: one without an id is new; `onDraft` is told of each change
+ */
+export function Editor({ contact, rule, title, onDraft, onDone, onCancel }) {
+  const [fields, setFields] = useState(/** @type {RuleFields} */ (fieldsOf(rule)));
+  const [times, setTimes] = useState(timesOf(rule));
+  const [near, setNear] = useState("");
+  const body = useMemo(() => ({ ...fields, ...bodyOf(times) }), [fields, times]);
+  const described = useDescribed(body, contact.id);
+  const entities = useFetched(near.length > 1 ? url("/entities", { text: near, limit: 20 }) : null);
+  useEffect(() => onDraft(body), [body]);
+  const set = (/** @type {Partial<RuleFields>} */ changes) => setFields({ ...fields, ...changes });
+  const wrong = (/** @type {string} */ field) => described?.problems.find((one) => one.field === field)?.reason.replace(/^\w+: /, "") ?? "";
+  const save = async () => {
+    if (rule.id) {
+      await ask("PUT", url("/rule", { contact: contact.id, id: rule.id }), body, { headers: { "if-match": `"${rule.version}"` } });
+    } else {
+      await post(url("/rules", { contact: contact.id }), body);
+    }
+    say("The rule is saved.");
+    onDone();
+  };
+  const names = (entities.value?.items ?? []).map((/** @type {{name: string}} */ one) => one.name).filter((/** @type {string} */ one) => one !== "ALL");
+  return html`<div class="rule rule-open">
+    <h3>${title}</h3>
+    <p class="rule-words" role="status" aria-label="What the rule does">${described?.words ?? rule.words}</p>
+    ${rule.unreadable.length > 0 && html`<div class="notice notice-warn">What was stored as ${rule.unreadable.join(", ")} can't be read. Saving replaces it by what stands here.</div>`}
+    <${Form} onSubmit=${save} submit="Save the rule" cancel=${onCancel} disabled=${(described?.problems.length ?? 0) > 0}>
+      <fieldset class="rule-part"><legend>If</legend>
+        <div class="form-row">
+          <${Tokens} label="The entity is one of" words=${fields.entities} onChange=${(/** @type {string[]} */ entities) => set({ entities })} problem=${wrong("entities")}
+            list=${names} onText=${setNear} placeholder="any" />
+          <${Tokens} label="The event has all of the tags" words=${fields.tags} onChange=${(/** @type {string[]} */ tags) => set({ tags })} problem=${wrong("tags")} placeholder="any"
+            hint="The words of a check's name, and host and domain of the entity, are tags, too" />
+        </div>
+        <details class="rule-expressions" open=${fields.regex_entities.length + fields.regex_tags.length > 0}>
+          <summary>Regular expressions</summary>
+          <div class="form-row">
+            <${Tokens} label="The entity's name matches each of" words=${fields.regex_entities} onChange=${(/** @type {string[]} */ said) => set({ regex_entities: said })}
+              problem=${wrong("regex_entities")} split=${false} mono placeholder="^web-" />
+            <${Tokens} label="For each of these, a tag matches" words=${fields.regex_tags} onChange=${(/** @type {string[]} */ said) => set({ regex_tags: said })}
+              problem=${wrong("regex_tags")} split=${false} mono placeholder="^eu-" />
+          </div>
+        </details>
+        ${described && !described.is_specific && html`<p class="hint">Without any of these it is a general rule: it holds where no specific one matches.</p>`}
+      </fieldset>
+      <fieldset class="rule-part"><legend>At these times</legend>
+        <${TimesField} times=${times} onChange=${setTimes} zone=${contact.zone} name=${contact.first_name} problem=${wrong("time_restrictions")} />
+      </fieldset>
+      <fieldset class="rule-part"><legend>Then</legend>
+        <${Outcome} contact=${contact} fields=${fields} set=${set} missing=${described?.missing_media ?? []} />
+      </fieldset>
+    <//>
+  </div>`;
+}
+
+/** @param {{contact: Contact, fields: RuleFields, set: (changes: Partial<RuleFields>) => void, missing: string[]}} props */
+function Outcome({ contact, fields, set, missing }) {
+  const [isAll, setIsAll] = useState(false);
+  const own = Object.keys(contact.media);
+  const media = [...own, ...(isAll ? missing.filter((name) => !own.includes(name)) : [])];
+  const toggle = (/** @type {import("./shapes.js").Severity} */ severity, /** @type {string} */ name) => {
+    const before = fields[`${severity}_media`];
+    set({ [`${severity}_media`]: before.includes(name) ? before.filter((one) => one !== name) : [...before, name] });
+  };
+  if (own.length === 0) return html`<p>${contact.first_name} has no medium yet. Add one above, and come back.</p>`;
+  return html`<table class="rule-outcome" aria-label="Media by severity">
+    <thead><tr><th></th>${SEVERITIES.map((severity) => html`<th scope="col">${severity}</th>`)}</tr></thead>
+    <tbody>${media.map((name) => html`<tr><th scope="row">${name}${!own.includes(name) && html` <span class="soft">no address</span>`}</th>
+        ${SEVERITIES.map((severity) => html`<td><input type="checkbox" aria-label=${`${severity} by ${name}`} disabled=${fields[`${severity}_blackhole`]}
+          checked=${fields[`${severity}_media`].includes(name)} onChange=${() => toggle(severity, name)} /></td>`)}</tr>`)}
+      <tr class="rule-outcome-silent"><th scope="row">keep silent <span class="soft">whatever other rules say</span></th>
+        ${SEVERITIES.map((severity) => html`<td><input type="checkbox" aria-label=${`${severity}: keep silent, whatever other rules say`}
+          checked=${fields[`${severity}_blackhole`]} onChange=${() => set({ [`${severity}_blackhole`]: !fields[`${severity}_blackhole`] })} /></td>`)}</tr>
+    </tbody>
+  </table>
+  ${missing.length > 0 && html`<p class="hint">It also names media that ${contact.first_name} does not have, by which nothing is sent: ${missing.join(", ")}.
+    ${!isAll && html` <button type="button" class="contact-link" onClick=${() => setIsAll(true)}>Show them</button>`}</p>`}`;
+}

@@ -1,0 +1,117 @@
+/** Who a contact is: made, shown, changed, removed. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { post, remove, url } from "../../api.js";
+import { go } from "../../location.js";
+import { may } from "../../session.js";
+import { confirm, Dialog } from "../../kit/dialog.js";
+import { Button, Field, Form } from "../../kit/form.js";
+import { Card, Facts } from "../../kit/layout.js";
+import { Chip } from "../../kit/state.js";
+import { say } from "../../kit/toast.js";
+import { zone } from "../../times.js";
+import { changed, nameOf } from "./shapes.js";
+import { Tokens } from "./tokens.js";
+
+/** @typedef {import("./shapes.js").Contact} Contact */
+
+/** @returns {string[]} */
+function zones() {
+  return ["UTC", ...Intl.supportedValuesOf("timeZone")];
+}
+
+/** An id of a name, as people would choose it. @param {string} name */
+function idOf(name) {
+  return name.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
+}
+
+/** @param {{onClose: () => void}} props */
+export function NewContact({ onClose }) {
+  const [first, setFirst] = useState("");
+  const [last, setLast] = useState("");
+  const [id, setId] = useState(/** @type {string | null} */ (null));
+  const [email, setEmail] = useState("");
+  const [timezone, setTimezone] = useState(zone());
+  const chosen = id ?? idOf(`${first} ${last}`);
+  const save = async () => {
+    const media = email ? { email: { address: email } } : {};
+    await post("/contacts", { id: chosen, first_name: first, last_name: last, email, timezone, media });
+    say(`${first} is a contact now.`);
+    go(url("/contact", { id: chosen }));
+  };
+  return html`<${Dialog} title="New contact" onClose=${onClose}>
+    <${Form} onSubmit=${save} submit="Make the contact" cancel=${onClose} disabled=${!first.trim() || !chosen}>
+      <div class="form-row">
+        <${Field} label="First name" name="first_name" value=${first} onInput=${setFirst} autofocus hint="Or the name of a group" />
+        <${Field} label="Last name" name="last_name" value=${last} onInput=${setLast} />
+      </div>
+      <${Field} label="Id" name="id" value=${chosen} onInput=${setId} mono hint="By which commands and files know it; without colons" />
+      <${Field} label="Mail address" name="media.email.address" type="email" value=${email} onInput=${setEmail} hint="More media come on the next page" />
+      <${Field} label="Time zone" name="timezone" value=${timezone} onInput=${setTimezone} list=${zones()} hint="By whose clock its rules are read" />
+    <//>
+  <//>`;
+}
+
+/** @param {{contact: Contact, put: (contact: Contact) => void}} props */
+export function Profile({ contact, put }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const account = Object.entries(contact.pagerduty);
+  return html`<${Card} title="Profile" actions=${may("write") && html`<${Button} small onClick=${() => setIsOpen(true)}>Edit<//>`}>
+    <${Facts} rows=${[
+      ["Id", html`<code>${contact.id}</code>`],
+      contact.email ? ["Mail", contact.email] : null,
+      ["Time zone", html`${contact.zone}${!contact.timezone && html` <span class="soft">by the settings</span>`}`],
+      ["Tags", contact.tags.length ? contact.tags.map((tag) => html`<${Chip} tone="soft" href=${url("/contacts", { tag })}>${tag}<//>`) : html`<span class="soft">none</span>`],
+      account.length > 0 && ["PagerDuty", account.map(([name, value]) => `${name} ${value}`).join(", ")],
+    ]} />
+    ${isOpen && html`<${Edit} contact=${contact} put=${put} onClose=${() => setIsOpen(false)} />`}
+  <//>`;
+}
+
+const ACCOUNT = /** @type {const} */ (["subdomain", "username", "password", "token"]);
+
+/** @param {{contact: Contact, put: (contact: Contact) => void, onClose: () => void}} props */
+function Edit({ contact, put, onClose }) {
+  const [draft, setDraft] = useState(contact);
+  const set = (/** @type {Partial<Contact>} */ changes) => setDraft({ ...draft, ...changes });
+  const save = async () => {
+    put(await changed(contact, draft));
+    say("Saved.");
+    onClose();
+  };
+  const hasAccount = Object.keys(contact.pagerduty).length > 0 || "pagerduty" in contact.media;
+  return html`<${Dialog} title=${`Edit ${nameOf(contact)}`} onClose=${onClose}>
+    <${Form} onSubmit=${save} cancel=${onClose} disabled=${!draft.first_name.trim()}>
+      <div class="form-row">
+        <${Field} label="First name" name="first_name" value=${draft.first_name} onInput=${(/** @type {string} */ said) => set({ first_name: said })} />
+        <${Field} label="Last name" name="last_name" value=${draft.last_name} onInput=${(/** @type {string} */ said) => set({ last_name: said })} />
+      </div>
+      <${Field} label="Mail" name="email" value=${draft.email} onInput=${(/** @type {string} */ said) => set({ email: said })} hint="To tell people apart; mail goes to the medium" />
+      <${Field} label="Time zone" name="timezone" value=${draft.timezone} onInput=${(/** @type {string} */ said) => set({ timezone: said })} list=${zones()}
+        placeholder=${contact.zone} hint="By whose clock the rules are read; empty for that of the settings" />
+      <${Tokens} label="Tags" words=${draft.tags} onChange=${(/** @type {string[]} */ tags) => set({ tags })} hint="Enter or a comma ends a tag" />
+      ${hasAccount && html`<fieldset class="contact-account"><legend>PagerDuty account, from which acknowledgements are read</legend>
+        <div class="form-row">
+          ${ACCOUNT.map((name) => html`<${Field} label=${name} name=${`pagerduty.${name}`} value=${draft.pagerduty[name] ?? ""}
+            onInput=${(/** @type {string} */ said) => set({ pagerduty: { ...draft.pagerduty, [name]: said } })} />`)}
+        </div>
+        <p class="hint">*** is a secret that stays as it is. Better than a secret is where it stands: file:PATH or env:NAME.</p>
+      </fieldset>`}
+    <//>
+  <//>`;
+}
+
+/** @param {Contact} contact */
+export function askRemove(contact) {
+  confirm({
+    title: `Remove ${nameOf(contact)}?`,
+    words: html`<p>${nameOf(contact)} is told nothing any more. Media, rules, links and tags go; alerts that were sent stay on record. This can't be undone.</p>`,
+    yes: "Remove the contact",
+    act: async () => {
+      await remove(url("/contact", { id: contact.id }));
+      say(`${nameOf(contact)} is removed.`);
+      go("/contacts");
+    },
+  });
+}

@@ -1,0 +1,81 @@
+/** Who is told: people and groups, their media, and what they are told about. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { url, useFetched, useList } from "../api.js";
+import { useQuery } from "../location.js";
+import { may } from "../session.js";
+import { Button, Search } from "../kit/form.js";
+import { Card, Empty, Page } from "../kit/layout.js";
+import { Chip } from "../kit/state.js";
+import { Listed } from "../kit/table.js";
+import { Importing } from "./contact/importing.js";
+import { NewContact } from "./contact/profile.js";
+
+/**
+ * @typedef {{id: string, name: string, email: string, timezone: string, tags: string[], media: Record<string, string>,
+ *   rules: number, links: number, told_about: string[]}} Listing
+ */
+
+/** @param {{row: Listing}} props */
+function About({ row }) {
+  if (row.links === 0) return html`<span class="soft">nothing yet</span>`;
+  const named = row.told_about.slice(0, 3);
+  const more = row.links - named.length;
+  return html`${named.join(", ")}${more > 0 && html` <span class="soft">and ${more} more</span>`}`;
+}
+
+/** @type {import("../kit/table.js").Column<Listing>[]} */
+const COLUMNS = [
+  {
+    head: "Name",
+    kind: "main",
+    cell: (row) => html`<div><a href=${url("/contact", { id: row.id })}>${row.name || row.id}</a>
+      ${row.id !== row.name && html`<div class="soft contact-id">${row.id}</div>`}</div>`,
+  },
+  {
+    head: "Media",
+    cell: (row) =>
+      Object.keys(row.media).length === 0
+        ? html`<${Chip} tone="warn">can't be reached<//>`
+        : html`<div class="contact-chips">${Object.entries(row.media).map(([name, address]) => html`<${Chip} title=${address}>${name}<//>`)}</div>`,
+  },
+  { head: "Told about", cell: (row) => html`<div><${About} row=${row} /></div>` },
+  { head: "Tags", hide: "phone", cell: (row) => html`<div class="contact-chips">${row.tags.map((tag) => html`<${Chip} tone="soft" href=${url("/contacts", { tag })}>${tag}<//>`)}</div>` },
+  { head: "Rules", kind: "number", cell: (row) => row.rules || html`<span class="soft" title="All media, for what is critical or a warning">the usual</span>` },
+];
+
+export default function Contacts() {
+  const [query, setQuery] = useQuery();
+  const [isNew, setIsNew] = useState(false);
+  const [isImport, setIsImport] = useState(false);
+  const text = query.get("text") ?? "";
+  const tag = query.get("tag") ?? "";
+  const medium = query.get("medium") ?? "";
+  const list = useList(url("/contacts", { text, tag, medium }));
+  const media = useFetched("/contacts/media");
+  const isFiltered = Boolean(text || tag || medium);
+  const names = (media.value ?? []).map((/** @type {{medium: string}} */ one) => one.medium);
+  return html`<${Page} title="Contacts" lead="Who is told, by which media, and about what."
+    actions=${html`
+      <${Button} href="/api/v1/contacts/export" download="contacts.json" kind="quiet">Export<//>
+      ${may("write") && html`<${Button} kind="quiet" onClick=${() => setIsImport(true)}>Import<//>
+      <${Button} kind="main" onClick=${() => setIsNew(true)}>New contact<//>`}`}>
+    <div class="bar-of">
+      <${Search} value=${text} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} placeholder="Name, address, tag" />
+      <select aria-label="Medium" value=${medium} onChange=${(/** @type {any} */ event) => setQuery({ medium: event.currentTarget.value })}>
+        <option value="">any medium</option>
+        ${names.map((/** @type {string} */ name) => html`<option value=${name} selected=${name === medium}>${name}</option>`)}
+      </select>
+      ${tag && html`<${Button} small onClick=${() => setQuery({ tag: null })} label=${`Remove the filter: tag ${tag}`}>tag ${tag} ✕<//>`}
+    </div>
+    <div class="contact-list"><${Card} flush><${Listed} list=${list} columns=${COLUMNS} id=${(/** @type {Listing} */ row) => row.id} label="Contacts"
+      to=${(/** @type {Listing} */ row) => url("/contact", { id: row.id })}
+      empty=${isFiltered
+        ? html`<${Empty} title="No contact is like that." action=${html`<${Button} onClick=${() => setQuery({ text: null, tag: null, medium: null })}>Show all<//>`} />`
+        : html`<${Empty} title="Nobody is told yet." action=${may("write") && html`<${Button} kind="main" onClick=${() => setIsNew(true)}>New contact<//>`}>
+            <p>A contact is a person, or a group behind one address. Link it to what it is to be told about, and it is called when that fails.</p><//>`} /><//></div>
+    ${isNew && html`<${NewContact} onClose=${() => setIsNew(false)} />`}
+    ${isImport && html`<${Importing} what="contacts" onClose=${() => setIsImport(false)} onDone=${list.reload} />`}
+  <//>`;
+}

@@ -1,0 +1,120 @@
+/** A definition as a form has it: texts as they are typed, and back again. */
+
+/**
+ * @typedef {{by: "text" | "fields", cronstring: string, fields: Record<string, string>, timezone: string, start_date: string,
+ *   end_date: string, jitter: string, cmd: string, sharing: "own" | "named" | "everywhere", lock: string, ttl: string,
+ *   alert: boolean, missed: string, grace: string, overlap: string, time_limit: string, kill_after: string,
+ *   linger: string, lingers: boolean, daemons: string, environment: [string, string][], folder: string, user: string,
+ *   group: string, nice: string, limits: [string, string][]}} Draft
+ */
+
+export const FIELDS = ["year", "month", "day", "week", "day_of_week", "hour", "minute", "second"];
+const TEXTS = /** @type {const} */ (["folder", "user", "group", "missed", "overlap", "daemons"]);
+const NUMBERS = /** @type {const} */ (["grace", "time_limit", "kill_after", "nice"]);
+const LIMITS = /** @type {const} */ (["timezone", "start_date", "end_date"]);
+
+/** @type {Draft} */
+export const BLANK = {
+  by: "text", cronstring: "", fields: {}, timezone: "", start_date: "", end_date: "", jitter: "",
+  cmd: "", sharing: "own", lock: "", ttl: "60",
+  alert: true, missed: "", grace: "", overlap: "", time_limit: "", kill_after: "", linger: "", lingers: false, daemons: "",
+  environment: [], folder: "", user: "", group: "", nice: "", limits: [],
+};
+
+/** @param {any} definition as it is kept @returns {Draft} */
+export function drafted(definition) {
+  const said = definition ?? {};
+  const cron = object(said.cron_args);
+  const args = object(said.job_args);
+  const conduct = object(said.watchbell);
+  const fields = Object.fromEntries(FIELDS.filter((name) => cron[name] != null).map((name) => [name, text(cron[name])]));
+  return {
+    ...BLANK,
+    by: Object.keys(fields).length > 0 && !cron.cronstring ? "fields" : "text",
+    cronstring: text(cron.cronstring),
+    fields,
+    timezone: text(cron.timezone),
+    start_date: text(cron.start_date),
+    end_date: text(cron.end_date),
+    jitter: text(cron.jitter),
+    cmd: text(args.cmd),
+    sharing: args.lock === false || args.lock === "" ? "everywhere" : typeof args.lock === "string" ? "named" : "own",
+    lock: typeof args.lock === "string" ? args.lock : "",
+    ttl: text(args.ttl ?? 60),
+    alert: conduct.alert !== false,
+    ...Object.fromEntries([...TEXTS, ...NUMBERS].map((name) => [name, text(conduct[name])])),
+    linger: text(conduct.linger),
+    lingers: "linger" in conduct && conduct.linger === null,
+    environment: pairs(conduct.environment),
+    limits: pairs(conduct.limits),
+  };
+}
+
+/**
+ * The definition with what the form says; what no form knows of stays as it was.
+ * @param {Draft} draft
+ * @param {any} before
+ */
+export function defined(draft, before = {}) {
+  const conduct = conducted(draft);
+  const { watchbell: _, ...rest } = before ?? {};
+  return {
+    ...rest,
+    cron_args: { ...timed(draft), ...(draft.jitter ? { jitter: number(draft.jitter) } : {}) },
+    job_args: { ...object(rest.job_args), cmd: draft.cmd, lock: locked(draft), ttl: number(draft.ttl) },
+    ...(Object.keys(conduct).length > 0 ? { watchbell: conduct } : {}),
+  };
+}
+
+/** @param {Draft} draft */
+function timed(draft) {
+  /** @type {Record<string, unknown>} */
+  const said = {};
+  if (draft.by === "text") said.cronstring = draft.cronstring;
+  else for (const name of FIELDS) if (draft.fields[name]) said[name] = draft.fields[name];
+  for (const name of LIMITS) if (draft[name]) said[name] = draft[name];
+  return said;
+}
+
+/** @param {Draft} draft */
+function locked(draft) {
+  if (draft.sharing === "everywhere") return false;
+  return draft.sharing === "named" && draft.lock ? draft.lock : true;
+}
+
+/** @param {Draft} draft */
+function conducted(draft) {
+  /** @type {Record<string, unknown>} */
+  const said = {};
+  if (!draft.alert) said.alert = false;
+  for (const name of TEXTS) if (draft[name]) said[name] = draft[name];
+  for (const name of NUMBERS) if (draft[name]) said[name] = number(draft[name]);
+  if (draft.lingers) said.linger = null;
+  else if (draft.linger) said.linger = number(draft.linger);
+  const environment = draft.environment.filter(([name, value]) => name || value);
+  const limits = draft.limits.filter(([name]) => name);
+  if (environment.length > 0) said.environment = Object.fromEntries(environment);
+  if (limits.length > 0) said.limits = Object.fromEntries(limits.map(([name, value]) => [name, number(value)]));
+  return said;
+}
+
+/** A number, or what was typed instead, for the server to refuse. @param {string} typed */
+function number(typed) {
+  const found = Number(typed);
+  return typed.trim() === "" || Number.isNaN(found) ? typed : found;
+}
+
+/** @param {unknown} value @returns {Record<string, any>} */
+function object(value) {
+  return value !== null && typeof value === "object" && !Array.isArray(value) ? value : {};
+}
+
+/** @param {unknown} value */
+function text(value) {
+  return value === null || value === undefined ? "" : String(value);
+}
+
+/** @param {unknown} value @returns {[string, string][]} */
+function pairs(value) {
+  return Object.entries(object(value)).map(([name, one]) => [name, text(one)]);
+}

@@ -1,0 +1,65 @@
+/** Jobs from a crontab, or from what an export wrote: looked at first, then made. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { post } from "../../api.js";
+import { Dialog } from "../../kit/dialog.js";
+import { Choice, Field, Form, Toggle } from "../../kit/form.js";
+import { Chip } from "../../kit/state.js";
+import { say } from "../../kit/toast.js";
+import { counted } from "../../words.js";
+
+/**
+ * @typedef {{line: number, name: string, words: string, command: string, is_known: boolean, problems: {field: string, reason: string}[]}} Made
+ * @typedef {{jobs: Made[], left_out: {line: number, text: string, reason: string}[], obstacles: string[], done: number}} Plan
+ */
+
+/** @param {{onClose: () => void, onDone: () => void}} props */
+export function ImportDialog({ onClose, onDone }) {
+  const [form, setForm] = useState("crontab");
+  const [text, setText] = useState("");
+  const [users, setUsers] = useState(false);
+  const [replace, setReplace] = useState(false);
+  const [plan, setPlan] = useState(/** @type {Plan | null} */ (null));
+  const change = (/** @type {() => void} */ act) => {
+    act();
+    setPlan(null);
+  };
+  const body = { text, form, users: users && form === "crontab", replace };
+  const canDo = plan && plan.jobs.length > 0 && plan.obstacles.length === 0;
+  const submit = async () => {
+    if (!canDo) {
+      setPlan(await post("/cron/import/preview", body));
+      return;
+    }
+    const { done } = await post("/cron/import", body);
+    say(`${counted(done, "job")} imported.`);
+    onDone();
+  };
+  return html`<${Dialog} title="Import jobs" onClose=${onClose} wide>
+    <${Form} onSubmit=${submit} submit=${canDo ? `Import ${counted(plan.jobs.length, "job")}` : "Look what it would make"} disabled=${!text.trim()} cancel=${onClose}>
+      <${Choice} label="Form" value=${form} options=${[["crontab", "Crontab"], ["json", "JSON of an export"]]} onChange=${(/** @type {string} */ to) => change(() => setForm(to))} />
+      <${Field} label=${form === "crontab" ? "Lines of a crontab" : "What the export wrote"} name="text" mono rows=${8} value=${text} spellcheck=${false}
+        placeholder=${form === "crontab" ? "30 2 * * * /usr/local/bin/backup --all" : '{"backup": {"cron_args": …}}'}
+        onInput=${(/** @type {string} */ to) => change(() => setText(to))} />
+      ${form === "crontab" && html`<${Toggle} label="Lines name a user after the times, as in /etc/crontab" checked=${users} onChange=${(/** @type {boolean} */ to) => change(() => setUsers(to))} />`}
+      <${Toggle} label="Replace jobs of the same names" checked=${replace} onChange=${(/** @type {boolean} */ to) => change(() => setReplace(to))} />
+      ${plan && html`<${Planned} plan=${plan} />`}
+    <//>
+  <//>`;
+}
+
+/** @param {{plan: Plan}} props */
+function Planned({ plan }) {
+  return html`<div class="stack" role="status">
+    ${plan.obstacles.length > 0 && html`<div class="failed"><ul>${plan.obstacles.map((one) => html`<li>${one}</li>`)}</ul></div>`}
+    ${plan.jobs.length === 0 && html`<p class="soft">There is nothing to import in it.</p>`}
+    <ul class="plan">
+      ${plan.jobs.map((job) => html`<li><strong>${job.name}</strong> ${job.is_known && html`<${Chip} tone="warn">there is one already<//>`} ${job.problems.length > 0 && html`<${Chip} tone="bad">not valid<//>`}
+        <div>${job.words}</div><code class="soft">${job.command}</code></li>`)}
+    </ul>
+    ${plan.left_out.length > 0 && html`<div><p>Left out:</p><ul class="plan">
+      ${plan.left_out.map((one) => html`<li>line ${one.line}: <code>${one.text}</code><div class="soft">${one.reason}</div></li>`)}
+    </ul></div>`}
+  </div>`;
+}

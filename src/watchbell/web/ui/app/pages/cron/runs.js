@@ -1,0 +1,55 @@
+/** Runs in a table: those under way first, then those that ended. */
+
+import { html } from "htm/preact";
+import { url, useFetched, useList } from "../../api.js";
+import { Card, Empty } from "../../kit/layout.js";
+import { Listed, Table } from "../../kit/table.js";
+import { Since, When } from "../../kit/time.js";
+import { useNews } from "./news.js";
+import { bytes, runLink, Status, took } from "./words.js";
+
+/** @typedef {import("./words.js").Run} Run */
+
+const PAGE = 25;
+
+/** @param {{job?: string, only?: string, actions?: any}} props of one job, or of all */
+export function Runs({ job = "", only = "", actions }) {
+  const active = useFetched(url("/cron/runs/active", { job }));
+  const list = useList(url("/cron/runs", { job, only, limit: PAGE }));
+  // What was fetched page by page stays as it is, rather than to jump back to the first.
+  useNews(() => {
+    active.reload();
+    if (list.items.length <= PAGE) list.reload();
+  }, 500);
+  const running = /** @type {Run[]} */ (active.value?.items ?? []);
+  const columns = columnsOf(job === "");
+  const id = (/** @type {Run} */ run) => run.id;
+  const to = (/** @type {Run} */ run) => runLink(run.id);
+  return html`${running.length > 0 && html`<${Card} flush title="Under way"><${Table} columns=${columns} rows=${running} id=${id} to=${to} label="Runs under way" keys=${false} /><//>`}
+    <${Card} flush title="Ended" actions=${actions}>
+      <${Listed} list=${list} columns=${columns} id=${id} to=${to} label="Runs that ended"
+        empty=${html`<${Empty} title=${only ? "None of this kind." : "No run has ended yet."}>The latest runs of each job are kept, and listed here.<//>`} />
+    <//>`;
+}
+
+/** @typedef {import("../../kit/table.js").Column<Run>} Column */
+
+/** @param {boolean} hasJob @returns {Column[]} */
+function columnsOf(hasJob) {
+  /** @type {Column} */
+  const job = { head: "Job", kind: "main", cell: (run) => html`<a href=${runLink(run.id)}>${run.job}</a>` };
+  return [{ head: "Status", kind: "tight", cell: (run) => html`<${Status} status=${run.status} />` }, ...(hasJob ? [job] : []), ...COLUMNS];
+}
+
+/** @type {Record<Run["why"], string>} */
+const WHY = { schedule: "scheduled", late: "late", trigger: "triggered" };
+
+/** @type {Column[]} */
+const COLUMNS = [
+  { head: "Began", cell: (run) => html`<a href=${runLink(run.id)}><${When} at=${run.start} as="short" /></a>` },
+  { head: "Took", kind: "number", cell: (run) => (run.duration === null ? html`<${Since} since=${run.start} />` : took(run.duration)) },
+  { head: "How it ended", cell: (run) => (run.words === "done" ? html`<span class="soft">done</span>` : run.words) },
+  { head: "Memory", kind: "number", hide: "phone", cell: (run) => (run.memory > 0 ? bytes(run.memory) : html`<span class="soft">–</span>`) },
+  { head: "Why", hide: "phone", cell: (run) => html`<span class="soft">${WHY[run.why]}</span>` },
+  { head: "Host", hide: "phone", cell: (run) => html`<span class="soft">${run.host}</span>` },
+];

@@ -1,0 +1,78 @@
+/** The hours to come: how much fires when. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { useFetched } from "../../api.js";
+import { useCell } from "../../cell.js";
+import { Card } from "../../kit/layout.js";
+import { clock, exact, short } from "../../times.js";
+import { counted } from "../../words.js";
+import { jobLink } from "./words.js";
+
+/**
+ * @typedef {{at: number, count: number, names: string[]}} Bucket
+ * @typedef {{since: number, until: number, seconds: number, buckets: Bucket[], frequent: number}} Ahead
+ */
+
+export function Strip() {
+  const fetched = useFetched("/cron/ahead", { every: 60 });
+  const ahead = /** @type {Ahead | null} */ (fetched.value);
+  if (!ahead || (ahead.buckets.length === 0 && ahead.frequent === 0)) return null;
+  return html`<${Card} title="The next 24 hours"><${Hours} ahead=${ahead} /><//>`;
+}
+
+/** @param {{ahead: Ahead}} props */
+function Hours({ ahead }) {
+  const now = useCell(clock);
+  const [chosen, setChosen] = useState(/** @type {number | null} */ (null));
+  const { since, until, seconds, buckets, frequent } = ahead;
+  const most = Math.max(...buckets.map((one) => one.count), 1);
+  const count = (until - since) / seconds;
+  const place = (/** @type {number} */ at) => ((at - since) / (until - since)) * 100;
+  const bucket = buckets[chosen ?? -1];
+  const sum = buckets.reduce((all, one) => all + one.count, 0);
+  const move = (/** @type {KeyboardEvent} */ event) => {
+    const by = /** @type {Record<string, number>} */ ({ ArrowLeft: -1, ArrowRight: 1, Home: -count, End: count })[event.key];
+    if (by === undefined || buckets.length === 0) return;
+    event.preventDefault();
+    const next = chosen === null ? (by > 0 ? 0 : buckets.length - 1) : chosen + by;
+    setChosen(Math.min(Math.max(next, 0), buckets.length - 1));
+  };
+  const label = `${counted(sum, "fire")} in the next 24 hours`;
+  return html`<div class="strip">
+    <svg viewBox="0 0 100 40" preserveAspectRatio="none" role="slider" tabindex="0" aria-label=${label} aria-valuemin="0"
+      aria-valuemax=${Math.max(buckets.length - 1, 0)} aria-valuenow=${chosen ?? 0} aria-valuetext=${bucket ? told(bucket, seconds) : label}
+      onKeyDown=${move}>
+      ${marks(since, until).map((at) => html`<path class="strip-hour" d=${`M${place(at)} 0v40`} vector-effect="non-scaling-stroke" />`)}
+      ${buckets.map((one, i) => {
+        const height = Math.max(3, (one.count / most) * 38);
+        return html`<g class=${i === chosen ? "strip-chosen" : undefined} onMouseEnter=${() => setChosen(i)} onClick=${() => setChosen(i)}>
+          <rect class="strip-back" x=${place(one.at)} y="0" width=${100 / count} height="40" />
+          <rect class="strip-bar" x=${place(one.at) + 12 / count} y=${40 - height} width=${76 / count} height=${height} />
+        </g>`;
+      })}
+      <path class="strip-now" d=${`M${Math.max(0, place(now))} 0v40`} vector-effect="non-scaling-stroke" />
+    </svg>
+    <div class="strip-hours soft" aria-hidden="true">
+      ${marks(since, until).filter((at) => place(at) > 4 && place(at) < 96).map((at) => html`<span style=${{ left: `${place(at)}%` }}>${short(at, at)}</span>`)}
+    </div>
+    <p class="strip-told">
+      ${bucket
+        ? html`<strong>${told(bucket, seconds)}</strong>: ${bucket.names.map((name, i) => html`${i > 0 && ", "}<a href=${jobLink(name)}>${name}</a>`)}${bucket.count > bucket.names.length && " …"}`
+        : html`<span class="soft">${label}${frequent > 0 && `, and ${counted(frequent, "job")} that ${frequent === 1 ? "fires" : "fire"} all the time`}.</span>`}
+    </p>
+  </div>`;
+}
+
+/** Every third full hour. @param {number} since @param {number} until */
+function marks(since, until) {
+  const first = Math.ceil(since / 3600) * 3600;
+  const found = [];
+  for (let at = first; at < until; at += 3 * 3600) found.push(at);
+  return found;
+}
+
+/** @param {Bucket} bucket @param {number} seconds */
+function told(bucket, seconds) {
+  return `${counted(bucket.count, "fire")} from ${exact(bucket.at).replace(/:00 /, " ")} to ${short(bucket.at + seconds, bucket.at + seconds)}`;
+}

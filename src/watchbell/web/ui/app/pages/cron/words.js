@@ -1,0 +1,58 @@
+/** Words and shapes for how runs fare, which all pages of cron share. */
+
+import { html } from "htm/preact";
+import { State } from "../../kit/state.js";
+import { lasting } from "../../times.js";
+
+/**
+ * @typedef {"running" | "success" | "fail" | "frozen"} Status
+ * @typedef {{id: string, status: Status, ended: number, duration: number | null}} Span
+ * @typedef {{field: string, reason: string}} Wrong
+ * @typedef {{name: string, command: string, words: string, zone: string, next: number[], is_paused: boolean, is_failing: boolean,
+ *   problems: Wrong[], running: string[], last: (Span & {words: string}) | null, spans: Span[]}} Job
+ * @typedef {{id: string, job: string, status: Status, start: number, ended: number | null, duration: number | null,
+ *   retcode: number | null, words: string, host: string, instance: string, why: "schedule" | "late" | "trigger", fire: number,
+ *   cpu: number, memory: number, output_bytes: number}} Run
+ */
+
+/** @type {Record<Status, [state: string, word: string]>} */
+const SHOWN = {
+  running: ["running", "running"],
+  success: ["ok", "success"],
+  fail: ["critical", "failed"],
+  frozen: ["unknown", "frozen"],
+};
+
+/** @param {{status: Status}} props */
+export function Status({ status }) {
+  const [state, word] = SHOWN[status];
+  return html`<${State} state=${state} word=${word} />`;
+}
+
+/** @param {Status} status */
+export function wordOf(status) {
+  return SHOWN[status][1];
+}
+
+/** As `12.4 s`, `3 m 20 s`, `80 ms`. @param {number} seconds */
+export function took(seconds) {
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  return seconds < 60 ? `${Number(seconds.toPrecision(3))} s` : lasting(seconds, 2);
+}
+
+/** @param {number} count */
+export function bytes(count) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  let value = count;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 ? value : Number(value.toPrecision(3))} ${units[unit]}`;
+}
+
+/** @param {string} name */
+export const jobLink = (name) => `/cron/job?name=${encodeURIComponent(name)}`;
+/** @param {string} id */
+export const runLink = (id) => `/cron/run?id=${encodeURIComponent(id)}`;

@@ -1,0 +1,171 @@
+/** One job: when it is due, how its runs fared, and what it says; and a new one. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { ask, get, post, Problem, remove, url, useFetched } from "../api.js";
+import { go, usePath, useQuery } from "../location.js";
+import { may } from "../session.js";
+import { confirm } from "../kit/dialog.js";
+import { Button, Choice } from "../kit/form.js";
+import { Card, Empty, Facts, Fetched, Page, Tabs } from "../kit/layout.js";
+import { State } from "../kit/state.js";
+import { attempt, say } from "../kit/toast.js";
+import { Next } from "./cron.js";
+import { Bars } from "./cron/bars.js";
+import { Editor } from "./cron/editor.js";
+import { Missed } from "./cron/missed.js";
+import { News, useNews } from "./cron/news.js";
+import { Fires } from "./cron/preview.js";
+import { Runs } from "./cron/runs.js";
+import { counted } from "../words.js";
+import { jobLink, Status } from "./cron/words.js";
+
+/** @typedef {{row: import("./cron/words.js").Job, definition: any, is_masked: boolean, version: string, fires: import("./cron/preview.js").Fire[]}} Shown */
+
+const above = html`<a href="/cron">Cron</a>`;
+
+export default function CronJob() {
+  const path = usePath();
+  const [query] = useQuery();
+  const name = query.get("name") ?? "";
+  if (path === "/cron/new") return html`<${New} />`;
+  if (!name) return html`<${Page} title="Job" above=${above}><${Empty} title="Which job?" action=${html`<${Button} href="/cron">To the jobs<//>`} /><//>`;
+  return html`<${Known} key=${name} name=${name} />`;
+}
+
+function New() {
+  const save = async (/** @type {string} */ name, /** @type {any} */ definition) => {
+    const saved = await post("/cron/jobs", { name, definition });
+    say(`${saved.name} runs ${saved.words}.`);
+    go(jobLink(saved.name));
+  };
+  return html`<${Page} wide title="New job" above=${above}><${Editor} isNew name="" definition=${null} onSave=${save} cancel=${() => go("/cron")} /><//>`;
+}
+
+/** @param {{name: string}} props */
+function Known({ name }) {
+  const fetched = useFetched(url("/cron/job", { name }));
+  useNews(fetched.reload, 500);
+  const shown = /** @type {Shown | null} */ (fetched.value);
+  if (!shown) return html`<${Page} title=${name} above=${above}><${Fetched} of=${fetched} lines=${8}>${() => null}<//><//>`;
+  return html`<${News} /><${Body} shown=${shown} reload=${fetched.reload} />`;
+}
+
+/** @param {{shown: Shown, reload: () => void}} props */
+function Body({ shown, reload }) {
+  const [query] = useQuery();
+  const { row } = shown;
+  const tab = query.get("tab") ?? "runs";
+  return html`<${Page} wide title=${row.name} above=${above}
+    lead=${html`<span class="run-lead"><${Standing} row=${row} /> <span>${row.words}</span></span>`} actions=${html`<${Acts} row=${row} reload=${reload} />`}>
+    ${row.problems.length > 0 && html`<div class="failed" role="alert"><ul>${row.problems.map((one) => html`<li>${one.reason}</li>`)}</ul></div>`}
+    <${Tabs} tabs=${[["runs", "Runs"], ["definition", may("write") ? "Edit" : "Definition"], ["missed", "Missed"]]} />
+    ${tab === "definition" ? html`<${Definition} shown=${shown} reload=${reload} />` : tab === "missed" ? html`<${Missed} job=${row.name} />` : html`<${Course} shown=${shown} />`}
+  <//>`;
+}
+
+/** @param {{row: Shown["row"]}} props */
+function Standing({ row }) {
+  if (row.problems.length > 0) return html`<${State} state="critical" word="not valid" />`;
+  if (row.is_paused) return html`<${State} state="paused" word="paused" />`;
+  if (row.running.length > 0) return html`<${Status} status="running" />`;
+  return row.last ? html`<${Status} status=${row.last.status} />` : html`<${State} state="none" word="never ran" />`;
+}
+
+/** @param {{row: Shown["row"], reload: () => void}} props */
+function Acts({ row, reload }) {
+  if (!may("operate")) return null;
+  const act = (/** @type {string} */ verb, /** @type {string} */ done) => async () => {
+    await attempt(async () => {
+      const { items } = await post(`/cron/jobs/${verb}`, { names: [row.name] });
+      if (!items[0].done) throw new Problem(422, items[0].reason);
+    }, done);
+    reload();
+  };
+  return html`${row.is_paused
+      ? html`<${Button} onClick=${act("resume", "It fires again.")}>Resume<//>`
+      : html`<${Button} onClick=${act("pause", "It does not fire until it is resumed.")}>Pause<//>`}
+    <${Button} kind="main" disabled=${row.problems.length > 0} onClick=${act("trigger", "It was triggered.")}>Run now<//>`;
+}
+
+/** @param {{shown: Shown}} props */
+function Course({ shown }) {
+  const [query, setQuery] = useQuery();
+  const { row, fires } = shown;
+  const only = query.get("only") ?? "";
+  const choice = html`<${Choice} label="Which runs" value=${only} options=${[["", "All"], ["fail", "Failed"], ["success", "Succeeded"]]} onChange=${(/** @type {string} */ to) => setQuery({ only: to })} />`;
+  const recent = useFetched(url("/cron/runs", { job: row.name, limit: 100 }));
+  useNews(recent.reload, 500);
+  return html`<div class="job-columns">
+      <${Card} title="How long runs took">
+        ${recent.value?.items.length ? html`<${Bars} spans=${recent.value.items} />` : html`<p class="soft">No run has ended yet.</p>`}
+      <//>
+      <${Card} title="Next" actions=${html`<${Next} job=${row} />`}>
+        ${fires.length > 0 ? html`<${Fires} words="" fires=${fires.slice(0, 5)} />` : html`<p class="soft">${row.is_paused ? "It is paused." : "It does not fire by itself."}</p>`}
+      <//>
+    </div>
+    <${Runs} job=${row.name} only=${only} actions=${choice} />`;
+}
+
+/** @param {{shown: Shown, reload: () => void}} props */
+function Definition({ shown, reload }) {
+  // What is being written stays as it is, whatever happens to the job meanwhile.
+  const [base, setBase] = useState(shown);
+  const [isOutdated, setIsOutdated] = useState(false);
+  const { name } = base.row;
+  if (!may("write")) return html`<${ReadOnly} shown=${shown} />`;
+  if (base.definition === null || typeof base.definition !== "object") {
+    return html`<${Empty} title="The definition can't be read." action=${html`<${Removal} name=${name} />`}>It is no JSON object. Remove the job and add it anew.<//>`;
+  }
+  const anew = () =>
+    attempt(async () => {
+      setBase(await get(url("/cron/job", { name })));
+      setIsOutdated(false);
+    });
+  const save = async (/** @type {string} */ _, /** @type {any} */ definition) => {
+    try {
+      const saved = await ask("PUT", url("/cron/job", { name }), { definition }, { headers: { "if-match": base.version } });
+      say(`Saved. It runs ${saved.words}.`);
+      go(jobLink(name));
+      reload();
+    } catch (error) {
+      setIsOutdated(error instanceof Problem && error.status === 412);
+      throw error;
+    }
+  };
+  return html`${isOutdated && html`<div class="notice notice-warn notice-wide"><span>What you wrote was not saved: somebody else was faster.</span>
+      <${Button} onClick=${anew}>Load theirs and drop mine<//></div>`}
+    <${Editor} key=${base.version} name=${name} isNew=${false} definition=${base.definition} onSave=${save} extra=${html`<${Removal} name=${name} />`} />`;
+}
+
+/** @param {{name: string}} props */
+function Removal({ name }) {
+  const ask = () =>
+    confirm({
+      title: `Remove ${name}?`,
+      words: "It fires no more, and all that is known of its runs is forgotten. A run under way goes on to its end. This can't be undone.",
+      yes: "Remove",
+      async act() {
+        await remove(url("/cron/job", { name }));
+        say(`${name} was removed.`);
+        go("/cron");
+      },
+    });
+  return html`<${Button} kind="danger" onClick=${ask}>Remove<//>`;
+}
+
+/** @param {{shown: Shown}} props */
+function ReadOnly({ shown }) {
+  const { cron_args: when = {}, job_args: args = {}, watchbell: conduct = {} } = shown.definition ?? {};
+  const rows = Object.entries({ ...conduct, environment: undefined, limits: undefined })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => /** @type {[any, any]} */ ([name.replaceAll("_", " "), String(value)]));
+  const variables = Object.keys(conduct.environment ?? {});
+  return html`<${Card}><${Facts} rows=${[
+    ["command", html`<pre class="json">${String(args.cmd ?? "")}</pre>`],
+    ["schedule", html`<code>${Object.entries(when).map(([name, value]) => (name === "cronstring" ? value : `${name} ${value}`)).join(", ")}</code>`],
+    ["lock", typeof args.lock === "string" ? args.lock : args.lock ? "its own" : "none: every instance runs it"],
+    ...rows,
+    variables.length > 0 && ["environment", html`${variables.map((name) => html`<code>${name}</code> `)}<span class="soft">${counted(variables.length, "value")} not shown</span>`],
+  ]} /><//>`;
+}

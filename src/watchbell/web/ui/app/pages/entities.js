@@ -1,0 +1,111 @@
+/** What is watched: entities with their tags, and who is told about them. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { ask, post, remove, url, useList } from "../api.js";
+import { useQuery } from "../location.js";
+import { may } from "../session.js";
+import { confirm, Dialog } from "../kit/dialog.js";
+import { Button, Field, Form, Search } from "../kit/form.js";
+import { Card, Empty, Page } from "../kit/layout.js";
+import { Chip } from "../kit/state.js";
+import { Listed } from "../kit/table.js";
+import { say } from "../kit/toast.js";
+import { Importing } from "./contact/importing.js";
+import { Tokens } from "./contact/tokens.js";
+
+/**
+ * @typedef {{name: string, id: string, tags: string[], contacts: string[], check_contacts: Record<string, string[]>,
+ *   checks: number, version: string}} Entity
+ */
+
+/** @param {{row: Entity}} props */
+function Told({ row }) {
+  const single = Object.entries(row.check_contacts);
+  if (row.contacts.length === 0 && single.length === 0) return html`<span class="soft">nobody of its own</span>`;
+  return html`<div class="contact-chips">${row.contacts.map((id) => html`<${Chip} href=${url("/contact", { id })}>${id}<//>`)}
+    ${single.map(([check, told]) => html`<div class="soft">${check}: ${told.map((id) => html`<${Chip} tone="soft" href=${url("/contact", { id })}>${id}<//>`)}</div>`)}</div>`;
+}
+
+export default function Entities() {
+  const [query, setQuery] = useQuery();
+  const [open, setOpen] = useState(/** @type {Entity | "new" | null} */ (null));
+  const [isImport, setIsImport] = useState(false);
+  const text = query.get("text") ?? "";
+  const tag = query.get("tag") ?? "";
+  const contact = query.get("contact") ?? "";
+  const list = useList(url("/entities", { text, tag, contact }));
+  const isFiltered = Boolean(text || tag || contact);
+  const drop = (/** @type {Entity} */ row) =>
+    confirm({
+      title: `Remove ${row.name}?`,
+      words: html`<p>Its tags and contacts go. What its checks reported stays, and the next report about it makes it anew.</p>`,
+      yes: "Remove the entity",
+      act: async () => {
+        await remove(url("/entity", { name: row.name }));
+        say(`${row.name} is removed.`);
+        list.reload();
+      },
+    });
+  /** @type {import("../kit/table.js").Column<Entity>[]} */
+  const columns = [
+    {
+      head: "Entity",
+      kind: "main",
+      cell: (row) => (row.id === "ALL" ? html`<strong>everything</strong>` : html`<a href=${url("/checks", { entity: row.name })}>${row.name}</a>`),
+    },
+    { head: "Tags", cell: (row) => html`<div class="contact-chips">${row.tags.map((one) => html`<${Chip} tone="soft" href=${url("/entities", { tag: one })}>${one}<//>`)}</div>` },
+    { head: "Told", cell: (row) => html`<${Told} row=${row} />` },
+    { head: "Checks", kind: "number", cell: (row) => (row.id === "ALL" ? "" : row.checks) },
+    ...(may("write")
+      ? [
+          /** @type {import("../kit/table.js").Column<Entity>} */ ({
+            head: "",
+            kind: "actions",
+            cell: (row) => html`<div class="actions"><${Button} small kind="quiet" label=${`Edit ${row.name}`} onClick=${() => setOpen(row)}>Edit<//>
+              <${Button} small kind="quiet" label=${`Remove ${row.name}`} onClick=${() => drop(row)}>✕<//></div>`,
+          }),
+        ]
+      : []),
+  ];
+  return html`<${Page} title="Entities" lead="What is watched. An entity comes into being with the first report about it; here it gets tags and contacts."
+    actions=${html`<${Button} href="/api/v1/entities/export" download="entities.json" kind="quiet">Export<//>
+      ${may("write") && html`<${Button} kind="quiet" onClick=${() => setIsImport(true)}>Import<//>
+      <${Button} onClick=${() => setOpen("new")}>New entity<//>`}`}>
+    <div class="bar-of">
+      <${Search} value=${text} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} placeholder="Name or tag" />
+      ${tag && html`<${Button} small onClick=${() => setQuery({ tag: null })} label=${`Remove the filter: tag ${tag}`}>tag ${tag} ✕<//>`}
+      ${contact && html`<${Button} small onClick=${() => setQuery({ contact: null })} label=${`Remove the filter: contact ${contact}`}>told to ${contact} ✕<//>`}
+    </div>
+    <div class="contact-list medium-list"><${Card} flush><${Listed} list=${list} columns=${columns} id=${(/** @type {Entity} */ row) => row.id} label="Entities"
+      empty=${isFiltered
+        ? html`<${Empty} title="No entity is like that." action=${html`<${Button} onClick=${() => setQuery({ text: null, tag: null, contact: null })}>Show all<//>`} />`
+        : html`<${Empty} title="Nothing is watched yet."><p>Report something, as <code>watchbell simulate fail web-1 HTTP</code> does, and its entity is here.</p><//>`} /><//></div>
+    ${open !== null && html`<${Edit} entity=${open === "new" ? null : open} onClose=${() => setOpen(null)} onDone=${list.reload} />`}
+    ${isImport && html`<${Importing} what="entities" onClose=${() => setIsImport(false)} onDone=${list.reload} />`}
+  <//>`;
+}
+
+/** @param {{entity: Entity | null, onClose: () => void, onDone: () => void}} props */
+function Edit({ entity, onClose, onDone }) {
+  const [name, setName] = useState(entity?.name ?? "");
+  const [tags, setTags] = useState(entity?.tags ?? []);
+  const [contacts, setContacts] = useState(entity?.contacts ?? []);
+  const isAll = entity?.id === "ALL";
+  const save = async () => {
+    const body = { name, tags, contacts };
+    if (entity) await ask("PUT", url("/entity", { name: entity.name }), body, { headers: { "if-match": `"${entity.version}"` } });
+    else await post("/entities", body);
+    say("Saved.");
+    onDone();
+    onClose();
+  };
+  return html`<${Dialog} title=${entity ? `Edit ${isAll ? "everything" : entity.name}` : "New entity"} onClose=${onClose}>
+    <${Form} onSubmit=${save} cancel=${onClose} disabled=${!name.trim()}>
+      ${!isAll && html`<${Field} label="Name" name="name" value=${name} onInput=${setName}
+        hint=${entity ? "Under another name it keeps its id, tags and contacts; what was reported stays under the old one" : "As events name it"} />
+      <${Tokens} label="Tags" words=${tags} onChange=${setTags} hint="Enter or a comma ends a tag" />`}
+      <${Tokens} label="Contacts" words=${contacts} onChange=${setContacts} hint=${isAll ? "Ids of those who are told about everything" : "Ids of those who are told about all of it"} />
+    <//>
+  <//>`;
+}

@@ -1,0 +1,76 @@
+/** One window, or windows that are alike: when, why, of which checks; ended or given another end from here. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { post, put, url, useList } from "../../api.js";
+import { confirm, Dialog } from "../../kit/dialog.js";
+import { Button, Field, Form } from "../../kit/form.js";
+import { Facts, Failed, Loading } from "../../kit/layout.js";
+import { When } from "../../kit/time.js";
+import { say } from "../../kit/toast.js";
+import { may } from "../../session.js";
+import { lasting, zone } from "../../times.js";
+import { momentName, spanName, written } from "./days.js";
+import { counted } from "../../words.js";
+import { isEndless, Kind, title, who } from "./words.js";
+
+/** @typedef {import("./words.js").Window} Window */
+
+/** @param {{window: Window, onClose: () => void, onChanged: () => void}} props */
+export function Detail({ window, onClose, onChanged }) {
+  const checks = useList(url("/maintenance/checks", { id: window.id, limit: 100 }));
+  const [isResizing, setIsResizing] = useState(false);
+  const canChange = may("operate") && window.when !== "past";
+  const end = () =>
+    confirm({
+      title: window.when === "future" ? "Take this maintenance back?" : "End this maintenance now?",
+      words: html`<p>${window.when === "future" ? "It will not begin" : "It ends at once"} for ${who(window)}. From then on people are told of failures again.</p>`,
+      yes: window.when === "future" ? "Take it back" : "End it",
+      act: async () => {
+        const done = await post("/maintenance/end", { id: window.id });
+        say(`${window.when === "future" ? "Taken back" : "Ended"} for ${counted(done.count, "check")}.`);
+        onChanged();
+        onClose();
+      },
+    });
+  return html`<${Dialog} title=${title(window)} onClose=${onClose}>
+    <div class="stack">
+      <${Facts} rows=${[
+        ["Kind", html`<${Kind} window=${window} />`],
+        ["When", isEndless(window) ? html`from ${momentName(window.start)} on, without end` : html`${spanName(window.start, window.end)} <span class="soft">(${lasting(window.duration, 2)})</span>`],
+        [{ past: "Ended", current: "Ends", future: "Begins" }[window.when], html`<${When} at=${window.when === "future" ? window.start : window.end} />`],
+        window.summary ? ["Why", window.summary] : null,
+        ["Checks", html`<${Checks} list=${checks} count=${window.count} />`],
+      ]} />
+      ${canChange && !isResizing && html`<div class="actions"><${Button} kind="danger" onClick=${end}>${window.when === "future" ? "Take it back" : "End it now"}<//>
+        <${Button} onClick=${() => setIsResizing(true)}>Another end<//></div>`}
+      ${canChange && isResizing && html`<${Resize} window=${window} onCancel=${() => setIsResizing(false)} onDone=${() => {
+        onChanged();
+        onClose();
+      }} />`}
+    </div>
+  <//>`;
+}
+
+/** @param {{list: ReturnType<typeof useList>, count: number}} props */
+function Checks({ list, count }) {
+  if (list.problem && list.items.length === 0) return html`<${Failed} problem=${list.problem} retry=${list.reload} />`;
+  if (list.items.length === 0) return html`<${Loading} lines=${2} />`;
+  return html`<ul class="plain-list window-checks">
+    ${list.items.map((/** @type {any} */ check) => html`<li><a href=${url("/check", { id: check })}>${check}</a></li>`)}
+    ${list.hasMore && html`<li><${Button} small onClick=${list.more} busy=${list.isLoading}>More of ${count.toLocaleString("en-GB")}<//></li>`}
+  </ul>`;
+}
+
+/** @param {{window: Window, onCancel: () => void, onDone: () => void}} props */
+function Resize({ window, onCancel, onDone }) {
+  const [end, setEnd] = useState(isEndless(window) ? "in 1 hour" : written(window.end));
+  const save = async () => {
+    const done = await put("/maintenance", { id: window.id, end, zone: zone() });
+    say(`${counted(done.count, "check")}: the new end is set.`);
+    onDone();
+  };
+  return html`<${Form} onSubmit=${save} submit="Set the end" cancel=${onCancel} disabled=${!end.trim()}>
+    <${Field} label="Ends" name="end" value=${end} onInput=${setEnd} autofocus hint="As 2026-11-20 14:00, in 30 minutes or tomorrow 08:00" />
+  <//>`;
+}

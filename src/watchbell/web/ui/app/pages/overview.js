@@ -1,0 +1,128 @@
+/** What is wrong now, what is done about it, and what will run next. */
+
+import { html } from "htm/preact";
+import { useEffect, useRef } from "preact/hooks";
+import { url, useFetched } from "../api.js";
+import { useLive } from "../live.js";
+import { Card, Fetched, Page } from "../kit/layout.js";
+import { Mark, State } from "../kit/state.js";
+import { When } from "../kit/time.js";
+import { Handled, Open } from "./overview/failing.js";
+import { First } from "./overview/first.js";
+import { Rate, rate } from "./overview/rate.js";
+import { Runs } from "./overview/runs.js";
+import { Sent } from "./overview/sent.js";
+
+/**
+ * @typedef {{ok: number, warning: number, critical: number, unknown: number, acknowledged: number, maintenance: number}} Counts
+ * @typedef {{kind: string, subject: string, words: string}} Trouble
+ * @typedef {{checks: number, counts: Counts | null, failing: import("./overview/failing.js").Failing, is_complete: boolean, latest_change: number | null,
+ *   alerts: import("./check/alerts.js").Alert[], runs: import("./overview/runs.js").Known, queues: {name: string, length: number}[],
+ *   events: number, troubles: Trouble[]}} Seen
+ */
+
+export default function Overview() {
+  const seen = useFetched("/overview", { every: 15 });
+  const soon = useSoon(seen.reload, 1500);
+  useLive(url("/live", { topics: ["checks", "alerts", "cron", "queues", "gateways"] }), {
+    checks: soon,
+    alerts: soon,
+    cron: soon,
+    gateways: soon,
+    queues: (told) => rate.set(told.rate),
+    reset: soon,
+  });
+  return html`<${Page} title="Overview">
+    <${Fetched} of=${seen} lines=${10}>
+      ${(/** @type {Seen} */ value) => (value.checks === 0 ? html`<${First} /><${Rest} seen=${value} isFirst />` : html`
+        <${Verdict} seen=${value} />
+        ${value.failing.open.length > 0 && html`<${Open} failing=${value.failing} isComplete=${value.is_complete} reload=${seen.reload} />`}
+        <${Handled} failing=${value.failing} />
+        <${Rest} seen=${value} />`)}
+    <//>
+  <//>`;
+}
+
+/**
+ * Calls at once, and then not again too soon, however often it is asked to.
+ * @param {() => void} call
+ * @param {number} wait milliseconds
+ */
+function useSoon(call, wait) {
+  const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined));
+  const last = useRef(Date.now());
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return () => {
+    if (timer.current !== undefined) return;
+    timer.current = setTimeout(() => {
+      timer.current = undefined;
+      last.current = Date.now();
+      call();
+    }, Math.max(0, last.current + wait - Date.now()));
+  };
+}
+
+/** The first thing to be seen: whether somebody has to do something. @param {{seen: Seen}} props */
+function Verdict({ seen }) {
+  const { failing, counts } = seen;
+  const handled = failing.acknowledged_count + failing.maintenance_count;
+  const open = failing.open_count;
+  const state = open > 0 ? (failing.open[0]?.state ?? "critical") : handled > 0 ? "acknowledged" : "ok";
+  return html`<section class=${`overview-verdict overview-is-${state}`} aria-live="polite" aria-label="What is wrong now">
+    <${Mark} state=${state} />
+    <div class="overview-words">
+      <p class="overview-title">${title(open, handled, seen.is_complete)}</p>
+      <p class="soft">${open + handled === 0 && html`${(counts ? counts.ok : seen.checks).toLocaleString("en")} ${seen.checks === 1 ? "check" : "checks"}${seen.latest_change !== null && html`, well since <${When} at=${seen.latest_change} as="exact" /> (<${When} at=${seen.latest_change} />)`}.`}
+        ${open === 0 && handled > 0 && "Somebody looks after all that fails."}
+        ${open > 0 && handled > 0 && `${handled.toLocaleString("en")} more ${handled === 1 ? "is" : "are"} looked after.`}</p>
+    </div>
+    ${counts && html`<${Tally} counts=${counts} />`}
+  </section>`;
+}
+
+/** @param {number} open @param {number} handled @param {boolean} isComplete */
+function title(open, handled, isComplete) {
+  const many = (/** @type {number} */ count) => `${isComplete ? "" : "At least "}${count.toLocaleString("en")} ${count === 1 ? "check" : "checks"}`;
+  if (open > 0) return `${many(open)} ${open === 1 ? "needs" : "need"} somebody`;
+  if (handled > 0) return `${many(handled)} ${handled === 1 ? "fails" : "fail"}`;
+  return "All is well";
+}
+
+/** @type {[name: keyof Counts, query: string][]} */
+const TALLIES = [
+  ["critical", "state=critical"],
+  ["warning", "state=warning"],
+  ["unknown", "state=unknown"],
+  ["acknowledged", "acknowledged=true"],
+  ["maintenance", "maintenance=true"],
+  ["ok", "state=ok"],
+];
+
+/** @param {{counts: Counts}} props */
+function Tally({ counts }) {
+  return html`<ul class="overview-tally">${TALLIES.map(([name, query]) => html`<li><a href=${`/checks?${query}`} class=${counts[name] === 0 ? "overview-none" : ""}>
+    <strong>${counts[name].toLocaleString("en")}</strong><${State} state=${name} /></a></li>`)}</ul>`;
+}
+
+/** @param {{seen: Seen, isFirst?: boolean}} props `isFirst`: what is empty would only distract */
+function Rest({ seen, isFirst = false }) {
+  return html`<div class="columns">
+    <div>
+      ${seen.troubles.length > 0 && html`<${Troubles} troubles=${seen.troubles} />`}
+      <${Rate} queues=${seen.queues} />
+      ${(!isFirst || seen.alerts.length > 0) && html`<${Sent} alerts=${seen.alerts} />`}
+    </div>
+    ${(!isFirst || seen.runs.jobs > 0) && html`<div><${Runs} runs=${seen.runs} /></div>`}
+  </div>`;
+}
+
+/** @type {Record<string, string>} */
+const PLACES = { gateway: "/gateways", process: "/system", role: "/system", store: "/system", rejected: "/rejected" };
+
+/** @param {{troubles: Trouble[]}} props */
+function Troubles({ troubles }) {
+  return html`<${Card} title="In our own house">
+    <ul class="overview-list">${troubles.slice(0, 12).map((one) => html`<li><${State} state="warning" word="" /><a href=${PLACES[one.kind] ?? "/system"}>${one.subject}</a><span class="soft">${one.words}</span></li>`)}</ul>
+    ${troubles.length > 12 && html`<p class="soft">and ${troubles.length - 12} more on <a href="/system">System</a></p>`}
+  <//>`;
+}

@@ -1,0 +1,78 @@
+/** Checks that fail: those that nobody looks after first. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { url } from "../../api.js";
+import { may } from "../../session.js";
+import { Button } from "../../kit/form.js";
+import { Card } from "../../kit/layout.js";
+import { State } from "../../kit/state.js";
+import { Table } from "../../kit/table.js";
+import { Since, When } from "../../kit/time.js";
+import { Acknowledging } from "../check/windows.js";
+
+/**
+ * @typedef {{id: string, entity: string, check: string, state: string, summary: string, since: number | null, failing_since: number | null,
+ *   acknowledged: boolean, unscheduled_until: number | null, scheduled_until: number | null}} Row
+ * @typedef {{open: Row[], open_count: number, acknowledged: Row[], acknowledged_count: number, maintenance: Row[], maintenance_count: number}} Failing
+ */
+
+/** @type {import("../../kit/table.js").Column<Row>} */
+const STATE = { head: "State", kind: "tight", cell: (row) => html`<${State} state=${row.state} />` };
+/** @type {import("../../kit/table.js").Column<Row>} */
+const CHECK = {
+  head: "Check",
+  kind: "main",
+  cell: (row) => html`<div><a href=${to(row)}>${row.check}</a> <span class="soft">${row.entity}</span>${row.summary && html`<div class="soft overview-said">${row.summary}</div>`}</div>`,
+};
+/** @type {import("../../kit/table.js").Column<Row>} */
+const LASTS = { head: "For", kind: "tight", cell: (row) => html`<${Since} since=${row.failing_since ?? row.since} />` };
+
+/** So many stand here; what is done about the others, and what runs next, shall be in sight. */
+const SHOWN = 10;
+
+/** @param {Row} row */
+const to = (row) => url("/check", { id: row.id });
+/** @param {Row} row */
+const name = (row) => row.id;
+
+/** @param {{failing: Failing, isComplete: boolean, reload: () => void}} props */
+export function Open({ failing, isComplete, reload }) {
+  const [asked, setAsked] = useState("");
+  const columns = [STATE, CHECK, LASTS];
+  if (may("operate")) {
+    columns.push({ head: "", kind: "actions", cell: (row) => html`<${Button} small onClick=${() => setAsked(row.id)} label=${`Acknowledge ${row.id}`}>Acknowledge<//>` });
+  }
+  const shown = failing.open.slice(0, SHOWN);
+  const rest = failing.open_count - shown.length;
+  return html`<${Card} flush title="Nobody looks after these yet" actions=${html`<a href="/checks?failing=true&acknowledged=false&maintenance=false">All ${isComplete && failing.open_count.toLocaleString("en")}</a>`}>
+    <${Table} columns=${columns} rows=${shown} id=${name} to=${to} label="Failing checks that nobody looks after" />
+    ${rest > 0 && html`<div class="more soft">and <a href="/checks?failing=true&acknowledged=false&maintenance=false">${isComplete ? rest.toLocaleString("en") : "at least " + rest.toLocaleString("en")} more</a></div>`}
+    ${asked && html`<${Acknowledging} check=${asked} onClose=${() => setAsked("")} reload=${reload} />`}
+  <//>`;
+}
+
+/** @type {import("../../kit/table.js").Column<Row>[]} */
+const HANDLED = [
+  STATE,
+  CHECK,
+  LASTS,
+  {
+    head: "Looked after",
+    kind: "tight",
+    cell: (row) =>
+      row.scheduled_until !== null
+        ? html`<div><${State} state="maintenance" /><div class="soft">until <${When} at=${row.scheduled_until} as="short" /></div></div>`
+        : html`<div><${State} state="acknowledged" /><div class="soft">until <${When} at=${row.unscheduled_until} as="short" /></div></div>`,
+  },
+];
+
+/** @param {{failing: Failing}} props */
+export function Handled({ failing }) {
+  const rows = [...failing.acknowledged, ...failing.maintenance];
+  if (rows.length === 0) return null;
+  const count = failing.acknowledged_count + failing.maintenance_count;
+  return html`<${Card} flush title="Looked after" actions=${html`<a href="/checks?failing=true">All ${count.toLocaleString("en")}</a>`}>
+    <${Table} columns=${HANDLED} rows=${rows} id=${name} to=${to} label="Failing checks that somebody looks after" keys=${failing.open_count === 0} />
+  <//>`;
+}

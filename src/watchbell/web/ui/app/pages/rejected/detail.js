@@ -1,0 +1,75 @@
+/** One rejected event: its bytes, what is wrong with them, and a way to send it corrected. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { post, Problem, url, useFetched } from "../../api.js";
+import { may } from "../../session.js";
+import { Dialog } from "../../kit/dialog.js";
+import { Button, Choice, Form } from "../../kit/form.js";
+import { Facts, Fetched } from "../../kit/layout.js";
+import { When } from "../../kit/time.js";
+import { say } from "../../kit/toast.js";
+import { escaped, hexed, pretty, text, unpacked } from "./bytes.js";
+
+/**
+ * @typedef {{id: string, time: number, reason: string, size: number | null, bytes: string, is_whole: boolean, reason_now: string}} Whole
+ */
+
+/** @param {{id: string, onClose: () => void}} props */
+export function Detail({ id, onClose }) {
+  const found = useFetched(url("/rejected/event", { id }));
+  return html`<${Dialog} wide title="A rejected event" onClose=${onClose}>
+    <${Fetched} of=${found} lines=${6}>${(/** @type {Whole} */ event) => html`<${Shown} event=${event} onClose=${onClose} />`}<//>
+  <//>`;
+}
+
+/** @param {{event: Whole, onClose: () => void}} props */
+function Shown({ event, onClose }) {
+  const bytes = unpacked(event.bytes);
+  const [view, setView] = useState("text");
+  const [draft, setDraft] = useState(/** @type {string | null} */ (null));
+  const canSend = may("intake");
+  return html`<div class="stack">
+    <${Facts} rows=${[
+      ["When", html`<${When} at=${event.time} as="exact" />`],
+      ["What was wrong", html`<${Reason} text=${event.reason} />`],
+      event.reason_now === "" && ["Now", html`<span class="good">It would be taken as it is.</span>`],
+      ["Size", event.size === null ? "its bytes are kept no more; this is how it began" : `${event.size.toLocaleString("en-GB")} bytes${event.is_whole ? "" : ", of which these are the first"}`],
+    ]} />
+    ${draft === null
+      ? html`<div class="bar-of"><${Choice} label="Shown as" value=${view} onChange=${setView} options=${[["text", "Text"], ["hex", "Bytes"]]} />
+            ${canSend && html`<${Button} onClick=${() => setDraft(pretty(text(bytes)))}>Correct and send<//>`}</div>
+          <pre class="rejected-bytes" tabindex="0" aria-label="The event">${view === "hex" ? hexed(bytes) : escaped(bytes)}</pre>`
+      : html`<${Correct} draft=${draft} setDraft=${setDraft} onClose=${onClose} />`}
+  </div>`;
+}
+
+/** What was wrong and what was expected, a line each where there is more than one thing. @param {{text: string}} props */
+function Reason({ text: reason }) {
+  const parts = reason.split(/(?<=[^.])\. (?=[a-z_]+ is )/);
+  if (parts.length === 1) return reason;
+  return html`<ul class="reason-parts">${parts.map((part) => html`<li>${part}</li>`)}</ul>`;
+}
+
+/** @param {{draft: string, setDraft: (draft: string | null) => void, onClose: () => void}} props */
+function Correct({ draft, setDraft, onClose }) {
+  const [reasons, setReasons] = useState(/** @type {string[]} */ ([]));
+  const send = async () => {
+    setReasons([]);
+    try {
+      await post("/check-events", draft);
+    } catch (problem) {
+      if (!(problem instanceof Problem) || problem.errors.length === 0) throw problem;
+      setReasons(problem.errors.map((one) => one.reason));
+      return;
+    }
+    say("Sent. It is taken as any other event.");
+    onClose();
+  };
+  return html`<${Form} onSubmit=${send} submit="Send it" cancel=${() => setDraft(null)}>
+    <label class="unseen" for="corrected">The event, corrected</label>
+    <textarea id="corrected" class="mono rejected-draft" rows="12" spellcheck=${false} value=${draft} aria-invalid=${reasons.length > 0 ? "true" : undefined}
+      aria-describedby="corrected-more" onInput=${(/** @type {any} */ event) => setDraft(event.currentTarget.value)}></textarea>
+    <div id="corrected-more" class=${reasons.length > 0 ? "wrong" : "hint"} role="status">${reasons.length > 0 ? reasons.join(". ") : "It needs type, state, entity and check; time, summary, details, tags and ttl are for you to add."}</div>
+  <//>`;
+}

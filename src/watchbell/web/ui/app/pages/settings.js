@@ -1,0 +1,64 @@
+/** The settings of the server: what each is, what it is for, and which were chosen. */
+
+import { html } from "htm/preact";
+import { useFetched } from "../api.js";
+import { useQuery } from "../location.js";
+import { Choice, Search } from "../kit/form.js";
+import { Card, Empty, Fetched, Page } from "../kit/layout.js";
+import { Chip } from "../kit/state.js";
+import { Table } from "../kit/table.js";
+
+/**
+ * @typedef {string | number | boolean} Value
+ * @typedef {{name: string, value: Value, default: Value | null, is_default: boolean, words: string}} Setting
+ */
+
+/** @param {{value: Value}} props */
+function Shown({ value }) {
+  if (value === "") return html`<span class="soft">empty</span>`;
+  return html`<span class="mono">${String(value)}</span>`;
+}
+
+/** What stands between backticks, as code. @param {string} words */
+const told = (words) => words.split("`").map((part, at) => (at % 2 ? html`<code>${part}</code>` : part));
+
+/** @type {import("../kit/table.js").Column<Setting>[]} */
+const COLUMNS = [
+  { head: "Setting", kind: "main", cell: (one) => html`<div><span class="mono">${one.name}</span>${one.words && html`<div class="soft plain">${told(one.words)}</div>`}</div>` },
+  { head: "Value", cell: (one) => html`<${Shown} value=${one.value} />` },
+  { head: "From", cell: (one) => (one.is_default
+    ? html`<span class="soft">default</span>`
+    : html`<span><${Chip} tone="good">chosen<//>${one.default !== null && html` <span class="soft">in place of ${one.default === "" ? "nothing" : html`<span class="mono">${String(one.default)}</span>`}</span>`}</span>`) },
+];
+
+/** @param {Setting[]} all @returns {[part: string, settings: Setting[]][]} in their order, by what stands before the last dot */
+function parts(all) {
+  /** @type {Map<string, Setting[]>} */
+  const found = new Map();
+  for (const one of all) {
+    const part = one.name.includes(".") ? one.name.slice(0, one.name.lastIndexOf(".")) : "Watchbell";
+    found.set(part, [...(found.get(part) ?? []), one]);
+  }
+  return [...found];
+}
+
+export default function Settings() {
+  const [query, setQuery] = useQuery();
+  const all = useFetched("/system/settings");
+  const text = (query.get("text") ?? "").toLowerCase();
+  const isChosen = query.get("from") === "chosen";
+  const fits = (/** @type {Setting} */ one) =>
+    (!isChosen || !one.is_default) && `${one.name} ${one.value} ${one.words}`.toLowerCase().includes(text);
+  return html`<${Page} title="Settings" lead=${html`Of the process that serves this page. They are set by the settings file, by <code>WATCHBELL_…</code> variables and by options; <code>watchbell settings</code> says which it was.`}>
+    <div class="bar-of">
+      <${Search} value=${query.get("text") ?? ""} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} />
+      <${Choice} label="Which" value=${isChosen ? "chosen" : ""} options=${[["", "All"], ["chosen", "Chosen"]]} onChange=${(/** @type {string} */ from) => setQuery({ from })} />
+    </div>
+    <${Fetched} of=${all} lines=${8}>${(/** @type {Setting[]} */ settings) => {
+      const found = settings.filter(fits);
+      if (found.length === 0) return html`<${Card}><${Empty} title=${isChosen && !text ? "All settings are as they come." : "No setting is like that."} /><//>`;
+      return parts(found).map(([part, some]) => html`<${Card} key=${part} flush title=${part}>
+        <div class="settings"><${Table} columns=${COLUMNS} rows=${some} id=${(/** @type {Setting} */ one) => one.name} label=${`Settings: ${part}`} /></div><//>`);
+    }}<//>
+  <//>`;
+}

@@ -1,0 +1,146 @@
+"""The page of one check: its past as a picture, who would be called, and what can be done."""
+
+import re
+from urllib.parse import quote
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.alerting.scenes import Stage
+from tests.browser.visits import Look, Visits
+from tests.web.site import Site
+from watchbell.alerting import maintenance
+from watchbell.alerting.keys import Alerting
+from watchbell.clock import SYSTEM
+from watchbell.store.client import Store
+
+NAME = "web-1:HTTP / <script>alert(1)</script> ü"
+PATH = f"/check?id={quote(NAME, safe='')}"
+HOUR = 3_600
+
+
+async def staged(store: Store) -> Stage:
+    """A check that failed three times today, the last time to this moment."""
+    stage = Stage(store)
+    stage.now = int(SYSTEM.now()) - 10 * HOUR
+    await stage.contact("alice", "email", "sms")
+    await stage.contact("bob", "email", rule={"entities": ("web-1",), "critical_blackhole": True})
+    await stage.send("ok", NAME, summary="200 OK")
+    for n in range(3):
+        await stage.later(HOUR).send("critical", NAME, summary=f"refused, {n}")
+        await stage.later(60).send("critical", NAME, summary=f"refused, {n}", perfdata="time=2s")
+        if n < 2:
+            await stage.later(HOUR).send("ok", NAME, summary="200 OK", perfdata="time=1s")
+    start = int(SYSTEM.now()) - 8 * HOUR
+    await maintenance.create_scheduled(store, NAME, start, HOUR, "new disks", start)
+    stage.now = int(SYSTEM.now())
+    return stage
+
+
+def _begins(words: str) -> re.Pattern[str]:
+    return re.compile(f"^{re.escape(words)}")
+
+
+async def tabbed(page: Page, name: str) -> None:
+    parts = page.get_by_role("navigation", name="Parts of this page")
+    await parts.get_by_role("link", name=name).click()
+
+
+async def test_a_check_tells_its_past_and_who_would_be_called(site: Site, visit: Visits) -> None:
+    await staged(site.store)
+    page = await visit(site, "viewer", PATH)
+    await expect(page.get_by_role("heading", level=1)).to_have_text(NAME.partition(":")[2])
+    state = page.get_by_role("region", name="State")
+    await expect(state).to_contain_text("critical")
+    await expect(state).to_contain_text("refused, 2")
+    await expect(page.get_by_text("3 outages, planned maintenance left out")).to_be_visible()
+
+    picture = page.get_by_role("slider", name="States over time")
+    await picture.focus()
+    await page.keyboard.press("ArrowLeft")
+    await page.keyboard.press("ArrowLeft")
+    await expect(picture).to_have_attribute("aria-valuetext", _begins("ok, for 1 h"))
+    await page.keyboard.press("Home")
+    await expect(picture).to_have_attribute("aria-valuetext", _begins("not known"))
+    await page.get_by_role("button", name="7 d").click()
+    await expect(page).to_have_url(re.compile("range=7[+]d"))
+
+    await expect(
+        page.get_by_role("table", name="Changes of state").get_by_role("row")
+    ).to_have_count(7)
+    await tabbed(page, "Decisions")
+    await expect(page.get_by_text("it has not failed for long enough").first).to_be_visible()
+    await tabbed(page, "Who is called")
+    await expect(page.get_by_text("rule bob-rule drops everything critical").first).to_be_visible()
+    await page.get_by_role("button", name="ok", exact=True).click()
+    await expect(page.get_by_text("1 contact would be called, 1 more would not")).to_be_visible()
+    await tabbed(page, "Measurements")
+    await expect(page.get_by_role("slider", name="time")).to_be_visible()
+    await expect(page.get_by_role("button", name="Acknowledge")).to_have_count(0)
+
+
+async def test_what_is_done_is_seen_at_once(site: Site, visit: Visits) -> None:
+    stage = await staged(site.store)
+    page = await visit(site, "operator", PATH, name="alice")
+    await expect(page.get_by_role("region", name="State")).to_contain_text("critical")
+    await page.keyboard.press("a")
+    await page.get_by_label("What you know of it").fill("a cable")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("dialog")).to_be_hidden()
+    stage.now = int(SYSTEM.now())
+    await stage.drain()
+    state = page.get_by_role("region", name="State")
+    await expect(state).to_contain_text("alice: a cable")
+    await state.get_by_role("button", name="End").click()
+    await page.get_by_role("button", name="End it").click()
+    await expect(state).not_to_contain_text("a cable")
+
+    await page.get_by_role("button", name="Maintenance", exact=True).click()
+    await page.get_by_label("From", exact=True).fill("in 2 days")
+    await page.get_by_label("Why", exact=True).fill("new disks again")
+    await page.get_by_role("button", name="Plan it").click()
+    await tabbed(page, "Maintenance")
+    await expect(page.get_by_role("table", name="Maintenance")).to_contain_text("new disks again")
+    await page.get_by_role("button", name="Take back").click()
+    await page.get_by_role("button", name="Take it back").click()
+    await expect(page.get_by_text("No maintenance is open or planned.")).to_be_visible()
+
+
+async def test_the_page_follows_the_check(site: Site, visit: Visits) -> None:
+    stage = await staged(site.store)
+    page = await visit(site, "viewer", PATH)
+    state = page.get_by_role("region", name="State")
+    await expect(state).to_contain_text("critical")
+    await stage.send("ok", NAME, summary="it is back")
+    await expect(state).to_contain_text("it is back")
+    await expect(page.get_by_role("table", name="Changes of state")).to_contain_text("it is back")
+
+
+async def test_a_check_that_is_not_there_says_so(site: Site, visit: Visits) -> None:
+    visit.forgive("answered 404")
+    page = await visit(site, "viewer", "/check?id=web-9%3AHTTP")
+    await expect(page.get_by_role("alert")).to_contain_text(
+        "no check 'web-9:HTTP' has reported yet"
+    )
+    await expect(page.get_by_role("button", name="Try again")).to_be_visible()
+
+
+@pytest.mark.parametrize("look", ["phone", "dark phone"])
+async def test_both_pages_fit_on_a_phone(site: Site, visit: Visits, look: Look) -> None:
+    stage = await staged(site.store)
+    await stage.send("critical", f"{'x' * 300}:{'y' * 300}", summary="z" * 2_000)
+    await stage.store.call("LPUSH", Alerting().events(), "not json")
+    await stage.drain()
+    page = await visit(site, "administrator", "/", look=look, name="alice")
+    await expect(page.get_by_text("2 checks need somebody")).to_be_visible()
+    await fits(page)
+    await page.get_by_role("link", name="HTTP /").first.click()
+    for name in ("History", "Who is called", "Decisions", "Alerts", "Maintenance", "Measurements"):
+        await tabbed(page, name)
+        await expect(page.get_by_role("status", name="Loading")).to_have_count(0)
+        await fits(page)
+
+
+async def fits(page: Page) -> None:
+    """By the width of the phone: what is too wide makes the window itself wider."""
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -1,0 +1,67 @@
+"""From nothing to the first alert that somebody acknowledged, as a new user goes the way."""
+
+from aiohttp import ClientSession
+from playwright.async_api import Page, expect
+
+from tests.browser.house import House
+from tests.browser.visits import Visits
+from tests.web.site import BY, PASSWORD
+from watchbell.alerting import contacts
+from watchbell.alerting.entities import ALL
+from watchbell.alerting.model import Contact, Medium
+
+EVENT = {
+    "type": "service",
+    "state": "critical",
+    "entity": "web-1",
+    "check": "HTTP",
+    "summary": "connection <b>refused</b>",
+    "initial_failure_delay": 0,
+}
+
+
+async def test_from_the_first_start_to_the_first_alert_acknowledged(
+    house: House, visit: Visits
+) -> None:
+    page = await visit(house, None, house.first_link)
+    await page.get_by_role("button", name="Sign in").click()
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("button", name="Set").click()
+    await expect(page.get_by_role("heading", name="See a first check")).to_be_visible()
+    await expect(page.get_by_role("link", name="Make an API key")).to_be_visible()
+
+    await interested_alice(house)
+    await report(house)
+    await expect(page.get_by_text("1 check needs somebody")).to_be_visible()
+    await expect(page.get_by_text("connection <b>refused</b>")).to_be_visible()
+    await expect(page.get_by_text("Alice by email")).to_be_visible()
+
+    await acknowledge(page)
+    await expect(page.get_by_text("Somebody looks after all that fails.")).to_be_visible()
+    handled = page.get_by_role("table", name="Failing checks that somebody looks after")
+    await expect(handled.get_by_text("acknowledged")).to_be_visible()
+    await handled.get_by_role("link", name="HTTP").click()
+    await expect(page.get_by_role("region", name="State")).to_contain_text("admin: I am on it")
+
+
+async def interested_alice(house: House) -> None:
+    medium = Medium(address="alice@example.com")
+    alice = Contact(id="alice", first_name="Alice", media={"email": medium})
+    await contacts.save(house.store, alice)
+    await contacts.link(house.store, "alice", ALL)
+
+
+async def report(house: House) -> None:
+    secret, _ = await house.desk.api_keys.make("web-1", ("intake",), BY)
+    headers = {"Authorization": f"Bearer {secret}"}
+    async with ClientSession(headers=headers) as http:
+        answer = await http.post(f"{house.url}/api/v1/check-events", json=EVENT)
+        assert answer.status == 202
+
+
+async def acknowledge(page: Page) -> None:
+    await page.get_by_role("button", name="Acknowledge web-1:HTTP").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("What you know of it").fill("I am on it")
+    await dialog.get_by_role("button", name="Acknowledge").click()
+    await expect(dialog).to_be_hidden()

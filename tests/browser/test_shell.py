@@ -1,0 +1,181 @@
+"""What all pages share: the keyboard, phones, the dark, servers and sessions that end."""
+
+import re
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.browser.house import House
+from tests.browser.visits import Look, Visits
+from tests.web.site import BY, PASSWORD, Site, served
+from watchbell.clock import SYSTEM, SetClock
+from watchbell.store.client import Store
+from watchbell.web.pages.shell import PATHS
+
+LARGEST = "Math.max(0, document.documentElement.scrollWidth - innerWidth)"
+NAMELESS = """[...document.querySelectorAll("a, button, input, select, textarea, [role=img]")]
+  .filter((one) => one.checkVisibility() && !one.closest("[aria-hidden=true]"))
+  .filter((one) => !(one.textContent.trim() || one.getAttribute("aria-label") || one.labels?.length
+    || one.getAttribute("aria-labelledby") || one.title || one.querySelector("[aria-label]")))
+  .map((one) => one.outerHTML)"""
+
+
+async def opened(page: Page, path: str) -> None:
+    """The page, once what it fetched is drawn."""
+    await page.goto(path)
+    await expect(page.get_by_role("heading", level=1)).to_be_visible()
+    await expect(page.get_by_label("Loading")).to_have_count(0)
+
+
+@pytest.mark.parametrize("look", ["desktop", "dark phone"])
+async def test_every_page_opens_fits_and_is_named(site: Site, visit: Visits, look: Look) -> None:
+    visit.forgive(r"/api/v1/\S+ answered 404")  # of pages about one thing, without its name
+    page = await visit(site, "administrator", look=look)
+    for path in PATHS:
+        await opened(page, path)
+        assert await page.evaluate(LARGEST) == 0, f"{path} is wider than the screen"
+        assert await page.evaluate(NAMELESS) == [], f"{path} has what has no name"
+        assert re.fullmatch(r".+ · Watchbell", await page.title())
+
+
+async def test_the_keyboard_leads_everywhere(site: Site, visit: Visits) -> None:
+    for name in ("bob", "charlie"):
+        await site.desk.users.add(name, "viewer", BY)
+    page = await visit(site, "administrator", "/system", name="alice")
+    await expect(page.get_by_role("heading", name="Queues")).to_be_visible()
+    await page.keyboard.press("?")
+    await expect(page.get_by_role("dialog", name="Keyboard")).to_contain_text("this list")
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+
+    await page.keyboard.press("g")
+    await page.keyboard.press("u")
+    await expect(page.get_by_role("row", name=re.compile("^bob"))).to_be_visible()
+    await page.keyboard.press("j")
+    await expect(page.get_by_role("row", name=re.compile("^alice"))).to_be_focused()
+    await page.keyboard.press("j")
+    await page.keyboard.press("j")
+    await page.keyboard.press("k")
+    await expect(page.get_by_role("row", name=re.compile("^bob"))).to_be_focused()
+
+    await page.keyboard.press("Tab")  # the role
+    await page.keyboard.press("Tab")  # a new link
+    await page.keyboard.press("Tab")
+    remove = page.get_by_role("button", name="Remove bob")
+    await expect(remove).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("dialog", name="Remove bob?")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(remove).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("button", name="Remove", exact=True)).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(remove).to_have_count(0)
+
+
+async def test_words_in_a_field_are_no_commands(site: Site, visit: Visits) -> None:
+    page = await visit(site, "administrator", "/system")
+    await page.get_by_role("link", name="Memory by family").press("Enter")
+    search = page.get_by_role("searchbox")
+    await expect(search).to_be_visible()
+    await page.keyboard.press("/")
+    await expect(search).to_be_focused()
+    await page.keyboard.type("j?gu")
+    await expect(search).to_have_value("j?gu")
+    await page.keyboard.press("Escape")
+    await expect(search).to_have_value("")
+    await page.keyboard.press("?")
+    await expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+
+
+async def test_a_new_page_is_told_to_screen_readers(site: Site, visit: Visits) -> None:
+    page = await visit(site, "viewer", "/system")
+    await page.get_by_role("link", name="Alerts").press("Enter")
+    await expect(page.get_by_role("heading", level=1)).to_be_focused()
+    await expect(page).to_have_title("Alerts · Watchbell")
+    await page.go_back()
+    await expect(page.get_by_role("heading", name="System")).to_be_visible()
+
+
+async def test_on_a_phone_the_menu_is_behind_a_button(site: Site, visit: Visits) -> None:
+    page = await visit(site, "viewer", "/system", look="phone")
+    link = page.get_by_role("link", name="Maintenance")
+    await expect(page.get_by_role("heading", name="System")).to_be_visible()
+    await expect(link).not_to_be_visible()
+    await page.get_by_role("button", name="Menu").tap()
+    await link.tap()
+    await expect(page.get_by_role("heading", level=1, name="Maintenance")).to_be_visible()
+    await expect(link).not_to_be_visible()
+
+
+async def test_what_a_role_may_not_is_not_offered(site: Site, visit: Visits) -> None:
+    page = await visit(site, "editor", "/users")
+    await expect(page.get_by_text("This page is not for your role.")).to_be_visible()
+    menu = page.get_by_role("navigation", name="Pages")
+    await expect(menu.get_by_role("link", name="System")).to_be_visible()
+    for name in ("Users", "Audit log", "Settings"):
+        await expect(menu.get_by_role("link", name=name)).to_have_count(0)
+
+
+async def test_a_session_that_ends_while_a_page_is_open_leads_back_to_it(
+    store: Store, visit: Visits
+) -> None:
+    clock = SetClock(SYSTEM.now())
+    async with served(store, clock) as site:
+        page = await visit(site, "administrator", "/audit?text=alice", name="alice")
+        await site.desk.users.set_password("alice", PASSWORD, BY)
+        await expect(page.get_by_role("row").nth(1)).to_be_visible()
+        clock.advance(13 * 3_600)
+        visit.forgive("answered 401")
+        await page.get_by_role("button", name="A week").click()
+        notice = page.get_by_role("alert").filter(has_text="Your session is over.")
+        await expect(notice).to_be_visible()
+        await notice.get_by_role("link", name="Sign in again").click()
+        await page.get_by_label("User").fill("alice")
+        await page.get_by_label("Password").fill(PASSWORD)
+        await page.keyboard.press("Enter")
+        await expect(page).to_have_url(f"{site.url}/audit?text=alice&period=week")
+        await expect(page.get_by_role("heading", name="Audit log")).to_be_visible()
+        await expect(notice).to_have_count(0)
+        await page.context.close()  # before its server ends
+
+
+async def test_who_signs_in_anew_in_one_tab_goes_on_in_the_other(site: Site, visit: Visits) -> None:
+    one = await visit(site, "administrator", "/users", name="alice")
+    await site.desk.users.set_password("alice", PASSWORD, BY)
+    other = await one.context.new_page()
+    await other.goto("/account")
+    await other.get_by_role("button", name="Sign out").click()
+    await other.get_by_label("User").fill("alice")
+    await other.get_by_label("Password").fill(PASSWORD)
+    await other.keyboard.press("Enter")
+    await expect(other).to_have_url(f"{site.url}/")
+
+    visit.forgive("POST .*/api/v1/users answered 403")  # by the token of the old session
+    await one.get_by_role("button", name="Add a user").click()
+    await one.get_by_role("textbox", name="Name").fill("bob")
+    await one.keyboard.press("Enter")
+    await expect(one.get_by_role("dialog", name="A link for bob")).to_be_visible()
+
+
+async def test_a_page_that_was_signed_out_elsewhere_says_so(site: Site, visit: Visits) -> None:
+    one = await visit(site, "viewer", "/system")
+    other = await one.context.new_page()
+    await other.goto("/account")
+    visit.forgive("answered 401")
+    await other.get_by_role("button", name="Sign out").click()
+    await expect(one.get_by_text("Your session is over.")).to_be_visible()
+
+
+async def test_a_page_outlives_a_restart_of_the_server(house: House, visit: Visits) -> None:
+    page = await visit(house, "viewer", "/system")
+    events = page.locator(".queues li", has_text="notifications")
+    await expect(events).to_contain_text("0")
+    visit.forgive("failed: net::ERR_|answered 503|console: Failed to fetch")
+    await house.stop()
+    notice = page.get_by_text("The server does not answer.")
+    await expect(notice).to_be_visible()
+    await expect(events).to_be_visible()
+    await house.start()
+    await expect(notice).to_have_count(0)
+    await expect(page.get_by_role("row", name=re.compile("^web"))).to_contain_text("running")

@@ -1,0 +1,184 @@
+"""People with browsers: what they see and how, and a record of all that goes wrong in it."""
+
+import re
+from pathlib import Path
+from typing import Any, Literal, Protocol, Self
+from urllib.parse import urlsplit
+
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    Error,
+    Page,
+    Request,
+    Response,
+)
+
+from tests.web.site import BY
+from watchbell.web.access import Role
+from watchbell.web.desk import Desk
+from watchbell.web.guard import cookie_name
+from watchbell.web.users import Actor
+
+Look = Literal["desktop", "phone", "dark", "dark phone"]
+DARK = {"color_scheme": "dark"}
+PHONE = {
+    "viewport": {"width": 360, "height": 740},
+    "device_scale_factor": 2,
+    "has_touch": True,
+    "is_mobile": True,
+}
+LOOKS: dict[Look, dict[str, Any]] = {
+    "desktop": {},
+    "phone": PHONE,
+    "dark": DARK,
+    "dark phone": PHONE | DARK,
+}
+ALWAYS: dict[str, Any] = {
+    "viewport": {"width": 1280, "height": 800},
+    "locale": "en-GB",
+    "timezone_id": "Europe/Berlin",
+    "reduced_motion": "reduce",
+    "color_scheme": "light",
+}
+PATIENCE = 15_000
+"""Milliseconds, on a busy machine; nothing waits longer than it has to."""
+_TELL_VIOLATIONS = """
+addEventListener("securitypolicyviolation", (event) => console.error(
+  `against the policy ${event.violatedDirective}: ${event.blockedURI} ${event.sample}`));
+"""
+
+
+class Place(Protocol):
+    """Something that serves pages: a `Site` or a `House`."""
+
+    url: str
+    desk: Desk
+
+
+class Visits:
+    """Makes signed-in pages, and remembers whatever happened in them that should not have.
+
+    A console error, an exception, a dialog, a request to another host, a request that failed or was
+    answered by 400 or more: each fails the test at its end, unless it was `forgiven`.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
+        self._forgiven: list[re.Pattern[str]] = []
+        self._complaints: list[str] = []
+        self._said: list[str] = []
+
+    async def __call__(
+        self,
+        place: Place,
+        role: Role | None,
+        path: str = "",
+        *,
+        look: Look = "desktop",
+        name: str = "",
+        **more: Any,
+    ) -> Page:
+        """A page of somebody with this role (of a stranger without), on `path` if it is given.
+
+        Each has cookies of their own; `page.context.new_page()` is a second tab. `more` goes to
+        Playwright's `new_context`.
+        """
+        context = await self._browser.new_context(
+            base_url=place.url, **(ALWAYS | LOOKS[look] | more)
+        )
+        self._contexts.append(context)
+        context.set_default_timeout(PATIENCE)
+        await context.add_init_script(_TELL_VIOLATIONS)
+        self._watch(context, urlsplit(place.url).netloc)
+        if role is not None:
+            await sign_in(context, place, role, name)
+        page = await context.new_page()
+        if path:
+            await page.goto(path)
+        return page
+
+    def forgive(self, pattern: str) -> None:
+        """Complaints that match are expected from now on, and those from before, too."""
+        self._forgiven.append(re.compile(pattern))
+
+    def complaints(self) -> list[str]:
+        return [
+            one for one in self._complaints if not any(form.search(one) for form in self._forgiven)
+        ]
+
+    async def keep(self, folder: Path) -> None:
+        """Screenshots of all pages and what their consoles said, for who looks into a failure."""
+        pages = [page for context in self._contexts for page in context.pages]
+        for number, page in enumerate(pages):
+            try:
+                await page.screenshot(path=folder / f"page-{number}.png", timeout=5_000)
+            except Error as error:  # it was closed, or hangs, which may be the failure itself
+                self._said.append(f"no picture of page {number}: {error.message}")
+        self._write(folder)
+
+    def _write(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "console.txt").write_text("\n".join([*self._said, *self._complaints]) + "\n")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for context in self._contexts:
+            await context.close()
+
+    def _watch(self, context: BrowserContext, host: str) -> None:
+        async def dismiss(dialog: Dialog) -> None:
+            self._complaints.append(f"dialog: {dialog.type} {dialog.message}")
+            await dialog.dismiss()
+
+        def ask(request: Request) -> None:
+            address = urlsplit(request.url)
+            if address.scheme not in ("data", "blob") and address.netloc != host:
+                self._complaints.append(f"request to another host: {request.url}")
+
+        context.on("console", self._hear)
+        context.on(
+            "weberror", lambda error: self._complaints.append(f"exception: {_told(error.error)}")
+        )
+        context.on("dialog", dismiss)
+        context.on("request", ask)
+        context.on("response", self._judge)
+        context.on("requestfailed", self._fail)
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        self._said.append(f"{message.type}: {message.text}")
+        # Of a request that failed there is a complaint already, and a better one.
+        if message.type == "error" and not message.text.startswith("Failed to load resource"):
+            self._complaints.append(f"console: {message.text}")
+
+    def _judge(self, response: Response) -> None:
+        if response.status >= 400:
+            request = response.request
+            self._complaints.append(f"{request.method} {request.url} answered {response.status}")
+
+    def _fail(self, request: Request) -> None:
+        reason = request.failure or ""
+        # By the page itself, as when one leaves it; or by its policy, of which the console tells.
+        if "ERR_ABORTED" not in reason and reason != "csp":
+            self._complaints.append(f"{request.method} {request.url} failed: {reason}")
+
+
+async def sign_in(context: BrowserContext, place: Place, role: Role, name: str = "") -> None:
+    """By the shortest way: a session as if by link, whose cookie the browser is given."""
+    desk, name = place.desk, name or role
+    user = await desk.users.find(name) or await desk.users.add(name, role, BY)
+    entry = Actor(name, desk.now(), "127.0.0.1").entry("session.begin", name, "link")
+    secret, _ = await desk.sessions.begin(user, "tests", entry)
+    cookie = cookie_name(place.url.startswith("https"))
+    await context.add_cookies(
+        [{"name": cookie, "value": secret, "url": place.url, "httpOnly": True, "sameSite": "Lax"}]
+    )
+
+
+def _told(error: Error) -> str:
+    return error.stack or error.message
