@@ -23,6 +23,7 @@ BENCHMARKS = [
     "process",
     "cron",
     "web",
+    "pages",
 ]
 
 
