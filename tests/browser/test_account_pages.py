@@ -124,6 +124,7 @@ async def test_a_password_is_changed_and_ends_the_other_sessions(site: Site, vis
     here = await visit(site, "viewer", "/account", name="alice")
     there = await visit(site, "viewer", "/account", name="alice")
     visit.forgive("/api/v1/session/password answered (403|422)|answered 401")
+    await here.reload()
     await expect(here.get_by_role("row")).to_have_count(3)
     await here.get_by_label("Password").fill("short")
     await here.get_by_role("button", name="Set password").click()

@@ -54,7 +54,7 @@ def test_what_browsers_get_imports_only_what_is_there() -> None:
     for path, file in known.by_path.items():
         if path.endswith(".js") and not path.startswith("lib/uplot"):
             for name in re.findall(
-                rb"""(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']""", file.content
+                rb"""(?:\bfrom|\bimport)\s*\(?\s*["']([./][^"'\n]*)["']""", file.content
             ):
                 place = (Path("/static", known.digest, path).parent / name.decode()).as_posix()
                 target = Path(place).resolve().as_posix().removeprefix(f"/static/{known.digest}/")

@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -425,3 +426,53 @@ def test_the_tests_of_a_source_checkout_run_in_an_environment_of_their_own(
     done = whole.start("test", "-k", "bell")
     assert (done.returncode, done.stdout) == (0, "suite -k bell\n"), done.stderr
     assert (whole.folder / ".venv-test/watchbell.stamp").exists()
+
+
+NPM = """#!/bin/sh
+echo "npm $*" >>"$HOME/npm.log"
+mkdir -p node_modules/bell/dist
+echo ding >node_modules/bell/dist/bell.js
+"""
+
+
+@pytest.fixture
+def with_pages(checkout: Checkout) -> Checkout:
+    """Whose pages need one library, and whose npm has it."""
+    ui = checkout.folder / "src/watchbell/web/ui"
+    ui.mkdir(parents=True)
+    program = (ROOT / "src/watchbell/web/ui/libraries.py").read_text()
+    files = re.sub(
+        r"FILES = {.*?}", 'FILES = {"bell.js": "bell/dist/bell.js"}', program, flags=re.DOTALL
+    )
+    (ui / "libraries.py").write_text(files)
+    (ui / "package.json").write_text("{}")
+    (ui / "package-lock.json").write_text("{}")
+    npm = checkout.folder / "bin/npm"
+    npm.parent.mkdir()
+    npm.write_text(NPM)
+    npm.chmod(0o755)
+    return checkout
+
+
+def test_the_libraries_of_the_pages_are_fetched_once_and_anew_when_their_lock_changes(
+    with_pages: Checkout,
+) -> None:
+    ui, log = with_pages.folder / "src/watchbell/web/ui", with_pages.folder / "npm.log"
+    path = f"{with_pages.folder / 'bin'}:/usr/bin:/bin"
+    first = with_pages.start(PATH=path)
+    assert first.stdout == "ding\n", first.stderr
+    assert "fetching the libraries of the pages" in first.stderr
+    assert (ui / "lib/bell.js").read_text() == "ding\n"
+    assert with_pages.start(PATH=path).stderr == ""
+    assert log.read_text().count("npm ci --ignore-scripts") == 1
+    (ui / "package-lock.json").write_text("{ }")
+    assert with_pages.start(PATH=path).stdout == "ding\n"
+    assert log.read_text().count("npm ci --ignore-scripts") == 2
+
+
+def test_libraries_that_cannot_be_fetched_are_told_in_one_line(with_pages: Checkout) -> None:
+    (with_pages.folder / "bin/npm").write_text("#!/bin/sh\necho npm error code E404\nexit 1\n")
+    done = with_pages.start(PATH=f"{with_pages.folder / 'bin'}:/usr/bin:/bin")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "The libraries of the pages could not be fetched." in done.stderr.splitlines()[-1]
+    assert ".venv-pages.log" in done.stderr

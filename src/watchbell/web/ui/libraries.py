@@ -58,4 +58,7 @@ def fetch() -> None:
 
 
 if __name__ == "__main__" and not are_there():
-    fetch()
+    try:
+        fetch()
+    except subprocess.CalledProcessError as error:
+        sys.exit(error.returncode)  # npm has said why
