@@ -3,6 +3,7 @@
 from litestar import MediaType, Response, Router, get
 
 from watchbell.web.access import needs
+from watchbell.web.desk import Asked, desk_of
 from watchbell.web.words import page
 
 PATHS = [
@@ -12,10 +13,14 @@ PATHS = [
     *("/gateways", "/rejected", "/system", "/settings", "/audit"),
     *("/account", "/api-keys", "/users"),
 ]
+_SHOW_CHECKS = ("/", "/checks")
 
 
 @get(PATHS, opt=needs("read"), include_in_schema=False)
-async def shell() -> Response[bytes]:
+async def shell(request: Asked) -> Response[bytes]:
+    """The checks are read while the browser reads the page's files."""
+    if request.url.path in _SHOW_CHECKS:
+        desk_of(request).board.begin()
     return Response(page("app.html"), media_type=MediaType.HTML)
 
 
