@@ -220,6 +220,16 @@ async def test_a_fire_that_waits_is_pending_once_its_lock_has_lapsed(store: Stor
     assert await store.call("EXISTS", OWN.awaited(), OWN.waiting(lock_of("backup"))) == 0
 
 
+async def test_a_fire_that_waits_does_not_overtake_the_one_before_it(store: Store) -> None:
+    one = fires(store)
+    waiting = [job(name, lock="shared", overlap="queue") for name in ("first", "second", "third")]
+    assert (await one.claim([claim(of) for of in waiting], 5))[0] == [BEGUN, QUEUED, QUEUED]
+    await store.call("DEL", KEYS.lock(lock_of("shared")))
+    assert [(await one.look())[1] for _ in range(2)] == [1, 1]
+    [run], _, _ = await one.take([ids.token()])
+    assert run.fire.job == "second"
+
+
 async def test_a_job_without_lock_is_begun_by_every_instance(store: Store) -> None:
     everywhere = job(lock=False)
     for name in ("one", "two"):

@@ -256,8 +256,18 @@ return {score, answer, begun}
 _LOOK = Script(
     _COMMON
     + """
+-- Whether the next fire of a lock is on its way, which the one after it must not overtake.
+local heads
+local function is_pending(lock)
+  heads = heads or redis.call('LRANGE', pending, 0, 999)
+  for _, text in ipairs(heads) do
+    if string.find(text, '"lock":"' .. lock .. '"', 1, true) then return true end
+  end
+  return false
+end
+
 for _, lock in ipairs(redis.call('SMEMBERS', awaited)) do
-  if redis.call('EXISTS', own.locks .. lock) == 0 then
+  if redis.call('EXISTS', own.locks .. lock) == 0 and not is_pending(lock) then
     local text = redis.call('LPOP', own.waiting .. lock)
     if text then redis.call('LPUSH', pending, text) end
     if redis.call('EXISTS', own.waiting .. lock) == 0 then redis.call('SREM', awaited, lock) end
