@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+import hypothesis
 import pytest
 
 from tests import families, servers
@@ -17,6 +18,10 @@ from tests.waiting import wait_until
 from watchbell import logs
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
+
+# How long an example takes says how busy the machine is.
+hypothesis.settings.register_profile("busy", deadline=None)
+hypothesis.settings.load_profile("busy")
 
 Topology = servers.Single | servers.SentinelSet | servers.Cluster
 

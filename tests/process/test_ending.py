@@ -5,6 +5,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.process.runs import alive, finished, joined, started, taken
@@ -62,9 +63,10 @@ async def test_without_a_bound_what_is_left_goes_on_until_the_time_limit(runner:
 
 
 async def test_a_child_that_closed_its_output_is_waited_for(runner: Runner) -> None:
-    run = await started(runner, "sh", "-c", "echo bye; exec >&- 2>&-; sleep 0.2; exit 4")
+    run = await started(runner, "sh", "-c", "echo bye; exec >&- 2>&-; kill -STOP $$; exit 4")
     assert joined(await taken(run)) == b"bye\n"
-    assert alive(run.id)
+    await eventually(lambda: psutil.Process(run.pid).status() == psutil.STATUS_STOPPED)
+    os.kill(run.pid, signal.SIGCONT)
     assert (await run.ended()).code == 4
 
 
