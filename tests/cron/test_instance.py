@@ -492,6 +492,10 @@ async def test_missed_fires_are_seen_after_a_restart(store: Store, folder: Path)
     assert sorted(set(told)) == ["each", "skip"]
 
 
+def child_states() -> list[str]:
+    return [child.status() for child in psutil.Process().children(recursive=True)]
+
+
 async def test_no_zombie_and_no_descriptor_stays(store: Store, folder: Path) -> None:
     await put(store, "quick", definition("echo x", overlap="queue"))
     async with serving(store, folder):
@@ -501,9 +505,9 @@ async def test_no_zombie_and_no_descriptor_stays(store: Store, folder: Path) -> 
         for n in range(10):
             await jobs.trigger(store, "quick")
             await ended(store, "quick", n + 2)
-        assert psutil.Process().num_fds() <= before + 1
-        states = [child.status() for child in psutil.Process().children(recursive=True)]
-        assert psutil.STATUS_ZOMBIE not in states
+        # A run that leaked one would have left ten; connections to the store come and go.
+        await eventually(lambda: psutil.Process().num_fds() < before + 5)
+        await eventually(lambda: psutil.STATUS_ZOMBIE not in child_states())
 
 
 async def test_a_run_that_stops_itself_can_be_ended(store: Store, folder: Path) -> None:
