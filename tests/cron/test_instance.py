@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -493,7 +494,11 @@ async def test_missed_fires_are_seen_after_a_restart(store: Store, folder: Path)
 
 
 def child_states() -> list[str]:
-    return [child.status() for child in psutil.Process().children(recursive=True)]
+    found = []
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            found.append(child.status())
+    return found
 
 
 async def test_no_zombie_and_no_descriptor_stays(store: Store, folder: Path) -> None:
