@@ -51,10 +51,11 @@ export function relative(at, now) {
 const formats = new Map();
 
 /**
- * @param {string} name
+ * A format in the reader's zone, made once.
+ * @param {string} name of what the options say
  * @param {Intl.DateTimeFormatOptions} options
  */
-function format(name, options) {
+export function format(name, options) {
   const key = `${name} ${zone()}`;
   let found = formats.get(key);
   if (!found) {

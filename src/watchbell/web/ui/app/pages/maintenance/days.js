@@ -1,24 +1,10 @@
 /** Days and what clocks show, in the reader's zone. A day is a text as `2026-11-15`, a moment is seconds. */
 
-import { day as dayAt, zone } from "../../times.js";
+import { day as dayAt, format } from "../../times.js";
 
 export const HOUR = 3_600;
 export const DAY = 86_400;
 export const SLOT = 1_800;
-
-/** @type {Map<string, Intl.DateTimeFormat>} */
-const formats = new Map();
-
-/** @param {string} name @param {Intl.DateTimeFormatOptions} options */
-function format(name, options) {
-  const key = `${name} ${zone()}`;
-  let found = formats.get(key);
-  if (!found) {
-    found = new Intl.DateTimeFormat("en-GB", { ...options, timeZone: zone(), hourCycle: "h23" });
-    formats.set(key, found);
-  }
-  return found;
-}
 
 /** What a clock shows at a moment, as if it were UTC. @param {number} at */
 export function shown(at) {
