@@ -494,7 +494,7 @@ async def test_missed_fires_are_seen_after_a_restart(store: Store, folder: Path)
 
 
 def child_states() -> list[str]:
-    found = []
+    found = list[str]()
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             found.append(child.status())
