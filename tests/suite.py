@@ -28,6 +28,9 @@ PROGRAMS = {  # Debian package: its program
     "faketime": "faketime",
     "prosody": "prosody",
     "chromium": "chromium",
+    "prometheus-alertmanager": "amtool",
+    "curl": "curl",
+    "openssl": "openssl",
 }
 INSTALL = """
 set -e
