@@ -54,8 +54,10 @@ async def interested_alice(house: House) -> None:
 async def report(house: House) -> None:
     secret, _ = await house.desk.api_keys.make("web-1", ("intake",), BY)
     headers = {"Authorization": f"Bearer {secret}"}
-    async with ClientSession(headers=headers) as http:
-        answer = await http.post(f"{house.url}/api/v1/check-events", json=EVENT)
+    async with (
+        ClientSession(headers=headers) as http,
+        http.post(f"{house.url}/api/v1/check-events", json=EVENT) as answer,
+    ):
         assert answer.status == 202
 
 

@@ -229,9 +229,9 @@ async def test_a_server_that_is_cancelled_ends_in_order_too(site: Site) -> None:
 
         task = group.create_task(serve())
         live, source = await begun
-        answer = await alice.http.get(f"{live.url}/said/live")
-        task.cancel()
-        assert await answer.content.read() == b"retry: 2000\n\n"
+        async with alice.http.get(f"{live.url}/said/live") as answer:
+            task.cancel()
+            assert await answer.content.read() == b"retry: 2000\n\n"
         assert source.closed == 1
 
 
