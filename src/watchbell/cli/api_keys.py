@@ -1,24 +1,21 @@
 """`watchbell api-keys`."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar, get_args
+from typing import get_args
 
 import click
 from msgspec import Struct
 
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.keeping import by, done
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.cli.telling import length, plain, storable, when
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
-from watchbell.settings import Loaded, Settings
+from watchbell.settings import Loaded
+from watchbell.store.client import Store
 from watchbell.web import links
 from watchbell.web.access import KeyScope
 from watchbell.web.api_keys import ApiKeys, Ping, ping_of
-from watchbell.web.users import Actor
-
-T = TypeVar("T")
 
 SCOPES: tuple[KeyScope, ...] = get_args(KeyScope)
 
@@ -42,16 +39,8 @@ def command() -> None:
     """
 
 
-def _done(settings: Settings, action: Callable[[ApiKeys], Awaitable[T]]) -> T:
-    async def run() -> T:
-        async with opened(settings) as store:
-            return await action(ApiKeys(store, SYSTEM))
-
-    return asyncio.run(run())
-
-
-def _by() -> Actor:
-    return Actor("command line", int(SYSTEM.now()))
+def _keys(store: Store) -> ApiKeys:
+    return ApiKeys(store, SYSTEM)
 
 
 @command.command("list")
@@ -62,7 +51,7 @@ def list_(*, loaded: Loaded, as_json: bool) -> None:
 
     Example: watchbell api-keys list
     """
-    rows = _done(loaded.settings, _rows)
+    rows = done(loaded.settings, _rows)
     if as_json:
         print_json(rows)
         return
@@ -73,7 +62,8 @@ def list_(*, loaded: Loaded, as_json: bool) -> None:
     show_table(columns, [_cells(row) for row in rows])
 
 
-async def _rows(keys: ApiKeys) -> list[Row]:
+async def _rows(store: Store) -> list[Row]:
+    keys = _keys(store)
     uses = await keys.uses()
     return [
         Row(
@@ -128,12 +118,13 @@ def create(
       watchbell api-keys create prometheus --scope intake --days 365
       watchbell api-keys create backup --ping "db-1:nightly backup" --ttl "25 hours"
     """
-    by = _by()
-    ping = _ping(check, ttl, scopes, by.now)
+    actor = by()
+    ping = _ping(check, ttl, scopes, actor.now)
     chosen = ("ping",) if ping else tuple(dict.fromkeys(scopes)) or ("intake",)
-    expires = None if days is None else by.now + days * 86_400
-    secret, key = _done(
-        loaded.settings, lambda keys: keys.make(name, chosen, by, expires=expires, ping=ping)
+    expires = None if days is None else actor.now + days * 86_400
+    secret, key = done(
+        loaded.settings,
+        lambda store: _keys(store).make(name, chosen, actor, expires=expires, ping=ping),
     )
     url = f"{links.address(loaded.settings)}/ping/{secret}" if ping else None
     if as_json:
@@ -158,5 +149,5 @@ def revoke(*, loaded: Loaded, id_: str) -> None:
 
     Example: watchbell api-keys revoke 0a1b2c3d4e5f
     """
-    _done(loaded.settings, lambda keys: keys.revoke(id_, _by()))
+    done(loaded.settings, lambda store: _keys(store).revoke(id_, by()))
     click.echo("the key is revoked")

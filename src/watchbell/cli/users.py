@@ -1,25 +1,20 @@
 """`watchbell users`."""
 
-import asyncio
 import sys
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
 
 import click
 from msgspec import Struct
 
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.keeping import by, done
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.cli.telling import storable, when
-from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
-from watchbell.settings import Loaded, Settings
+from watchbell.settings import Loaded
 from watchbell.store.client import Store
 from watchbell.web import links
 from watchbell.web.access import ROLES, Role
-from watchbell.web.users import Actor, Users, role_of
-
-T = TypeVar("T")
+from watchbell.web.users import Users, role_of
 
 _name = click.argument("name", metavar="NAME", type=storable)
 
@@ -42,18 +37,6 @@ def command() -> None:
     """
 
 
-def _done(settings: Settings, action: Callable[[Store], Awaitable[T]]) -> T:
-    async def run() -> T:
-        async with opened(settings) as store:
-            return await action(store)
-
-    return asyncio.run(run())
-
-
-def _by() -> Actor:
-    return Actor("command line", int(SYSTEM.now()))
-
-
 @command.command("list")
 @with_settings()
 @as_json
@@ -62,7 +45,7 @@ def list_(*, loaded: Loaded, as_json: bool) -> None:
 
     Example: watchbell users list
     """
-    rows = _done(loaded.settings, _rows)
+    rows = done(loaded.settings, _rows)
     if as_json:
         print_json(rows)
         return
@@ -101,10 +84,10 @@ def add(*, loaded: Loaded, name: str, role: str) -> None:
     """
 
     async def added(store: Store) -> str:
-        user = await Users(store).add(name, role_of(role), _by())
-        return await links.make(store, user, _by())
+        user = await Users(store).add(name, role_of(role), by())
+        return await links.make(store, user, by())
 
-    click.echo(links.address(loaded.settings) + _done(loaded.settings, added))
+    click.echo(links.address(loaded.settings) + done(loaded.settings, added))
 
 
 @command.command
@@ -116,7 +99,7 @@ def role(*, loaded: Loaded, name: str, role: str) -> None:
 
     Example: watchbell users role bob editor
     """
-    _done(loaded.settings, lambda store: Users(store).set_role(name, role_of(role), _by()))
+    done(loaded.settings, lambda store: Users(store).set_role(name, role_of(role), by()))
     click.echo(f"{name} is {role} now")
 
 
@@ -131,7 +114,7 @@ def password(*, loaded: Loaded, name: str) -> None:
     given = _asked() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     if not given:
         raise Refused("no password was given")
-    _done(loaded.settings, lambda store: Users(store).set_password(name, storable(given), _by()))
+    done(loaded.settings, lambda store: Users(store).set_password(name, storable(given), by()))
     click.echo(f"the password of {name} is set")
 
 
@@ -148,7 +131,7 @@ def remove(*, loaded: Loaded, name: str) -> None:
 
     Example: watchbell users remove bob
     """
-    _done(loaded.settings, lambda store: Users(store).remove(name, _by()))
+    done(loaded.settings, lambda store: Users(store).remove(name, by()))
     click.echo(f"{name} is removed")
 
 
@@ -162,6 +145,6 @@ def link(*, loaded: Loaded, name: str) -> None:
     """
 
     async def made(store: Store) -> str:
-        return await links.make(store, await Users(store).get(name), _by())
+        return await links.make(store, await Users(store).get(name), by())
 
-    click.echo(links.address(loaded.settings) + _done(loaded.settings, made))
+    click.echo(links.address(loaded.settings) + done(loaded.settings, made))
