@@ -11,7 +11,7 @@ from tests.alerting import recorded
 from tests.waiting import eventually
 from watchbell import settings as all_settings
 from watchbell.alerting import history, maintenance
-from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.alerting.keys import NOTIFICATIONS, Alerting, AlertingOwn
 from watchbell.alerting.model import split_id
 from watchbell.alerting.purge import (
     DAY,
@@ -142,7 +142,7 @@ async def test_old_records_go_whole_and_the_rest_stays(store: Store) -> None:
         await maintenance.end_unscheduled(store, CHECK, time + 60, time)
         await maintenance.end_scheduled(store, CHECK, time, time + 59)
     await maintenance.create_scheduled(store, CHECK, NOW - 40 * DAY, 100 * DAY, "for ever", NOW)
-    for family in history.NOTIFICATIONS.values():
+    for family in NOTIFICATIONS.values():
         await recorded.notified(store, CHECK, family, *old, *newer)
     done = await purge(store, POLICY, NOW, silent)
     assert done == Purged(checks=1, changes=2, notifications=21, windows=6, actions=3)

@@ -17,7 +17,7 @@ from watchbell.alerting.decide.check import (
 )
 from watchbell.alerting.effects import Command, verbatim
 from watchbell.alerting.event import perfdata_items
-from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.alerting.keys import NOTIFICATIONS, Alerting, AlertingOwn
 from watchbell.alerting.model import FAILING, CheckEvent, Decision, Notification
 from watchbell.alerting.windows import (
     Window,
@@ -222,19 +222,8 @@ def _last(keys: Alerting, kind: str) -> Named:
     return named
 
 
-_LISTS = {
-    "problem": "problems",
-    "unknown": "unknowns",
-    "warning": "warnings",
-    "critical": "criticals",
-    "recovery": "recoveries",
-    "acknowledgement": "acknowledgements",
-    "test": "tests",
-}
-
-
 def _all(keys: Alerting, kind: str) -> Named:
-    named: Named = getattr(keys, _LISTS[kind])
+    named: Named = getattr(keys, NOTIFICATIONS[kind])
     return named
 
 

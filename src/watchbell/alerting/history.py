@@ -7,24 +7,13 @@ import msgspec
 from msgspec import Struct
 
 from watchbell.alerting import patterns, reading
-from watchbell.alerting.keys import Alerting
+from watchbell.alerting.keys import NOTIFICATIONS, Alerting
 from watchbell.alerting.model import FAILING, split_id
 from watchbell.alerting.reading import CheckScript, number, pairs, text, text_or_none
 from watchbell.alerting.reports import Change
 from watchbell.alerting.windows import Kind, Window
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
-
-NOTIFICATIONS = {
-    "problem": "problems",
-    "unknown": "unknowns",
-    "warning": "warnings",
-    "critical": "criticals",
-    "recovery": "recoveries",
-    "acknowledgement": "acknowledgements",
-    "test": "tests",
-}
-"""Kind of notification to the family that keeps their times."""
 
 
 class Notified(Struct, frozen=True):

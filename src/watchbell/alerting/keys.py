@@ -115,6 +115,17 @@ class AlertingOwn(Keyspace, document="watchbell"):
     changed_windows = Channel("changed_windows")
 
 
+NOTIFICATIONS = {
+    "problem": "problems",
+    "unknown": "unknowns",
+    "warning": "warnings",
+    "critical": "criticals",
+    "recovery": "recoveries",
+    "acknowledgement": "acknowledgements",
+    "test": "tests",
+}
+"""Kind of notification to the family that keeps their times."""
+
 # Words that keys of other domains begin with, and in which names that people choose come last.
 _ELSEWHERE = ("pagerduty_acks",)
 

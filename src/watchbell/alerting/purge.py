@@ -9,8 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from watchbell.alerting import reading
-from watchbell.alerting.history import NOTIFICATIONS
-from watchbell.alerting.keys import Alerting
+from watchbell.alerting.keys import NOTIFICATIONS, Alerting
 from watchbell.alerting.model import split_id
 from watchbell.alerting.reading import CheckScript, number, pairs
 from watchbell.alerting.windows import Command, Kind, Window, commands_for_removal

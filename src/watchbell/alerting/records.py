@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from watchbell.alerting import history
-from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.alerting.keys import NOTIFICATIONS, Alerting, AlertingOwn
 from watchbell.alerting.model import split_id
 from watchbell.alerting.reading import CheckScript, number, text, text_or_none
 from watchbell.alerting.reports import Change
@@ -94,7 +94,7 @@ async def next_change(store: Store, event_id: str, time: int) -> int | None:
 
 async def counts(store: Store, event_id: str) -> Counts:
     async for _, (changes, alerts, *told) in _COUNTS.over(store, [event_id], [], 1):
-        kinds = zip(history.NOTIFICATIONS, told, strict=True)
+        kinds = zip(NOTIFICATIONS, told, strict=True)
         return Counts(changes, alerts, {kind: count for kind, count in kinds if count})
     return Counts()
 
