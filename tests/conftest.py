@@ -75,7 +75,7 @@ class Up:
         return watchbell("up", "--data", str(self.data), *self._options)
 
     def ready(self) -> Self:
-        wait_until(self._is_up, 20, f"up on {self.data}")
+        wait_until(self._is_up, 120, f"up on {self.data}")
         return self
 
     def _is_up(self) -> bool:
@@ -91,7 +91,7 @@ class Up:
     def end(self) -> None:
         if self.process.poll() is None:
             self.process.terminate()
-        self.process.wait(30)
+        self.process.wait(60)
 
     def __enter__(self) -> Self:
         return self.ready()

@@ -109,7 +109,7 @@ def test_a_server_dies_with_a_killed_test_process(tmp_path: Path) -> None:
         port, path = child.stdout.readline().split()
         assert _listens(int(port))
         child.kill()
-    wait_until(lambda: not _listens(int(port)), 5, "the orphan is gone")
+    wait_until(lambda: not _listens(int(port)), why="the orphan is gone")
     shutil.rmtree(Path(path).parent)
 
 
@@ -170,6 +170,6 @@ async def _fail_over_under_load(
 
     async with asyncio.TaskGroup() as group:
         group.create_task(asyncio.to_thread(write))
-        await eventually(lambda: acknowledged > 500, 10, "the writer writes")
+        await eventually(lambda: acknowledged > 500, why="the writer writes")
         new = await asyncio.to_thread(failover)
     assert int(new.call("GET", "count")) == acknowledged

@@ -69,7 +69,7 @@ async def test_the_next_is_read_and_the_last_applied_while_we_decide() -> None:
             await begun[5 - piece.left].wait()
         await diary.apply(piece, verdicts)
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await overlapped(pieces(4), load, decide, apply)
     assert len(diary.lines) == 12
 

@@ -64,7 +64,7 @@ async def test_what_goes_wrong_in_a_page_is_told(
         for number, (_, _, complaint) in enumerate(WRONG):
             with suppress(Error):  # the last one leads away
                 await page.goto(f"/wrong/{number}")
-            await eventually(partial(told, visits, complaint), 5, complaint)
+            await eventually(partial(told, visits, complaint), why=complaint)
         await visits.keep(tmp_path / "kept")
         visits.forgive(".")
         assert visits.complaints() == []
@@ -82,7 +82,7 @@ async def test_a_server_that_is_gone_is_told(site: Site, browser: Browser) -> No
             page = await visits(other, None, "/sign-in")
         await page.evaluate("fetch('/healthz').catch(() => 0)")
         complaint = "/healthz failed: net::ERR_CONNECTION_REFUSED"
-        await eventually(partial(told, visits, complaint), 5, complaint)
+        await eventually(partial(told, visits, complaint), why=complaint)
 
 
 async def test_who_visits_is_signed_in_and_others_are_not(site: Site, visit: Visits) -> None:

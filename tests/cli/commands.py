@@ -22,7 +22,7 @@ def ran(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=False,
     )
     assert "Traceback" not in done.stderr, done.stderr
@@ -55,10 +55,10 @@ def running(*arguments: str, said: str) -> Iterator[subprocess.Popen[str]]:
             return said in text
 
         try:
-            wait_until(is_said, 20, f"{arguments} says {said}")
+            wait_until(is_said, 60, f"{arguments} says {said}")
             yield process
             process.terminate()
-            process.wait(10)
+            process.wait(60)
             log.seek(0)
             text = log.read()
             assert "Traceback" not in text, text
@@ -79,7 +79,7 @@ def answered(
     )
     with process:
         try:
-            by.settimeout(20)
+            by.settimeout(60)
             link, _ = by.accept()
             with link:
                 yield process, link

@@ -84,7 +84,7 @@ def test_what_answers_but_is_no_store_is_told_in_one_line() -> None:
         url = f"redis://127.0.0.1:{web.getsockname()[1]}"
         with answered("keys", "--store", url, by=web) as (process, link):
             link.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-            _, said = process.communicate(timeout=20)
+            _, said = process.communicate(timeout=60)
     assert process.returncode == 4
     assert said.startswith(f"watchbell: the store at {url} can't be used: ")
     assert said.count("\n") == 1

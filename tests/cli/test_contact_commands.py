@@ -41,7 +41,7 @@ class Commands:
             input=given,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=60,
             check=False,
         )
         assert "Traceback" not in done.stderr, done.stderr

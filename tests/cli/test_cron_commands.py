@@ -40,7 +40,7 @@ def ran(place: servers.Single, *words: str, given: str = "", code: int = 0) -> s
         input=given,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=False,
     )
     assert "Traceback" not in done.stderr
@@ -187,7 +187,7 @@ def test_a_triggered_job_runs_is_followed_and_ended(place: servers.Single, tmp_p
         assert following.stdout is not None
         assert following.stdout.readline() == b"begun\n"
         ran(place, "terminate", run["id"])
-        assert following.wait(30) == 0
+        assert following.wait(60) == 0
         following.stdout.close()
         (ended,) = wait_until(lambda: runs(place, "long", "--only", "fail"), 20)
         assert ended["retcode"] == -15

@@ -50,7 +50,7 @@ def started(place: servers.Single, *arguments: str, **more: Any) -> subprocess.P
 def ran(place: servers.Single, *arguments: str, given: bytes | None = None) -> tuple[int, str, str]:
     stdin = subprocess.DEVNULL if given is None else subprocess.PIPE
     with started(place, *arguments, stdin=stdin) as process:
-        out, err = process.communicate(given, timeout=30)
+        out, err = process.communicate(given, timeout=60)
     assert b"Traceback" not in err, err
     return process.returncode, out.decode(), err.decode()
 
@@ -64,7 +64,7 @@ def receiving(
 
         def ended(number: int) -> tuple[int, str, str]:
             process.send_signal(number)
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=60)
             assert b"Traceback" not in err, err
             return process.returncode, out.decode(), err.decode()
 
@@ -227,7 +227,7 @@ def test_events_are_sent_as_they_come_from_a_slow_program(place: servers.Single)
             process.stdin.flush()
             wait_until(lambda: sent(place) == [event()], 20)
             process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=20)
+            _, err = process.communicate(timeout=60)
         finally:
             process.kill()
     assert (process.returncode, err) == (130, b"")

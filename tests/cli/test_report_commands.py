@@ -70,7 +70,7 @@ def run(server: servers.Single) -> Run:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=60,
             check=False,
         )
         assert "Traceback" not in done.stderr, done.stderr
@@ -248,7 +248,7 @@ def on_a_terminal(arguments: list[str], answer: str, code: int) -> str:
         stdin=theirs,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=False,
     )
     os.close(ours)

@@ -35,7 +35,7 @@ def test_up_goes_on_where_nobody_reads_its_board(server: servers.Single) -> None
             try:
                 wait_until(lookout_looks, 20, "the lookout marks the store")
                 process.terminate()
-                process.wait(10)
+                process.wait(60)
             finally:
                 process.kill()
         log.seek(0)
@@ -48,7 +48,7 @@ def test_a_role_alone_ends_in_order_on_a_signal(
 ) -> None:
     with running("run", "lookout", "--store", server.url, said='"running"') as process:
         process.send_signal(number)
-        assert process.wait(5) == 0
+        assert process.wait(60) == 0
 
 
 def test_a_role_alone_can_be_stopped_before_its_store_answers() -> None:
@@ -57,7 +57,7 @@ def test_a_role_alone_can_be_stopped_before_its_store_answers() -> None:
         with answered("run", "lookout", "--store", url, by=silent) as (process, link):
             assert link.recv(1)
             process.terminate()
-            _, said = process.communicate(timeout=10)
+            _, said = process.communicate(timeout=60)
     assert "Traceback" not in said
     assert process.returncode == 0
 

@@ -132,7 +132,7 @@ async def test_when_an_instance_is_killed_its_child_is_dead_before_another_start
     await fleet.ready(store, fleet.all[1])
     first.kill()
     assert await store.call("PTTL", KEYS.lock(lock_of("long"))) <= 3000
-    await eventually(lambda: not alive(row.run), 10, "the child's death")
+    await eventually(lambda: not alive(row.run), why="the child's death")
     rows = await eventually(lambda: fleet.rows()[1:], 20, "the next run")
     assert not rows[0].overlaps
     [frozen] = await ended(store, "long", 1)

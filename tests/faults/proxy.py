@@ -77,18 +77,18 @@ class Proxy:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        assert self._started.wait(5)
+        assert self._started.wait(60)
         return self
 
     def __exit__(self, *_: object) -> None:
         self.set(Mode.RESET)
         self._loop.call_soon_threadsafe(self._stopped.set)
-        self._thread.join(5)
+        self._thread.join(60)
         self._hold.close()
 
     def set(self, mode: Mode, way: Way = Way.BOTH, rate: float = 100) -> None:
         """Is in force when it returns; `rate` is the bytes per second of a trickle."""
-        asyncio.run_coroutine_threadsafe(self._set(mode, way, rate), self._loop).result(5)
+        asyncio.run_coroutine_threadsafe(self._set(mode, way, rate), self._loop).result(60)
 
     async def _run(self) -> None:
         self._loop = asyncio.get_running_loop()

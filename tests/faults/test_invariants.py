@@ -183,13 +183,13 @@ def test_a_process_of_a_finished_run_is_found_by_its_mark() -> None:
     mark = "WATCHBELL_TEST_RUN"
     run = f"run-{os.getpid()}"
     with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, env={mark: run}) as process:
-        wait_until(lambda: process.pid in marked(mark), 5, "the mark is seen after the exec")
+        wait_until(lambda: process.pid in marked(mark), why="the mark is seen after the exec")
         assert none_alive([run], marked(mark)) == [
             f"I8: process {process.pid} of run {run} is alive"
         ]
         assert none_alive(["another"], marked(mark)) == []
         process.kill()
-        wait_until(lambda: not none_alive([run], marked(mark)), 5, "a zombie is not alive")
+        wait_until(lambda: not none_alive([run], marked(mark)), why="a zombie is not alive")
 
 
 def sequence(*pairs: tuple[str, int]) -> list[Row]:

@@ -83,7 +83,7 @@ def test_a_stall_of_answers_lets_commands_through(server: servers.Server, proxy:
     with connect(proxy) as link:
         proxy.set(Mode.STALL, Way.DOWN)
         link.sendall(b"SET one-way 1\r\n")
-        wait_until(lambda: server.call("GET", "one-way"), 5, "the command arrives")
+        wait_until(lambda: server.call("GET", "one-way"), why="the command arrives")
         assert stays_silent(link)
 
 
@@ -108,7 +108,7 @@ def test_a_cut_of_answers_ends_the_stream_while_commands_go_on(
         proxy.set(Mode.HALF_CLOSE, Way.DOWN)
         assert link.recv(1) == b""
         link.sendall(b"SET half 1\r\n")
-        wait_until(lambda: server.call("GET", "half"), 5, "the command arrives")
+        wait_until(lambda: server.call("GET", "half"), why="the command arrives")
 
 
 def test_a_cut_of_commands_ends_the_connection_at_the_server(proxy: Proxy) -> None:

@@ -162,7 +162,7 @@ async def test_the_server_of_the_tests_runs_in_a_process_of_its_own(tmp_path: Pa
         assert file.read_text().split() == ["a0", "a1", "a2"]
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)
         assert process.stdout is not None
         process.stdout.close()
 

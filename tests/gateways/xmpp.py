@@ -113,7 +113,7 @@ Component "{ROOMS}" "muc"
         self._signal(number)
         self.resume()
         if self._process is not None:
-            self._process.wait(10)
+            self._process.wait(60)
 
     def _signal(self, number: signal.Signals) -> None:
         if self._process is not None:
@@ -191,7 +191,7 @@ class Person:
             fits = (text for text in self.texts if all(word in text for word in words))
             return next(fits, "")
 
-        return await eventually(found, 10, f"{words} among {self.texts}")
+        return await eventually(found, why=f"{words} among {self.texts}")
 
 
 @asynccontextmanager
@@ -202,7 +202,7 @@ async def person(
     try:
         await who.link.open()
         for room in rooms:
-            await eventually(partial(_entered, who, room), 10, f"{name} enters {room}")
+            await eventually(partial(_entered, who, room), why=f"{name} enters {room}")
         yield who
     finally:
         await who.link.close()

@@ -102,10 +102,10 @@ def test_a_supervisor_that_is_stopped_loses_a_run_by_its_lease() -> None:
 
 
 def test_a_lease_holds_although_the_supervisor_was_killed() -> None:
-    with supervising("30", "0.5") as supervisor:
+    with supervising("600", "0.5") as supervisor:
         run = supervisor.start(STUBBORN)
         supervisor.process.kill()
-        wait_until(lambda: not alive(run), 10, "the run's end, long before the grace's")
+        wait_until(lambda: not alive(run), why="the run's end, long before the grace's")
 
 
 @contextmanager

@@ -54,7 +54,7 @@ async def supervised(
             task = group.create_task(supervisor.run())
             yield supervisor.statuses
             task.cancel()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await asyncio.wait([task])
     assert task.cancelled()
 
@@ -279,7 +279,7 @@ async def loses_its_store_when_stopped(context: Context) -> None:
     "run", [returns_when_stopped, fails_when_stopped, loses_its_store_when_stopped]
 )
 async def test_a_stop_is_a_stop_whatever_the_role_makes_of_it(run: Run) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         async with supervised(run) as (status,):
             await shows(status, "running", "at work")
         assert (status.state, status.failures) == ("stopped", 0)

@@ -119,7 +119,7 @@ def _join(servers: list[Server], buses: list[int]) -> None:
             server.call("CLUSTER", "MEET", HOST, other.port, bus)
     for primary, replica in zip(servers[:3], servers[3:], strict=True):
         name = primary.call("CLUSTER MYID")
-        wait_until(partial(_knows, replica, name), 10, f"{replica.address} knows its primary")
+        wait_until(partial(_knows, replica, name), why=f"{replica.address} knows its primary")
         replica.call("CLUSTER REPLICATE", name)
 
 

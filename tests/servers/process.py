@@ -131,7 +131,7 @@ class Server:
             ).result()
         return self
 
-    def ready(self, seconds: float = 10) -> Self:
+    def ready(self, seconds: float = 60) -> Self:
         wait_until(self._answers_or_died, seconds, f"{self.address} answers, see {self.log}")
         return self
 
@@ -177,7 +177,7 @@ class Server:
         self._signal(number)
         self._signal(signal.SIGCONT)
         if self._process is not None:
-            self._process.wait(timeout=10)
+            self._process.wait(timeout=60)
 
     def client(self) -> redis.Redis:
         """A fresh client that never retries; close it."""

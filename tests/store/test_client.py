@@ -100,5 +100,5 @@ async def test_a_cancelled_task_stops_however_far_its_call_has_come(server: serv
             for _ in range(steps % 30):
                 await asyncio.sleep(0)
             task.cancel()
-            done, _ = await asyncio.wait([task], timeout=5)
+            done, _ = await asyncio.wait([task], timeout=60)
             assert done, f"cancelled after {steps % 30} steps, and it goes on"

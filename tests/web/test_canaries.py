@@ -97,7 +97,7 @@ def is_read(endpoint: Endpoint) -> bool:
 
 
 async def shown(alice: Visitor, endpoint: Endpoint) -> bytes:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         return (await alice.get(endpoint.url)).body
 
 

@@ -321,7 +321,7 @@ async def test_whatever_was_written_of_runs_stops_nothing(site: Site, store: Sto
         await store.call("ZADD", keys.results("fail"), AT, name)
         await store.call("ZADD", keys.active(), AT, name)
     await store.call("LPUSH", CronOwn(store.prefix).omissions(), b"\xff")
-    async with site.somebody("viewer") as bob, asyncio.timeout(10):
+    async with site.somebody("viewer") as bob, asyncio.timeout(60):
         for path in (RUNS, f"{RUNS}/active", "/api/v1/cron/omissions", "/api/v1/cron/jobs"):
             answer = await bob.get(path)
             assert (answer.status, answer.json()["items"]) == (200, []), path

@@ -309,7 +309,7 @@ async def test_a_role_holds_at_once_for_sessions_and_keys(site: Site) -> None:
         async def is_out() -> bool:
             return (await program.get("/api/v1/session")).status == 401
 
-        await eventually(is_out, 5, "a key outlives its owner by a second at most")
+        await eventually(is_out, why="a key outlives its owner by a second at most")
 
 
 async def test_who_gets_a_name_of_old_gets_nothing_that_went_with_it(site: Site) -> None:

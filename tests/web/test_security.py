@@ -271,7 +271,7 @@ async def raw(site: Site, request: str | bytes) -> tuple[bytes, bytes]:
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(request if isinstance(request, bytes) else request.encode("latin-1", "replace"))
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             answer = await reader.read()
     except ConnectionResetError:
         answer = b""
@@ -345,7 +345,7 @@ async def answer_to_head(visitor: Visitor, endpoint: Endpoint, length: int) -> i
     host, port = told["Host"].split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(f"{endpoint.method} {endpoint.url} HTTP/1.1\r\n{lines}\r\n".encode())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         line = await reader.readline()
     writer.close()
     return int(line.split()[1])
