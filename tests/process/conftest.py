@@ -32,4 +32,4 @@ async def runner() -> AsyncIterator[Runner]:
         yield runner
     assert not alive()
     assert not zombies()
-    assert descriptors() == before
+    assert descriptors() <= before  # others may be closed meanwhile, as by the garbage collector

@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -12,7 +13,7 @@ from tests.process.runs import alive, finished, joined, started, taken
 from tests.waiting import eventually
 from watchbell import ids
 from watchbell.process.command import Command, Ending
-from watchbell.process.run import Cause, Run
+from watchbell.process.run import Cause, Ended, Run
 from watchbell.process.runner import Runner
 
 SOON = Ending(grace=0.2, linger=0.1)
@@ -56,9 +57,19 @@ async def test_what_is_written_after_the_parents_death_is_kept(runner: Runner) -
     assert ended.seconds < 30
 
 
+async def limited(runner: Runner, script: str, **ending: Any) -> tuple[bytes, Ended]:
+    """What became of a script under a time limit that left it the time to say that it is ready."""
+    for time_limit in (0.3, 3, 30):
+        limits = Ending(time_limit=time_limit, **ending)
+        lines, ended = await finished(runner, "sh", "-c", script, ending=limits)
+        if joined(lines).startswith(b"ready\n"):
+            return joined(lines), ended
+    pytest.fail("it was not ready within 30 s")
+
+
 async def test_without_a_bound_what_is_left_goes_on_until_the_time_limit(runner: Runner) -> None:
-    ending = Ending(linger=None, time_limit=0.3)
-    _, ended = await finished(runner, "sh", "-c", "sleep 1000 &", ending=ending)
+    script = "(while kill -0 $$; do sleep 0.01; done 2>&-; echo ready; exec sleep 1000) &"
+    _, ended = await limited(runner, script, linger=None)
     assert (ended.cause, ended.code) == (Cause.TIME_LIMIT, 0)
 
 
@@ -71,9 +82,9 @@ async def test_a_child_that_closed_its_output_is_waited_for(runner: Runner) -> N
 
 
 async def test_a_time_limit_ends_the_run_in_good_order(runner: Runner) -> None:
-    script = "trap 'echo cleaned up; exit 0' TERM; while :; do sleep 0.02; done"
-    lines, ended = await finished(runner, "sh", "-c", script, ending=Ending(time_limit=0.3))
-    assert joined(lines).endswith(b"cleaned up\n")
+    script = "trap 'echo cleaned up; exit 0' TERM; echo ready; while :; do sleep 0.02; done"
+    said, ended = await limited(runner, script)
+    assert said.endswith(b"cleaned up\n")
     assert (ended.code, ended.cause) == (0, Cause.TIME_LIMIT)
 
 
@@ -139,8 +150,9 @@ async def test_a_daemon_that_wiped_its_marks_ends_with_the_runner(folder: Path) 
     assert not left.exists()
 
 
-async def test_a_run_whose_lease_is_not_renewed_is_killed(runner: Runner) -> None:
-    run = await started(runner, "sh", "-c", f"trap '' TERM; {DAEMON}; sleep 1000", folder="/tmp")
+async def test_a_run_whose_lease_is_not_renewed_is_killed(runner: Runner, folder: Path) -> None:
+    script = f"trap '' TERM; {DAEMON}; sleep 1000"
+    run = await started(runner, "sh", "-c", script, folder=str(folder))
     for _ in range(5):
         run.lease(60)
     run.lease(0.1)
