@@ -78,6 +78,24 @@ async def ended(store: Store, job: str, count: int = 1, seconds: float = 20) -> 
     return found[::-1]
 
 
+async def omitted(store: Store, job: str) -> list[int]:
+    """The fires that were not run, of a job that has one every second or was skipped singly."""
+    return [
+        fire
+        for one in await history.omissions(store, job, most=1000)
+        for fire in range(one.first, one.last + 1)
+    ]
+
+
+async def now(store: Store) -> int:
+    return int((await store.call("TIME"))[0])
+
+
+def until(gate: Path) -> str:
+    """The part of a command that waits until the gate is there."""
+    return f"until test -e {gate}; do sleep 0.05; done"
+
+
 async def running(store: Store, job: str, count: int = 1) -> list[Seen]:
     async def enough() -> list[Seen]:
         found = [seen for seen in await history.active(store) if seen.record.job_name == job]

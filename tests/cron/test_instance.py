@@ -16,15 +16,19 @@ from tests.cron.crew import (
     READING,
     definition,
     ended,
+    now,
+    omitted,
     put,
     running,
     say,
     serving,
+    until,
 )
-from tests.faults.invariants import check, marked, none_alive
+from tests.faults.invariants import check, marked, none_alive, run_once
 from tests.waiting import eventually
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import history, jobs, outputs
+from watchbell.cron.history import Seen
 from watchbell.cron.instances import instances
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
 from watchbell.cron.model import lock_of
@@ -54,9 +58,11 @@ async def test_a_job_is_run_at_its_second_on_every_kind_of_store(
         assert seen.record.status == "success"
         assert seen.record.retcode == 0
         assert seen.record.output == f"tick {fire} {seen.id}\n"
-        assert fire <= seen.record.start_time < fire + 1
-        assert 0 <= (seen.record.duration or -1) < 5
-    assert runs[1].detail.fire == runs[0].detail.fire + 1
+        assert seen.record.start_time >= fire
+        assert (seen.record.duration or -1) >= 0
+    first, second = [seen.detail.fire for seen in runs[:2]]
+    between = [fire for fire in await omitted(anywhere, "tick") if first < fire < second]
+    check(run_once(range(first, second + 1), [first, *between, second]))
     keys = Cron(anywhere.prefix)
     assert await anywhere.call("EXISTS", keys.active(), keys.lock(lock_of("tick"))) == 0
 
@@ -66,11 +72,18 @@ async def test_nothing_runs_before_its_second_though_it_is_claimed_ahead(
 ) -> None:
     await put(store, "locked", definition("echo $EPOCHREALTIME", EVERY_SECOND))
     await put(store, "free", definition("echo $EPOCHREALTIME", EVERY_SECOND, lock=False))
+
+    async def some_in_time() -> list[Seen]:
+        """Several of each, and one that the machine had the time to begin at its very instant."""
+        found = [await history.ended(store, job, most=1_000) for job in ("locked", "free")]
+        runs = [seen for some in found for seen in some]
+        in_time = [seen for seen in runs if seen.record.start_time == seen.detail.fire]
+        return runs if in_time and min(map(len, found)) >= 4 else []
+
     async with serving(store, folder):
-        runs = [*await ended(store, "locked", 4), *await ended(store, "free", 4)]
+        runs = await eventually(some_in_time, why="a run that was begun in time")
     for seen in runs:
         assert float(seen.record.output or 0) >= seen.detail.fire
-    assert any(seen.record.start_time == seen.detail.fire for seen in runs), "none was in time"
 
 
 async def test_how_a_command_ends_is_how_its_run_ends(store: Store, folder: Path) -> None:
@@ -159,8 +172,7 @@ async def test_a_million_short_lines_do_not_fill_the_store(store: Store, folder:
 
 async def test_output_can_be_followed_while_the_run_goes_on(store: Store, folder: Path) -> None:
     gate = folder / "gate"
-    cmd = f"echo first; until test -e {gate}; do sleep 0.05; done; echo last"
-    await put(store, "slow", definition(cmd))
+    await put(store, "slow", definition(f"echo first; {until(gate)}; echo last"))
     async with serving(store, folder):
         await jobs.trigger(store, "slow")
         [seen] = await running(store, "slow")
@@ -180,7 +192,7 @@ async def test_runs_are_ended_with_all_their_processes_on_request(
 ) -> None:
     there = f"touch {folder}/$WB_JOB"
     stubborn = f"trap '' TERM; {there}; sleep 60 & sleep 60 & wait; sleep 60"
-    await put(store, "polite", definition(f"echo a; {there}; sleep 60; echo b"))
+    await put(store, "polite", definition(f"echo a; {there}; sleep 60; echo b", kill_after=60))
     await put(store, "stubborn", definition(stubborn, kill_after=0.2))
     await put(store, "killed", definition(f"setsid sleep 60 & {there}; sleep 60"))
     async with serving(store, folder):
@@ -209,7 +221,8 @@ async def test_a_time_limit_ends_a_run_and_says_so(store: Store, folder: Path) -
         [seen] = await ended(store, "long")
     assert seen.record.status == "fail"
     assert "time limit" in seen.detail.reason
-    assert (await events(store))[0]["summary"].startswith("it ran into its time limit, after 0.")
+    assert (seen.record.duration or 0) >= 0.2
+    assert (await events(store))[0]["summary"].startswith("it ran into its time limit, after ")
 
 
 async def test_conduct_reaches_the_process(store: Store, folder: Path) -> None:
@@ -295,10 +308,10 @@ async def test_a_job_can_be_added_and_removed_by_announcement_alone(
 
 
 async def second_passes(store: Store, count: int = 2) -> None:
-    begun = int((await store.call("TIME"))[0])
+    begun = await now(store)
 
     async def passed() -> bool:
-        return int((await store.call("TIME"))[0]) >= begun + count
+        return await now(store) >= begun + count
 
     await eventually(passed)
 
@@ -316,12 +329,13 @@ async def test_a_paused_job_is_not_run_and_misses_nothing_by_it(store: Store, fo
         await eventually(is_kept)
         assert await store.call("SISMEMBER", KEYS.paused(), "tick") == 1
         await eventually(lambda: idle(store))
-        before = len(await history.ended(store, "tick"))
+        before, begun = len(await history.ended(store, "tick")), await now(store)
         await second_passes(store, 3)
         assert len(await history.ended(store, "tick")) == before
+        resumed = await now(store)
         await say(store, "resume", "all")
         await ended(store, "tick", before + 2)
-    assert await history.omissions(store) == []
+    assert not {*range(begun + 1, resumed)} & {*await omitted(store, "tick")}
     assert await store.call("EXISTS", KEYS.paused()) == 0
 
 
@@ -353,18 +367,23 @@ async def test_a_locked_job_does_not_overlap_itself_and_each_skip_is_recorded(
 
 
 async def test_a_queued_fire_runs_when_the_one_before_has_ended(store: Store, folder: Path) -> None:
-    await put(store, "queue", definition("sleep 0.4", overlap="queue"))
-    await put(store, "allow", definition("sleep 0.4", overlap="allow"))
+    gate = folder / "gate"
+    await put(store, "queue", definition(until(gate), overlap="queue"))
+    await put(store, "allow", definition(until(gate), overlap="allow"))
     async with serving(store, folder):
         for name in ("queue", "allow"):
             for _ in range(3):
                 await jobs.trigger(store, name)
-        queued, allowed = await ended(store, "queue", 2), await ended(store, "allow", 3)
-        [left] = await history.omissions(store)
+        await running(store, "allow", 3)
+        [left] = await eventually(lambda: history.omissions(store))
+        assert len(await running(store, "queue")) == 1
+        gate.touch()
+        await ended(store, "allow", 3)
+        first, second = await ended(store, "queue", 2)
+        await eventually(lambda: idle(store))
     assert left.job == "queue"
-    first, second = queued
-    assert second.record.start_time >= first.record.start_time + 0.4
-    assert allowed[2].record.start_time < allowed[0].record.start_time + 0.4
+    assert second.record.start_time >= first.record.start_time + (first.record.duration or 0)
+    assert len(await history.ended(store, "queue")) == 2
 
 
 async def test_what_all_instances_hear_is_done_once(store: Store, folder: Path) -> None:
@@ -406,15 +425,15 @@ async def test_an_instance_tells_what_it_is_and_leaves(store: Store, folder: Pat
         [member] = await store.call("ZRANGE", CronUpstream().instances(), 0, -1)
         assert json.loads(member) == {"host": beat.host, "ip": beat.ip}
         await jobs.drain(store, [beat.host])
-
-        async def is_drained() -> bool:
-            return (await instances(store))[0].is_drained
-
-        await eventually(is_drained)
+        await eventually(lambda: is_drained(store))
         await put(store, "tick", definition("true", EVERY_SECOND))
         await jobs.reload(store)
         await ended(store, "tick", 1)
     assert await instances(store) == []
+
+
+async def is_drained(store: Store) -> bool:
+    return (await instances(store))[0].is_drained
 
 
 async def test_a_drained_instance_begins_nothing(store: Store, folder: Path) -> None:
@@ -424,9 +443,8 @@ async def test_a_drained_instance_begins_nothing(store: Store, folder: Path) -> 
         await say(store, "drain_nodes", [f"x{host}x"])  # another
         await ended(store, "tick", 1)
         await say(store, "drain_nodes", [host])
-        await say(store, "validate", [])
+        await eventually(lambda: is_drained(store))
         await eventually(lambda: idle(store))
-        await second_passes(store, 1)
         before = len(await history.ended(store))
         await say(store, "trigger", "tick")
         await second_passes(store, 2)
