@@ -268,10 +268,9 @@ async def test_while_an_earlier_fire_waits_for_long_later_ones_are_left_out(stor
     one, backup = fires(store), job()
     for fire in (FIRE, FIRE + 1):
         assert (await one.claim([claim(backup, fire)], 0))[0] == [PENDING]
-    first = await store.call("LINDEX", OWN.pending(), 0)
-    since = int((await store.call("TIME"))[0])
-    old = first.replace(b"%d" % since, b"%d" % (since - PATIENCE - 1))
-    await store.call("LSET", OWN.pending(), 0, old)
+    first = msgspec.json.decode(await store.call("LINDEX", OWN.pending(), 0))
+    first["since"] -= PATIENCE + 1
+    await store.call("LSET", OWN.pending(), 0, msgspec.json.encode(first))
     claims = [claim(backup, FIRE + 2), claim(backup, FIRE + 3), claim(job("nightly"), FIRE)]
     assert (await one.claim(claims, 0))[0] == [PENDING, LEFT_OUT, PENDING]
     assert "the fleet has no place free" in (await reasons(store, "backup"))[0]
@@ -336,7 +335,7 @@ async def test_marks_begin_with_now_and_stay(store: Store) -> None:
     before = int((await store.call("TIME"))[0])
     first = await marked(store, [job(), job("free", lock=False)], paused=set())
     assert list(first) == ["backup"]
-    assert before <= first["backup"] <= before + 2
+    assert before <= first["backup"] <= int((await store.call("TIME"))[0])
     await fires(store).claim([claim(job(), FIRE + 10**9)], 1)
     assert await marked(store, [job()], paused=set()) == {"backup": FIRE + 10**9}
 

@@ -114,12 +114,13 @@ async def test_many_checks_are_not_all_read_for_who_glances(
 
 async def test_jobs_say_what_is_due_next(program: Visitor, store: Store) -> None:
     now = SYSTEM.now()
-    for name, at in (("hourly", "@hourly"), ("yearly", "@yearly"), ("soon", "* * * * *")):
+    # Named in the order in which they fire, which decides where an hour or a year begins next.
+    for name, at in (("hourly", "@hourly"), ("yearly", "@yearly"), ("each", "* * * * *")):
         await jobs.save(store, name, {**JOB, "cron_args": {"cronstring": at}}, Reading(), "new")
     paused = {**JOB, "job_state": {"paused": True}}
     await jobs.save(store, "never", paused, Reading(), "new")
     runs = (await told(program))["runs"]
-    assert [one["job"] for one in runs["next"]] == ["soon", "hourly", "yearly"]
+    assert [one["job"] for one in runs["next"]] == ["each", "hourly", "yearly"]
     assert now < runs["next"][0]["at"] <= now + 120
     assert (runs["jobs"], runs["paused"], runs["failing"]) == (4, 1, 0)
 

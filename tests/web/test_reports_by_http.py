@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.waiting import eventually
 from tests.web.site import BY, Site, served
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import CheckEvent, Rejection
@@ -109,6 +110,11 @@ async def test_an_id_of_yesterday_is_known_and_one_of_the_day_before_is_not(
     site: Site, store: Store
 ) -> None:
     keys = Web(store.prefix)
+
+    async def is_well_before_midnight() -> bool:
+        return int((await store.call("TIME"))[0]) % 86_400 < 86_400 - 30
+
+    await eventually(is_well_before_midnight)
     async with site.program("intake") as program:
         await program.post(PATH, json=report(id="1"))
         day = int((await store.call("TIME"))[0]) // 86_400
