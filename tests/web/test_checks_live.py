@@ -112,14 +112,14 @@ async def test_what_nobody_tells_is_found_by_going_over_all(
 
 
 async def test_windows_begin_and_end_without_being_told_of(site: Site, stage: Stage) -> None:
-    now = int(SYSTEM.now())
-    await maintenance.create_scheduled(stage.store, "web-1:HTTP", now + 2, 2, "soon", now)
     async with (
         site.somebody("viewer") as alice,
         streamed(alice, "/api/v1/checks/live") as stream,
     ):
         await stream.next()
-        assert (await stream.changed("web-1:HTTP"))["scheduled_until"] == now + 4
+        now = int(SYSTEM.now())
+        await maintenance.create_scheduled(stage.store, "web-1:HTTP", now + 1, 4, "soon", now)
+        assert (await stream.changed("web-1:HTTP"))["scheduled_until"] == now + 5
         assert (await stream.changed("web-1:HTTP"))["scheduled_until"] is None
 
 
