@@ -39,6 +39,7 @@ async def test_what_was_given_up_is_seen_and_sent_again(store: Store, visit: Vis
         await page.get_by_label("About").select_option("recovery")
         await expect(page.get_by_role("dialog")).to_contain_text("Recovery: 'HTTP'")
         assert await page.get_by_role("button", name="Send a test").count() == 0
+        await page.context.close()  # before its server ends
     (fare,) = await overview.fares(store, ["email"])
     assert (fare.failed, fare.on_its_way) == (1, 1)
 

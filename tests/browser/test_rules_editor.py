@@ -1,12 +1,13 @@
 """The rules editor: a week is painted, the sentence follows, the rule is stored and tried."""
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from tests.browser.visits import Visits
+from tests.browser.visits import ALWAYS, Visits
 from tests.web.site import Site
 from watchbell.alerting import contacts, entities, rules
 from watchbell.alerting.model import Contact, Medium, Rule
@@ -215,6 +216,6 @@ async def test_a_contact_is_made_linked_and_tested(site: Site, store: Store, vis
     await expect(page.get_by_text("waits for the gateway")).to_be_visible()
     [bob] = await contacts.everybody(store)
     assert (bob.id, bob.media["email"].address) == ("bob/ü", "bob@example.com")
-    year = str(datetime.fromtimestamp(site.desk.now(), UTC).year)
+    year = str(datetime.fromtimestamp(site.desk.now(), ZoneInfo(ALWAYS["timezone_id"])).year)
     await page.get_by_role("link", name="details").click()
     await expect(page.get_by_role("dialog")).to_contain_text(year)

@@ -115,7 +115,7 @@ class Visits:
         pages = [page for context in self._contexts for page in context.pages]
         for number, page in enumerate(pages):
             try:
-                await page.screenshot(path=folder / f"page-{number}.png", timeout=5_000)
+                await page.screenshot(path=folder / f"page-{number}.png", timeout=PATIENCE)
             except Error as error:  # it was closed, or hangs, which may be the failure itself
                 self._said.append(f"no picture of page {number}: {error.message}")
         self._write(folder)
