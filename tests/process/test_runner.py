@@ -3,6 +3,7 @@
 import asyncio
 import os
 import pwd
+import signal
 import sys
 import time
 import tracemalloc
@@ -218,6 +219,19 @@ async def test_children_are_free_of_what_their_supervisor_has_set(runner: Runner
     assert os.getsid(run.pid) == os.getpgid(run.pid) == run.pid
     run.kill()
     await run.ended()
+
+
+async def test_children_heed_what_a_shell_told_their_supervisor_to_ignore() -> None:
+    """As `nohup` and `&` do."""
+    ignored = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in ignored}
+    try:
+        async with Runner("in the background") as runner:
+            lines, _ = await finished(runner, "grep", "SigIgn", "/proc/self/status")
+    finally:
+        for number, heeds in before.items():
+            signal.signal(number, heeds)
+    assert joined(lines).split() == [b"SigIgn:", b"0" * 16]
 
 
 @pytest.mark.parametrize(

@@ -293,8 +293,9 @@ class Warden:
 
 
 def main(descriptor: int, configuration: dict[str, Any]) -> None:
-    for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
-        # Caught and not ignored, which children would inherit. It ends after its supervisor.
+    for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        # Caught and not ignored, which children would inherit, as from `nohup` or the `&` of a
+        # shell. It ends after its supervisor.
         signal.signal(number, lambda *_: None)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
