@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.web.site import BY, Site, served
 from watchbell.store.client import Store
 from watchbell.web.assets import files
@@ -16,6 +18,7 @@ CHECKS = (
 )
 
 
+@pytest.mark.timeout(900)  # the time it takes is that of very many requests
 async def test_strangers_are_answered_as_the_description_says(store: Store, tmp_path: Path) -> None:
     async with served(store, intake_rate=0) as site:
         secret, _ = await site.desk.api_keys.make("schemathesis", ("admin",), BY)
