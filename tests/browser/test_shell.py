@@ -10,6 +10,7 @@ from tests.browser.visits import Look, Visits
 from tests.web.site import BY, PASSWORD, Site, served
 from watchbell.clock import SYSTEM, SetClock
 from watchbell.store.client import Store
+from watchbell.web.assets import files
 from watchbell.web.pages.shell import PATHS
 
 LARGEST = "Math.max(0, document.documentElement.scrollWidth - innerWidth)"
@@ -86,6 +87,21 @@ async def test_words_in_a_field_are_no_commands(site: Site, visit: Visits) -> No
     await expect(search).to_have_value("")
     await page.keyboard.press("?")
     await expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+
+
+async def test_what_changes_before_a_component_listens_is_drawn(site: Site, visit: Visits) -> None:
+    page = await visit(site, "viewer", "/system")
+    await page.evaluate(
+        """async ([cell, preact]) => {
+          const [{ Cell, useCell }, { h, render }] = [await import(cell), await import(preact)];
+          const told = new Cell("old"), place = document.createElement("output");
+          document.body.append(place);
+          render(h(() => useCell(told)), place);
+          told.set("new");
+        }""",
+        [files().url("app/cell.js"), files().url("lib/preact.js")],
+    )
+    await expect(page.locator("output").last).to_have_text("new")
 
 
 async def test_a_new_page_is_told_to_screen_readers(site: Site, visit: Visits) -> None:

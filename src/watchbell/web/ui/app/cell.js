@@ -35,11 +35,12 @@ export class Cell {
  */
 export function useCell(cell) {
   const [, redraw] = useState(0);
+  const seen = cell.value;
   useEffect(() => {
-    const seen = cell.value;
     const end = cell.listen(() => redraw((count) => count + 1));
+    // It may have changed since it was drawn: effects come after the browser has painted.
     if (!Object.is(seen, cell.value)) redraw((count) => count + 1);
     return end;
   }, [cell]);
-  return cell.value;
+  return seen;
 }
