@@ -17,7 +17,9 @@ let last = 0;
 export function say(words, { tone = "good", action } = {}) {
   const id = (last += 1);
   said.set([...said.value.slice(-3), { id, words, tone, ...(action ? { action } : {}) }]);
-  setTimeout(() => said.set(said.value.filter((one) => one.id !== id)), tone === "bad" ? 10_000 : 5_000);
+  // What can be undone is to be read, thought about and reached, by the keyboard too.
+  const shown = action ? 30_000 : tone === "bad" ? 10_000 : 5_000;
+  setTimeout(() => said.set(said.value.filter((one) => one.id !== id)), shown);
 }
 
 /**
