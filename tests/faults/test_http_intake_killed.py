@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from aiohttp import ClientConnectionError, ClientSession, ClientTimeout
+from aiohttp import ClientConnectionError, ClientPayloadError, ClientSession, ClientTimeout
 
 from tests import servers
 from tests.conftest import bare_environment, watchbell
@@ -95,7 +95,7 @@ class Senders:
                 try:
                     async with self._http.post(self._url, data=body, headers=NDJSON) as answer:
                         return answer.status == 202 and await self._is_whole(await answer.read())
-                except ClientConnectionError:
+                except (ClientConnectionError, ClientPayloadError):  # or half of an answer came
                     return False
 
             await eventually(is_acknowledged, 60)

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests import servers
 from tests.conftest import BareStore, Up, bare_environment, watchbell
 from tests.families import keys
 from tests.waiting import eventually, wait_until
@@ -317,11 +318,12 @@ def test_without_the_wheel_a_server_on_path_is_used(folder: Path) -> None:
 
 
 def test_a_loopback_port_serves_other_programs(folder: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with Up(folder / "data", "--port", str(port)) as up:
-        asyncio.run(fill(f"redis://127.0.0.1:{port}", 500))
-        assert asyncio.run(missing(up.url, 500)) == []
-        listening = {c.laddr.ip for c in psutil.Process(server_pid(up.data)).net_connections("tcp")}
-        assert listening <= {"127.0.0.1", "::1"}
+    with servers.held_port() as hold:
+        port = hold.getsockname()[1]
+        with Up(folder / "data", "--port", str(port)) as up:
+            asyncio.run(fill(f"redis://127.0.0.1:{port}", 500))
+            assert asyncio.run(missing(up.url, 500)) == []
+            listening = {
+                c.laddr.ip for c in psutil.Process(server_pid(up.data)).net_connections("tcp")
+            }
+            assert listening <= {"127.0.0.1", "::1"}
