@@ -7,14 +7,14 @@ from playwright.async_api import expect
 
 from tests.alerting.scenes import Stage
 from tests.browser.visits import Visits
-from tests.web.site import Site, chosen, serving_app
+from tests.web.site import Site, chosen, serving_desk
 from tests.web.test_alerts_api import given_up, recorded
 from watchbell.clock import SYSTEM
 from watchbell.gateways import overview
 from watchbell.gateways.samples import sample
 from watchbell.settings import Tables
 from watchbell.store.client import Store
-from watchbell.web.app import framed, open_desk
+from watchbell.web.app import open_desk
 
 NASTY = "<img src=x onerror=alert(1)>"
 
@@ -26,7 +26,7 @@ async def test_what_was_given_up_is_seen_and_sent_again(store: Store, visit: Vis
         alert = sample("problem", id=f"a{number}", media="email", event_id=f"web-{number}:{NASTY}")
         await recorded(store, alert)
         await given_up(store, alert)
-    async with serving_app(framed(desk), desk) as site:
+    async with serving_desk(desk) as site:
         page = await visit(site, "operator", "/gateways")
         await expect(page.get_by_text("It has never run.")).to_be_visible()
         await page.get_by_role("button", name="Show what was given up").click()

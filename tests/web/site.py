@@ -1,12 +1,13 @@
 """A web server on loopback, with people of every role, as tests use it."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from aiohttp import ClientResponse, ClientSession, CookieJar
+from litestar import Litestar
 from litestar.types import ASGIApp
 from msgspec.structs import replace
 
@@ -16,8 +17,9 @@ from watchbell.settings import Settings
 from watchbell.store.client import Store
 from watchbell.web import links
 from watchbell.web.access import KeyScope, Role
-from watchbell.web.app import framed, open_desk
+from watchbell.web.app import application, open_desk
 from watchbell.web.desk import Desk
+from watchbell.web.frame import Frame
 from watchbell.web.server import serving
 from watchbell.web.users import Actor
 
@@ -93,8 +95,30 @@ def chosen(**web: Any) -> Settings:
 @asynccontextmanager
 async def served(store: Store, clock: Clock = SYSTEM, **web: Any) -> AsyncIterator[Site]:
     desk = await open_desk(chosen(**web), store, clock)
-    async with serving_app(framed(desk), desk) as site:
+    async with serving_desk(desk) as site:
         yield site
+
+
+@asynccontextmanager
+async def serving_desk(desk: Desk) -> AsyncIterator[Site]:
+    with _lent(desk) as app:
+        async with serving_app(Frame(app), desk) as site:
+            yield site
+
+
+_idle: list[Litestar] = []
+
+
+@contextmanager
+def _lent(desk: Desk) -> Iterator[Litestar]:
+    """An application at this desk alone, for now: to make one takes longer than most tests.
+
+    One that something went wrong with is lent to nobody again.
+    """
+    app = _idle.pop() if _idle else application(desk)
+    app.state["desk"] = desk
+    yield app
+    _idle.append(app)
 
 
 @asynccontextmanager

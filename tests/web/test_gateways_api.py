@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tests.gateways.http_sink import Reply, Sink, running
 from tests.gateways.post import hush
 from tests.waiting import eventually
-from tests.web.site import Site, Visitor, chosen, serving_app
+from tests.web.site import Site, Visitor, chosen, serving_desk
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Alert
 from watchbell.clock import SYSTEM
@@ -26,7 +26,7 @@ from watchbell.settings import Tables
 from watchbell.store.client import Store
 from watchbell.web.api.gateways import TESTS
 from watchbell.web.api.gateways import Kind as PreviewKind
-from watchbell.web.app import framed, open_desk
+from watchbell.web.app import open_desk
 from watchbell.web.audit import read as audit_read
 
 PATH = "/api/v1/gateways"
@@ -52,7 +52,7 @@ async def house(store: Store) -> AsyncIterator[Site]:
     """A site whose settings name two media."""
     settings = replace(chosen(), gateways=Tables(MEDIA))
     desk = await open_desk(settings, store, SYSTEM)
-    async with serving_app(framed(desk), desk) as site:
+    async with serving_desk(desk) as site:
         yield site
 
 
@@ -231,7 +231,7 @@ async def test_a_message_is_previewed(house: Site, tmp_path: Path) -> None:
     delivery = replace(house.desk.settings.delivery, templates=str(tmp_path))
     settings = replace(house.desk.settings, delivery=delivery)
     desk = await open_desk(settings, house.store, SYSTEM)
-    async with serving_app(framed(desk), desk) as site, site.somebody("viewer") as bob:
+    async with serving_desk(desk) as site, site.somebody("viewer") as bob:
         shown = (await bob.get(f"{PATH}/preview?medium=email&kind=problem")).json()
         short = (await bob.get(f"{PATH}/preview?medium=sms&kind=recovery")).json()
         unknown = await bob.get(f"{PATH}/preview?medium=pigeon")

@@ -7,14 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.web.site import BY, Site, serving_app
+from tests.web.site import BY, Site, serving_desk
 from watchbell import settings
 from watchbell.settings import Tables
 from watchbell.store import presence
 from watchbell.store.client import Store
 from watchbell.store.presence import Process, RoleSeen
 from watchbell.web import audit
-from watchbell.web.app import framed
 from watchbell.web.audit import Entry, Wanted
 from watchbell.web.keys import Web
 from watchbell.web.setting_words import words
@@ -45,7 +44,7 @@ async def test_settings_say_what_they_are_for_and_which_were_chosen(site: Site) 
         gateways=Tables({"email": mail}),
     )
     desk = replace(site.desk, settings=hidden)
-    async with serving_app(framed(desk), desk) as other, other.program("admin") as admin:
+    async with serving_desk(desk) as other, other.program("admin") as admin:
         answer = await admin.get("/api/v1/system/settings")
     rows = {one["name"]: one for one in answer.json()}
     assert rows["web.session_days"] == {

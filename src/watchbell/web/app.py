@@ -1,5 +1,6 @@
 """The application: all endpoints behind one gate, one frame, one way to tell of problems."""
 
+from contextlib import AbstractAsyncContextManager
 from functools import cache
 from typing import Any
 
@@ -106,7 +107,7 @@ def application(desk: Desk) -> Litestar:
     return Litestar(
         HANDLERS,
         guards=[guard],
-        lifespan=[lambda _: desk.background.running()],
+        lifespan=[_lifespan],
         middleware=[tagged],
         exception_handlers={Exception: problems.answer, HTTPException: problems.answer},
         openapi_config=None,
@@ -114,6 +115,11 @@ def application(desk: Desk) -> Litestar:
         state=State({"desk": desk, "describe": _describe}),
         logging_config=None,
     )
+
+
+def _lifespan(app: Litestar) -> AbstractAsyncContextManager[None]:
+    desk: Desk = app.state["desk"]
+    return desk.background.running()
 
 
 @cache
