@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tests.cli import forks
 from tests.conftest import bare_environment, watchbell
 from tests.waiting import wait_until
 
@@ -15,14 +16,24 @@ PASSWORD = "hunter2-geheim"
 NOWHERE = "redis://127.0.0.1:1"
 
 
-def ran(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def ran(
+    *arguments: str | bytes, given: str | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    words = None if given is None else given.encode()
+    done = forks.run(arguments, bare_environment(**environment), words)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def ran_afresh(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """In a process that nothing was imported in before, as people start it."""
     done = subprocess.run(
         watchbell(*arguments),
-        env=bare_environment(**environment),
+        env=bare_environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=forks.SECONDS,
         check=False,
     )
     assert "Traceback" not in done.stderr, done.stderr

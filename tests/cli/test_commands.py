@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import servers
-from tests.cli.commands import NOWHERE, PASSWORD, answered, printed, ran
+from tests.cli.commands import NOWHERE, PASSWORD, answered, printed, ran, ran_afresh
 from tests.conftest import bare_environment, watchbell
 from watchbell import __version__
 from watchbell.cli.main import COMMANDS
@@ -17,7 +17,7 @@ from watchbell.roles.catalogue import OUTSIDE, ROLES
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_an_example(command: str) -> None:
-    done = ran(command, "--help")
+    done = ran_afresh(command, "--help")
     assert done.returncode == 0
     assert "Example" in done.stdout
     assert f"watchbell {command}" in done.stdout

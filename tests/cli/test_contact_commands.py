@@ -3,7 +3,6 @@
 import asyncio
 import json
 import stat
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +16,8 @@ from msgspec.structs import replace
 
 from tests import families, servers
 from tests.alerting.test_rules import some_rules
-from tests.conftest import bare_environment, emptied, watchbell
+from tests.cli.commands import ran
+from tests.conftest import emptied
 from watchbell.alerting import contacts, entities, items
 from watchbell.alerting.entities import Entity
 from watchbell.alerting.model import Contact, Medium, Rule
@@ -35,16 +35,7 @@ class Commands:
         self.url = url
 
     def __call__(self, *arguments: str, code: int = 0, given: str = "") -> str:
-        done = subprocess.run(
-            watchbell(*arguments, "--store", self.url),
-            env=bare_environment(),
-            input=given,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr, done.stderr
+        done = ran(*arguments, "--store", self.url, given=given)
         assert done.returncode == code, done.stderr
         return done.stdout + done.stderr
 

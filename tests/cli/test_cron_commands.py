@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests import servers
+from tests.cli import commands
 from tests.conftest import bare_environment, watchbell
 from tests.waiting import wait_until
 from watchbell.cron.keys import Cron
@@ -25,25 +26,16 @@ def place(server: servers.Single) -> Iterator[servers.Single]:
     server.server.call("FLUSHALL")
 
 
-def command(place: servers.Single, *words: str) -> list[str]:
-    """`watchbell cron WORDS…` on the test's store; what comes after `--` stays at the end."""
+def arguments(place: servers.Single, *words: str) -> list[str]:
+    """`cron WORDS…` on the test's store; what comes after `--` stays at the end."""
     at = words.index("--") if "--" in words else len(words)
     options = ["--store", f"{place.url}?prefix={PREFIX}"]
-    return watchbell("cron", *words[:at], *options, *words[at:])
+    return ["cron", *words[:at], *options, *words[at:]]
 
 
 def ran(place: servers.Single, *words: str, given: str = "", code: int = 0) -> str:
     """What was printed, and what was complained of."""
-    done = subprocess.run(
-        command(place, *words),
-        env=bare_environment(TZ="UTC"),
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
+    done = commands.ran(*arguments(place, *words), given=given, TZ="UTC")
     assert done.returncode == code, done.stderr
     return done.stdout + done.stderr
 
@@ -180,7 +172,7 @@ def test_a_triggered_job_runs_is_followed_and_ended(place: servers.Single, tmp_p
         ran(place, "trigger", "long")
         (run,) = wait_until(lambda: runs(place, "long", "--only", "running"), 20)
         following = subprocess.Popen(
-            command(place, "output", run["id"], "--follow"),
+            watchbell(*arguments(place, "output", run["id"], "--follow")),
             env=bare_environment(),
             stdout=subprocess.PIPE,
         )

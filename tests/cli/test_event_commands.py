@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests import servers
+from tests.cli import commands
 from tests.conftest import bare_environment, watchbell
 from tests.waiting import wait_until
 from watchbell.alerting.hours import hour
@@ -47,12 +48,9 @@ def started(place: servers.Single, *arguments: str, **more: Any) -> subprocess.P
     )
 
 
-def ran(place: servers.Single, *arguments: str, given: bytes | None = None) -> tuple[int, str, str]:
-    stdin = subprocess.DEVNULL if given is None else subprocess.PIPE
-    with started(place, *arguments, stdin=stdin) as process:
-        out, err = process.communicate(given, timeout=60)
-    assert b"Traceback" not in err, err
-    return process.returncode, out.decode(), err.decode()
+def ran(place: servers.Single, *arguments: str, given: str | None = None) -> tuple[int, str, str]:
+    done = commands.ran(*arguments, "--store", url(place), given=given)
+    return done.returncode, done.stdout, done.stderr
 
 
 @contextmanager
@@ -197,7 +195,7 @@ def test_a_stream_of_json_is_received(place: servers.Single) -> None:
     stream = "".join(
         json.dumps(one, indent=number % 3 or None) for number, one in enumerate(events)
     )
-    code, out, err = ran(place, "receive", "json", given=stream.encode())
+    code, out, err = ran(place, "receive", "json", given=stream)
     assert (code, out, err) == (0, "1,000 sent, 0 skipped\n", "")
     assert sent(place) == events
 

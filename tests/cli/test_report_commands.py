@@ -12,6 +12,7 @@ import pytest
 
 from tests import servers
 from tests.alerting import recorded
+from tests.cli import commands
 from tests.conftest import bare_environment, watchbell, watched
 from watchbell.alerting import maintenance
 from watchbell.alerting.checks import short_id
@@ -64,16 +65,7 @@ async def checks(server: servers.Single) -> AsyncIterator[Store]:
 @pytest.fixture
 def run(server: servers.Single) -> Run:
     def ran(*arguments: str | bytes, code: int = 0, **environment: str) -> Ran:
-        done = subprocess.run(
-            [*watchbell(), *arguments, "--store", server.url],
-            env=bare_environment(TZ="Europe/Berlin", **environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr, done.stderr
+        done = commands.ran(*arguments, "--store", server.url, TZ="Europe/Berlin", **environment)
         assert done.returncode == code, (done.stdout, done.stderr)
         said = done.stdout + done.stderr
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f]", said)

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from aiohttp import ClientSession, CookieJar
 
 from tests import servers
 from tests.cli.commands import printed, ran
-from tests.conftest import Up, bare_environment, watchbell
+from tests.conftest import Up
 from tests.waiting import wait_until
 from tests.web.site import PASSWORD
 from watchbell.store.client import Store
@@ -42,14 +41,8 @@ def _keep_users(store: Store) -> None:
     assert "only administrator" in refused(store, "users", "role", "alice", "viewer")
     told(store, "users", "add", "bob")
     told(store, "users", "role", "bob", "editor")
-    given = subprocess.run(
-        watchbell("users", "password", "bob", "--store", store.url.shown()),
-        input=PASSWORD + "\n",
-        env=bare_environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    given = ran(*("users", "password", "bob", "--store", store.url.shown()), given=PASSWORD + "\n")
+    assert given.returncode == 0
     assert PASSWORD not in given.stdout + given.stderr
     rows = printed("users", "list", "--store", store.url.shown())
     assert [(one["name"], one["role"], one["has_password"]) for one in rows] == [
