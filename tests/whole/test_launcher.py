@@ -17,8 +17,6 @@ import pytest
 from tests.servers import held_port
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.xdist_group("launcher")
-
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHER = ROOT / "watchbell"
 BASE_PYTHON = os.path.realpath(sys.executable)
