@@ -184,6 +184,22 @@ async def test_a_contact_reached_twice_is_told_once(stage: Stage) -> None:
     assert await stage.told() == ["alice problem web:http critical"]
 
 
+async def test_an_entity_that_is_in_no_index_keeps_its_id_and_contacts(
+    stage: Stage,
+) -> None:
+    keys, call = stage.keys, stage.store.call
+    await stage.contact("alice", "email", linked="17")
+    await call("SET", keys.entity_id("web"), "17")
+    await call("HSET", keys.entity("17"), "name", "web")
+
+    await stage.fails()
+
+    assert await stage.told() == ["alice problem web:http critical"]
+    assert await call("GET", keys.entity_id("web")) == b"17"
+    assert await call("HGETALL", keys.entity_ids()) == {b"web": b"17"}
+    assert await call("HGETALL", keys.entity_names()) == {b"17": b"web"}
+
+
 async def test_unknown_reaches_nobody_by_the_general_rule(stage: Stage) -> None:
     await stage.contact("alice", "email", "sms")
     await stage.fails(state="unknown")

@@ -182,10 +182,10 @@ class Checks:
 
     def new_entity(self, entity: str) -> Command:
         """Gives the entity an id, unless somebody else has just done so."""
-        keys, identifier = self.keys, str(uuid.uuid4())
+        keys = self.keys
         return [
             *("CLAIM", keys.entity_ids(), keys.entity_names()),
-            *(keys.entity_id(entity), keys.entity(identifier), entity, identifier),
+            *(keys.entity_id(entity), keys.entity(""), entity, str(uuid.uuid4())),
         ]
 
     def _decision(

@@ -36,13 +36,16 @@ local function look_at(answer, command, key)
   end
 end
 
--- CLAIM: an entity that nobody named yet gets its id, and then the keys that go with it.
-local function claim(ids, names, by_name, by_id, entity, id)
+-- CLAIM: an entity that nobody named yet gets an id, and then the keys that go with it. One that
+-- other programs named without the two indexes keeps its own, since its contacts go by it.
+local function claim(ids, names, by_name, begin, entity, id)
+  local known = redis.pcall('GET', by_name)
+  if type(known) == 'string' and known ~= '' then id = known end
   local answer = redis.pcall('HSETNX', ids, entity, id)
   if answer ~= 1 then return answer end
   redis.pcall('HSET', names, id, entity)
   redis.pcall('SET', by_name, id)
-  return redis.pcall('HSET', by_id, 'name', entity)
+  return redis.pcall('HSET', begin .. id, 'name', entity)
 end
 
 local function is_open(key, windows, now)
