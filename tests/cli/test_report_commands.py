@@ -166,6 +166,12 @@ async def test_an_acknowledgement_is_sent_for_what_fails(checks: Store, run: Run
     assert (second["acknowledgement_id"], second["duration"]) == (short_id(HTTP), 14_400)
 
 
+async def test_a_test_is_sent_for_an_entity_of_another_program(checks: Store, run: Run) -> None:
+    await checks.call("SET", KEYS.entity_id("old-1"), "17")
+    run("test-notify", "old-1")
+    assert [one["entity"] for one in await pushed(checks)] == ["old-1"]
+
+
 async def test_a_test_is_sent_for_an_entity_that_is_known(checks: Store, run: Run) -> None:
     run("test-notify", HTTP, "--summary", "only a test")
     run("test-notify", "WEB-1")

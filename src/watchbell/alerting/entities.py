@@ -106,7 +106,7 @@ async def id_of(store: Store, name_or_id: str) -> str:
     """The id that belongs to a name, or that is given as it is."""
     if name_or_id == ALL:
         return ALL
-    found = await _holder(store, name_or_id.lower())
+    found = await holder(store, name_or_id.lower())
     if found:
         return found
     if await store.call("HEXISTS", Alerting(store.prefix).entity(name_or_id), "name"):
@@ -122,7 +122,7 @@ async def id_or_new(store: Store, name_or_id: str) -> tuple[str, bool]:
         return await ensure(store, name_or_id), True
 
 
-async def _holder(store: Store, name: str) -> str:
+async def holder(store: Store, name: str) -> str:
     """The id that has the name; empty where none has."""
     keys = Alerting(store.prefix)
     raw: bytes = await store.call("HGET", keys.entity_ids(), name) or b""
@@ -244,7 +244,7 @@ async def save(
     checked(entity)
     name, keys = named(entity.name), Alerting(store.prefix)
     seen = seen or await survey(store)
-    holders = {entity.id, entity.id if entity.id == ALL else await _holder(store, name)} - {""}
+    holders = {entity.id, entity.id if entity.id == ALL else await holder(store, name)} - {""}
     had, tags = seen.checks_of(holders), seen.tags_of(holders)
     new = {
         "name": name,

@@ -4,9 +4,8 @@ import asyncio
 
 import click
 
-from watchbell.alerting import event
+from watchbell.alerting import entities, event
 from watchbell.alerting.intake import submit
-from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import split_id
 from watchbell.cli.options import opened, with_settings
 from watchbell.cli.telling import plain, storable
@@ -40,7 +39,7 @@ def command(*, loaded: Loaded, check: str, summary: str) -> None:
 
 async def _sent(settings: Settings, entity: str, check: str, summary: str) -> None:
     async with opened(settings) as store:
-        if not await store.call("HEXISTS", Alerting(store.prefix).entity_ids(), entity):
+        if not await entities.holder(store, entity):
             raise NotFound(f"there is no entity {plain(entity)!r}; expected ENTITY[:CHECK]")
         tested = event.try_notifications(entity, check, summary=summary, time=int(SYSTEM.now()))
         await submit(store, tested)

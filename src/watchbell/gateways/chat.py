@@ -243,10 +243,10 @@ async def _statuses(asked: Asked, ids: Sequence[str]) -> list[str]:
 
 
 async def _entity_id(asked: Asked, entity: str) -> str:
-    found = await asked.store.call("HGET", Alerting(asked.store.prefix).entity_ids(), entity)
-    if found is None:
+    found = await entities.holder(asked.store, entity)
+    if not found:
         raise NotFound(f"there is no entity {entity}")
-    return reading.text(found)
+    return found
 
 
 async def _told(asked: Asked, entity_id: str, check: str) -> str:
