@@ -166,6 +166,21 @@ async def test_an_acknowledgement_is_sent_for_what_fails(checks: Store, run: Run
     assert (second["acknowledgement_id"], second["duration"]) == (short_id(HTTP), 14_400)
 
 
+async def test_what_is_in_scheduled_maintenance_is_not_acknowledged(
+    checks: Store, run: Run
+) -> None:
+    await maintenance.create_scheduled(checks, HTTP, now() - 60, HOUR, "", now())
+    refused = run("ack", HTTP, code=1)
+    assert "is in scheduled maintenance, in which nobody is told anyway" in refused.stderr
+    assert await pushed(checks) == []
+    await recorded.check(checks, "web-1:SMTP", [(now() - 60, "critical")], last_update=now())
+    assert run("ack", "web-1").stdout.splitlines() == [
+        f"silent anyway, in scheduled maintenance: {HTTP}",
+        "acknowledged for 4 hours: web-1:SMTP",
+    ]
+    assert [one["check"] for one in await pushed(checks)] == ["SMTP"]
+
+
 async def test_a_test_is_sent_for_an_entity_of_another_program(checks: Store, run: Run) -> None:
     await checks.call("SET", KEYS.entity_id("old-1"), "17")
     run("test-notify", "old-1")

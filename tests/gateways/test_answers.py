@@ -9,6 +9,7 @@ from aiohttp import ClientSession
 
 from tests.alerting.scenes import Stage
 from tests.gateways.post import alert
+from watchbell.alerting import maintenance
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
 from watchbell.gateways import answers, links
@@ -137,3 +138,20 @@ async def test_a_check_that_is_well_needs_no_acknowledgement(
         page = await answer.text()
     assert "Nothing to acknowledge" in page
     assert "<button>" not in page
+
+
+async def test_what_is_in_scheduled_maintenance_can_t_be_acknowledged(
+    store: Store, client: ClientSession
+) -> None:
+    stage = await failing(store)
+    await maintenance.create_scheduled(store, "web-1:HTTP", stage.now, 3600, "", stage.now)
+    async with answers.serving(store, SYSTEM, 0) as port:
+        link = await link_to(store, port)
+        async with client.get(link) as answer:
+            shown = await answer.text()
+        async with client.post(link, data={"for": "2 hours"}) as answer:
+            answered = await answer.text()
+    for page in (shown, answered):
+        assert "It is in scheduled maintenance" in page
+        assert "<button>" not in page
+    assert await store.call("LLEN", stage.keys.events()) == 0

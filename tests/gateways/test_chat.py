@@ -106,6 +106,15 @@ async def test_what_is_well_again_can_t_be_acknowledged(scene: Scene) -> None:
     assert answer == "I can't: web:http is not failing; there is nothing to acknowledge"
 
 
+async def test_what_is_in_scheduled_maintenance_can_t_be_acknowledged(scene: Scene) -> None:
+    await scene.asked("maint checks http on web")
+    answer = await scene.asked(f"ACKID {short_id('web:http')} on it")
+    silent = "in scheduled maintenance, in which nobody is told anyway"
+    assert answer == f"I can't: web:http is {silent}"
+    assert await scene.asked("ack entities web") == f"I can't: all that fail are {silent}"
+    assert await scene.events() == []
+
+
 async def test_many_failures_are_acknowledged_at_once(scene: Scene) -> None:
     await scene.fails("web:smtp")
     answer = await scene.asked("ack entities /^w/")

@@ -40,20 +40,21 @@ _SHORT_ID = re.compile("[0-9a-f]{8}", re.IGNORECASE)
 def command(*, loaded: Loaded, target: str, summary: str | None, duration: int) -> None:
     """Acknowledge failures: the check, the failing ones among those that a pattern means, or the
     one whose short id came with an alert. Nobody is told of them again until the time is over or
-    they recover.
+    they recover. What is in scheduled maintenance is silent anyway, and can't be acknowledged.
 
     Example: watchbell ack web-1:HTTP --summary "Alice is on it" --for "2 hours"
     """
-    sent = asyncio.run(_sent(loaded.settings, target, summary, duration))
-    for status in sent:
-        click.echo(f"acknowledged for {spoken.in_words(duration)}: {plain(status.id)}")
-        if status.scheduled is not None:
-            click.echo("  it is in scheduled maintenance, which silences it anyway")
+    for status in asyncio.run(_sent(loaded.settings, target, summary, duration)):
+        if status.scheduled is None:
+            click.echo(f"acknowledged for {spoken.in_words(duration)}: {plain(status.id)}")
+        else:
+            click.echo(f"silent anyway, in scheduled maintenance: {plain(status.id)}")
 
 
 async def _sent(
     settings: Settings, target: str, summary: str | None, duration: int
 ) -> list[Status]:
+    """The failing ones among those that are meant; asked of those that are not silent anyway."""
     now = int(SYSTEM.now())
     async with opened(settings) as store:
         by_short_id = await _by_short_id(store, target)
@@ -64,6 +65,9 @@ async def _sent(
             what = f"{plain(ids[0])} is" if len(ids) == 1 else f"of {counted(len(ids), 'check')},"
             none = "not failing" if len(ids) == 1 else "none is failing"
             raise Refused(f"{what} {none}; there is nothing to acknowledge")
+        if all(status.scheduled is not None for status in failing):
+            what = f"{plain(failing[0].id)} is" if len(failing) == 1 else "all that fail are"
+            raise Refused(f"{what} in scheduled maintenance, in which nobody is told anyway")
         await submit(
             store,
             *(
@@ -75,6 +79,7 @@ async def _sent(
                     time=now,
                 )
                 for status in failing
+                if status.scheduled is None
             ),
         )
     return failing

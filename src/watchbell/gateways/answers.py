@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, select_autoescape
 from msgspec import Struct
 
 from watchbell.alerting import contacts, event, history
+from watchbell.alerting.history import Status
 from watchbell.alerting.intake import submit
 from watchbell.alerting.model import FAILING, split_id
 from watchbell.clock import Clock
@@ -110,18 +111,15 @@ class Answers:
     def _offer(self, token: str) -> Offer:
         return self._signer.offer(token, self._clock.now())
 
-    async def _question(self, offer: Offer) -> Page:
-        entity, check = split_id(offer.event_id)
+    async def _status(self, offer: Offer) -> Status | None:
         now = int(self._clock.now())
-        status = next(iter(await history.check_states(self._store, [offer.event_id], now)), None)
-        if status is None or status.state not in FAILING:
-            return _page(
-                200,
-                title="Nothing to acknowledge",
-                entity=entity,
-                check=check,
-                lines=["It is not failing at present."],
-            )
+        return next(iter(await history.check_states(self._store, [offer.event_id], now)), None)
+
+    async def _question(self, offer: Offer) -> Page:
+        status = await self._status(offer)
+        if status is None or _why_idle(status):
+            return _idle(offer, status)
+        entity, check = split_id(offer.event_id)
         lines = [f"It is {status.state}."]
         if status.summary:
             lines.append(status.summary)
@@ -141,6 +139,9 @@ class Answers:
         words, summary = form.get("for", ""), form.get("summary", "").strip()
         if words not in LENGTHS:
             raise Refused(f"{words[:50]!r} is not one of the lengths offered")
+        status = await self._status(offer)
+        if _why_idle(status):
+            return _idle(offer, status)
         entity, check = split_id(offer.event_id)
         known = await contacts.load(self._store, [offer.contact_id])
         who = known.get(offer.contact_id)
@@ -163,6 +164,21 @@ class Answers:
             check=check,
             lines=[f"Nobody is told of it again for {words}, unless it recovers before."],
         )
+
+
+def _why_idle(status: Status | None) -> str:
+    """Why an acknowledgement would change nothing; empty where it would."""
+    if status is None or status.state not in FAILING:
+        return "It is not failing at present."
+    if status.scheduled is not None:
+        return "It is in scheduled maintenance, in which nobody is told anyway."
+    return ""
+
+
+def _idle(offer: Offer, status: Status | None) -> Page:
+    entity, check = split_id(offer.event_id)
+    why = _why_idle(status)
+    return _page(200, title="Nothing to acknowledge", entity=entity, check=check, lines=[why])
 
 
 def _told(error: Refused | StoreUnavailable) -> Page:

@@ -110,6 +110,8 @@ async def _acknowledge(asked: Asked, command: commands.Acknowledge) -> list[str]
     status = await _status(asked, event_id)
     if status.state not in FAILING:
         raise Refused(f"{event_id} is not failing; there is nothing to acknowledge")
+    if status.scheduled is not None:
+        raise Refused(f"{event_id} is in scheduled maintenance, in which nobody is told anyway")
     await submit(
         asked.store,
         event.acknowledge(
@@ -120,16 +122,18 @@ async def _acknowledge(asked: Asked, command: commands.Acknowledge) -> list[str]
             time=asked.now,
         ),
     )
-    silent = ", and is in scheduled maintenance anyway" if status.scheduled is not None else ""
-    told = f"{_named(event_id)} is acknowledged for {spoken.in_words(command.duration)}"
-    return [f"{told}{silent}."]
+    return [f"{_named(event_id)} is acknowledged for {spoken.in_words(command.duration)}."]
 
 
 async def _acknowledge_many(asked: Asked, command: commands.AcknowledgeMany) -> list[str]:
     failing = {event_id for event_id, _ in await history.failing(asked.store)}
-    ids = [one for one in await _meant(asked, command.which) if one in failing]
-    if not ids:
+    meant = [one for one in await _meant(asked, command.which) if one in failing]
+    if not meant:
         raise Refused("none of these is failing; there is nothing to acknowledge")
+    states = await history.check_states(asked.store, meant, asked.now)
+    ids = [status.id for status in states if status.scheduled is None]
+    if not ids:
+        raise Refused("all that fail are in scheduled maintenance, in which nobody is told anyway")
     summary = f"{asked.speaker.name}: {command.comment or 'Set via chatbot'}"
     await submit(
         asked.store,
