@@ -144,6 +144,30 @@ async def test_what_can_not_be_done_is_told_in_a_line(
     assert await pushed(checks) == []
 
 
+async def test_a_key_of_a_wrong_type_is_told_in_a_line(checks: Store, run: Run) -> None:
+    await checks.call("DEL", KEYS.all_checks())
+    await checks.call("SET", KEYS.all_checks(), "x")
+    refused = run("status", code=1)
+    assert refused.stderr == (
+        "watchbell: another program left a key of a wrong type in the store: "
+        "ZSCAN all_checks was refused\n"
+    )
+    await checks.call("DEL", KEYS.all_checks())
+
+
+async def test_alerts_that_can_t_be_read_keep_nothing_else_from_being_shown(
+    checks: Store, run: Run
+) -> None:
+    alert, index = KEYS.alert("a1"), KEYS.alerts_by_check("web-1", "HTTP:80")
+    await checks.call("ZADD", index, now(), "a1")
+    await checks.call("SET", alert, "x")
+    assert "critical for" in run("history", HTTP).stdout
+    await checks.call("DEL", alert, index)
+    await checks.call("SET", index, "x")
+    assert "critical for" in run("history", HTTP).stdout
+    await checks.call("DEL", index)
+
+
 async def test_failing_checks_come_with_their_short_ids(
     checks: Store, run: Run, printed: Print
 ) -> None:

@@ -13,7 +13,7 @@ from watchbell.alerting.reading import CheckScript, number, pairs, text, text_or
 from watchbell.alerting.reports import Change
 from watchbell.alerting.windows import Kind, Window
 from watchbell.store.client import Argument, Store
-from watchbell.store.script import Script
+from watchbell.store.script import READ, Script
 
 
 class Notified(Struct, frozen=True):
@@ -131,16 +131,19 @@ return redis.call('ZSCORE', key('current_checks', entity), check) and 1 or 0
 
 # KEYS[1] index of alerts; ARGV[1] what an alert's key begins with; ARGV[2], ARGV[3] the range;
 # ARGV[4] the latest so many. Returns for each alert that is still kept: id, time, fields.
-_ALERTS = Script("""
-local found = redis.call('ZREVRANGEBYSCORE', KEYS[1], ARGV[3], ARGV[2], 'WITHSCORES',
-  'LIMIT', 0, ARGV[4])
+_ALERTS = Script(
+    READ
+    + """
+local found = read('ZREVRANGEBYSCORE', KEYS[1], ARGV[3], ARGV[2], 'WITHSCORES',
+  'LIMIT', 0, ARGV[4]) or {}
 local answers = {}
 for i = 1, #found, 2 do
-  local fields = redis.call('HGETALL', ARGV[1] .. found[i])
+  local fields = read('HGETALL', ARGV[1] .. found[i]) or {}
   if #fields > 0 then answers[#answers + 1] = {found[i], found[i + 1], fields} end
 end
 return answers
-""")
+"""
+)
 
 
 async def check_states(store: Store, ids: Sequence[str], now: int) -> list[Status]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 import msgspec
-from redis.exceptions import NoPermissionError
+from redis.exceptions import NoPermissionError, ResponseError
 
 from watchbell import logs, probes, settings
-from watchbell.errors import BadSettings, StoreUnavailable
+from watchbell.errors import BadSettings, Refused, StoreUnavailable
 from watchbell.settings import Settings
 from watchbell.store import embedded, health
 from watchbell.store import url as store_url
@@ -98,6 +98,13 @@ async def opened(chosen: Settings) -> AsyncIterator[Store]:
             yield store
         except NoPermissionError as error:
             raise StoreUnavailable(f"the store at {store.url.shown()} refuses: {error}") from error
+        except ResponseError as error:
+            if not str(error).startswith("WRONGTYPE"):
+                raise
+            what = "; ".join(getattr(error, "__notes__", []))
+            raise Refused(
+                f"another program left a key of a wrong type in the store: {what} was refused"
+            ) from error
 
 
 def print_json(value: Any) -> None:

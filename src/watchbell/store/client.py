@@ -83,6 +83,7 @@ class Store:
         except exceptions.ResponseError as error:
             if str(error).startswith(_NOT_NOW):
                 raise StoreUnavailable(self._told(error)) from error
+            error.add_note(" ".join(map(_shown, command[:2])))
             raise
 
     async def primaries(self) -> "list[Primary]":
@@ -178,6 +179,10 @@ class Primary(Struct, frozen=True):
 
     name: str
     call: Call
+
+
+def _shown(word: Argument) -> str:
+    return word.decode(errors="replace") if isinstance(word, bytes) else str(word)
 
 
 def _options(url: StoreURL) -> dict[str, Any]:
