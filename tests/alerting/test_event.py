@@ -81,6 +81,8 @@ def test_every_field_is_carried() -> None:
         ({"state": "Critical"}, {"state": "critical"}),
         ({"type": "action", "state": "TEST_notifications"}, {"state": "test_notifications"}),
         ({"type": "action", "state": "critical"}, {"type": "action", "state": "critical"}),
+        ({"state": "acknowledgement"}, {"type": "action", "state": "acknowledgement"}),
+        ({"state": "Test_Notifications"}, {"type": "action", "state": "test_notifications"}),
         ({"entity": "Web-1.Example.COM"}, {"entity": "web-1.example.com"}),
         ({"entity": "ÄPFEL"}, {"entity": "äpfel"}),
         ({"entity": "a/b c"}, {"entity": "a/b c"}),

@@ -26,6 +26,8 @@ NOOP = Rejection("a noop")
 """What some programs push to wake a processor that is to stop."""
 
 REQUIRED = ("type", "state", "entity", "check")
+ACTIONS = ("acknowledgement", "test_notifications")
+"""What no check can be: an event with such a state is an action, whatever its type says."""
 
 _DEEPEST = 64
 _MOST_NAMED = 10
@@ -64,6 +66,8 @@ def parse(raw: bytes, now: int) -> CheckEvent | Rejection:
         return _judged(raw, now)
     if entity != name:
         force_setattr(event, "entity", entity)
+    if event.state in ACTIONS:
+        force_setattr(event, "type", "action")
     if event.time is None:
         force_setattr(event, "time", now)
     if summary is not None and (not summary or summary != summary.strip()):
@@ -107,6 +111,8 @@ def from_fields(fields: Mapping[str, object], now: int) -> CheckEvent | Rejectio
     if wrong:
         return Rejection(". ".join(wrong))
     values.setdefault("time", now)
+    if values["state"] in ACTIONS:
+        values["type"] = "action"
     return CheckEvent(**values)
 
 
