@@ -444,6 +444,23 @@ async def test_a_key_of_a_wrong_type_stops_none_of_the_others(stage: Stage) -> N
     await stage.store.call("DEL", broken)
 
 
+async def test_a_contact_whose_rules_can_t_be_read_keeps_nobody_from_being_told(
+    stage: Stage,
+) -> None:
+    for name in ("alice", "bob"):
+        await stage.contact(name, "email")
+    broken = stage.keys.rules("alice")
+    await stage.store.call("SET", broken, "x")
+
+    await stage.fails()
+
+    assert await stage.told() == [
+        "alice problem web:http critical",
+        "bob problem web:http critical",
+    ]
+    await stage.store.call("DEL", broken)
+
+
 async def test_announcements_of_events_are_cleared_away(stage: Stage) -> None:
     await stage.store.call("LPUSH", stage.keys.wakes(), "+")
     await stage.send("ok")

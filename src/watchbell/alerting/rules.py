@@ -17,7 +17,7 @@ from watchbell.alerting.model import Contact, Rule
 from watchbell.errors import NotFound, Refused
 from watchbell.schedule import recurrence
 from watchbell.store.client import Store
-from watchbell.store.script import Script
+from watchbell.store.script import READ, Script
 
 KNOWN_MEDIA = (
     *("email", "sms", "slack", "jabber", "pagerduty"),
@@ -280,26 +280,29 @@ return redis.call('DEL', KEYS[1])
 # KEYS[1] the contact's rules, KEYS[2] contact, KEYS[3] the new rule; ARGV[1] what keys of rules
 # begin with, ARGV[2] the new rule's id, ARGV[3] how many rules were seen, ARGV[4…] their ids, then
 # fields and values. Stores the new rule if the rules are still those that were seen, or else
-# returns them, each an id and its hash.
-_ENSURE = Script("""
+# returns them, each an id and its hash. Where somebody left a key of a wrong type the new rule is
+# not kept, and holds for once: nobody else is to wait for that.
+_ENSURE = Script(
+    READ
+    + """
 local rules, contact, new = unpack(KEYS)
 local begin, count, seen = ARGV[1], tonumber(ARGV[3]), {}
 for i = 1, count do seen[ARGV[3 + i]] = true end
 local found, as_seen = {}, true
-for _, id in ipairs(redis.call('SMEMBERS', rules)) do
-  local hash = redis.call('HGETALL', begin .. id)
+for _, id in ipairs(read('SMEMBERS', rules) or {}) do
+  local hash = read('HGETALL', begin .. id) or {}
   if #hash > 0 then
     found[#found + 1] = {id, hash}
     as_seen = as_seen and seen[id]
   end
 end
 if not as_seen or #found ~= count then return found end
-if redis.call('HEXISTS', contact, 'first_name') == 1 then
+if read('HEXISTS', contact, 'first_name') == 1 and read('SADD', rules, ARGV[2]) then
   redis.call('HSET', new, unpack(ARGV, 4 + count))
-  redis.call('SADD', rules, ARGV[2])
 end
 return false
-""")
+"""
+)
 
 
 async def find(store: Store, rule_id: str) -> Rule:
