@@ -32,6 +32,30 @@ async def test_the_silence_of_a_check_with_a_ttl_of_its_own_is_called_out(store:
     assert (await stage.later(60).drain()).events == 1
 
 
+async def test_a_ttl_that_is_set_or_taken_back_counts_from_the_last_report(store: Store) -> None:
+    stage = Stage(store)
+    await stage.send("ok")
+    stage.later(10)
+    await switches.configure(store, "web:http", {"ttl": 60})
+    assert (await stage.later(49).drain()).events == 0
+    assert (await stage.later(1).drain()).events == 1
+    await switches.configure(store, "web:http", {"ttl": None})
+    assert (await stage.later(600).drain()).events == 0
+
+
+async def test_the_ttl_of_a_report_wins_over_one_that_is_set_later(store: Store) -> None:
+    stage = Stage(store)
+    await stage.send("ok", ttl=30)
+    await switches.configure(store, "web:http", {"ttl": 600})
+    assert (await stage.later(30).drain()).events == 1
+
+
+async def test_nothing_is_awaited_of_a_check_that_never_reported(store: Store) -> None:
+    stage = Stage(store)
+    await switches.configure(store, "web:http", {"ttl": 60})
+    assert (await stage.later(600).drain()).events == 0
+
+
 async def test_a_disabled_check_is_hidden_until_it_reports_again(store: Store) -> None:
     stage = Stage(store)
     await stage.contact("alice", "email", threshold=5)

@@ -9,7 +9,7 @@ from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import split_id
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store
-from watchbell.store.script import Script
+from watchbell.store.script import READ, Script
 
 # KEYS[1] current_checks of the entity, KEYS[2] current_entities, KEYS[3] silence,
 # KEYS[4] alerting_media of the check; ARGV[1] entity, ARGV[2] check, ARGV[3] ENTITY:CHECK,
@@ -41,6 +41,34 @@ return 1
 """)
 
 
+# KEYS[1] check_settings, KEYS[2] silence, KEYS[3] the check, KEYS[4] current_checks of the entity;
+# ARGV[1] ENTITY:CHECK, ARGV[2] check, ARGV[3] its settings or nothing, ARGV[4] and ARGV[5] the ttl
+# before and now, 0 for none. The last report counts as if it had been made with the new ttl,
+# unless it named one of its own.
+_CONFIGURE = Script(
+    READ
+    + """
+if ARGV[3] == '' then
+  redis.call('HDEL', KEYS[1], ARGV[1])
+else
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+end
+local before, ttl = tonumber(ARGV[4]), tonumber(ARGV[5])
+local heard, due = read('HGET', KEYS[3], 'last_update'), read('ZSCORE', KEYS[2], ARGV[1])
+heard = heard and tonumber(heard)
+if before == ttl or not heard or not read('ZSCORE', KEYS[4], ARGV[2])
+    or due and tonumber(due) ~= heard + before then
+  return
+end
+if ttl > 0 then
+  redis.call('ZADD', KEYS[2], heard + ttl, ARGV[1])
+else
+  redis.call('ZREM', KEYS[2], ARGV[1])
+end
+"""
+)
+
+
 async def settings(store: Store, event_id: str) -> dict[str, int]:
     stored = await store.call("HGET", AlertingOwn(store.prefix).check_settings(), event_id)
     return check_settings(stored) if stored else {}
@@ -51,13 +79,16 @@ async def configure(store: Store, event_id: str, given: dict[str, int | None]) -
     for name, value in given.items():
         if name not in SETTINGS or (value is not None and value < 0):
             raise Refused(f"{name} is {value}; expected seconds, 0 or more")
-    held: dict[str, int | None] = {**await settings(store, event_id), **given}
+    before = await settings(store, event_id)
+    held: dict[str, int | None] = {**before, **given}
     now = {name: value for name, value in held.items() if value is not None}
-    key = AlertingOwn(store.prefix).check_settings()
-    if now:
-        await store.call("HSET", key, event_id, msgspec.json.encode(now))
-    else:
-        await store.call("HDEL", key, event_id)
+    keys, own = Alerting(store.prefix), AlertingOwn(store.prefix)
+    entity, check = split_id(event_id)
+    named = [own.check_settings(), own.silence()]
+    named += [keys.current(entity, check), keys.current_checks(entity)]
+    encoded = msgspec.json.encode(now) if now else b""
+    ttls = [before.get("ttl", 0), now.get("ttl", 0)]
+    await _CONFIGURE(store, named, [event_id, check, encoded, *ttls])
     return now
 
 
