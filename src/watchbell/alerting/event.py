@@ -26,9 +26,9 @@ NOOP = Rejection("a noop")
 """What some programs push to wake a processor that is to stop."""
 
 REQUIRED = ("type", "state", "entity", "check")
-ACTIONS = ("acknowledgement", "test_notifications")
-"""What no check can be: an event with such a state is an action, whatever its type says."""
 
+# What no check can be: an event with such a state is an action, whatever its type says.
+_ACTIONS = dict.fromkeys(("acknowledgement", "test_notifications"), "action")
 _DEEPEST = 64
 _MOST_NAMED = 10
 _OPENINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
@@ -62,12 +62,11 @@ def parse(raw: bytes, now: int) -> CheckEvent | Rejection:
         or entity.isspace()
         or check.isspace()
         or event.acknowledgement_id is not None
+        or event.state in _ACTIONS
     ):
         return _judged(raw, now)
     if entity != name:
         force_setattr(event, "entity", entity)
-    if event.state in ACTIONS:
-        force_setattr(event, "type", "action")
     if event.time is None:
         force_setattr(event, "time", now)
     if summary is not None and (not summary or summary != summary.strip()):
@@ -111,8 +110,7 @@ def from_fields(fields: Mapping[str, object], now: int) -> CheckEvent | Rejectio
     if wrong:
         return Rejection(". ".join(wrong))
     values.setdefault("time", now)
-    if values["state"] in ACTIONS:
-        values["type"] = "action"
+    values["type"] = _ACTIONS.get(values["state"], values["type"])
     return CheckEvent(**values)
 
 
