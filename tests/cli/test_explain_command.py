@@ -13,7 +13,7 @@ async def test_decisions_are_told_with_their_reasons(store: Store, server: serve
     await stage.later(70).send("critical", "web:http", summary="still \x1b[31mdown")
     said = ran("explain", "WEB:http", "--store", server.url, TZ="Europe/Berlin").stdout
     told, *rest = said.splitlines()
-    assert told == "2023-11-14 23:15:00  critical: somebody is told  (still \\x1b[31mdown)"
+    assert told == "2023-11-14 23:15:00  critical: nobody is told  (still \\x1b[31mdown)"
     assert rest[0] == "    alice: critical: email"
     rules = sorted(rest[1:3], key=lambda line: line.endswith(": matches"))  # ids are as they come
     assert rules[0] == "        rule alice-rule: it is for other entities"
@@ -24,7 +24,12 @@ async def test_decisions_are_told_with_their_reasons(store: Store, server: serve
         " until 2023-11-14 23:13:50"
     )
     decisions = printed("explain", "web:http", "--store", server.url, "--limit", "2")
-    assert [one["by"] for one in decisions] == ["notifier", "processor"]
+    assert [(one["by"], one["verdict"]) for one in decisions] == [
+        ("notifier", "NOBODY"),
+        ("processor", "TELL"),
+    ]
+    everything = printed("explain", "web:http", "--store", server.url, "--limit", "0")
+    assert [one["verdict"] for one in everything[2:]] == ["TOLD", "TELL", "FAILURE_DELAY"]
 
 
 async def test_a_check_that_nobody_is_interested_in_says_so(

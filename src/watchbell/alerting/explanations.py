@@ -45,9 +45,9 @@ class Explained(Struct, frozen=True, kw_only=True):
 
 
 async def decisions(store: Store, event_id: str, limit: int) -> list[Decision]:
-    """The latest so many, the newest first; what somebody else wrote there is left out."""
+    """The latest so many, or all of 0, the newest first; what somebody else wrote is left out."""
     key = AlertingOwn(store.prefix).decisions(*split_id(event_id))
-    found = [_decision(raw) for raw in await store.call("LRANGE", key, 0, max(limit, 1) - 1)]
+    found = [_decision(raw) for raw in await store.call("LRANGE", key, 0, limit - 1)]
     return [one for one in found if one is not None]
 
 

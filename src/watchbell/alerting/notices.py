@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from watchbell.alerting.checks import DECISIONS_KEPT, DECISIONS_SECONDS
-from watchbell.alerting.decide.routing import ENDING, Settled
+from watchbell.alerting.decide.routing import ENDING, TELLING, Settled
 from watchbell.alerting.effects import Command, Word, verbatim
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import (
@@ -20,6 +20,7 @@ from watchbell.alerting.model import (
 )
 
 PARKED_KEPT, PARKED_SHOWN = 1_000, 10_000
+_TELLING = frozenset(fate.name for fate in TELLING)
 _TIDIED = 1_000
 
 Ends = dict[str, int | None]
@@ -156,7 +157,8 @@ class Notices:
     def decision(
         self, notification: Notification, contacts: list[ContactDecision], now: int
     ) -> Command:
-        verdict = "TOLD" if any(one.media for one in contacts) else "NOBODY"
+        fates = (fate for one in contacts for fate in one.media.values())
+        verdict = "TOLD" if any(fate in _TELLING for fate in fates) else "NOBODY"
         decision = Decision(
             verdict=verdict,
             state=notification.state,

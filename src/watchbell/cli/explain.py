@@ -9,20 +9,20 @@ from watchbell.alerting import explanations
 from watchbell.alerting.explanations import Explained, MediumExplained, explained
 from watchbell.alerting.model import Decision, split_id
 from watchbell.cli.options import as_json, opened, print_json, with_settings
-from watchbell.cli.telling import plain, when
+from watchbell.cli.telling import limited, plain, when
 from watchbell.errors import NotFound
 from watchbell.settings import Loaded, Settings
 
 
 @click.command
 @click.argument("check", metavar="ENTITY:CHECK")
-@click.option("--limit", default=10, show_default=True, help="How many decisions, newest first.")
+@limited(10)
 @with_settings()
 @as_json
 def command(*, loaded: Loaded, check: str, limit: int, as_json: bool) -> None:
-    """Say in words what was lately decided about a check, and why: what held an event back and
-    until when, which contacts were considered, which rules matched or did not, what became of
-    each medium.
+    """Say in words what was lately decided about a check, the newest first, and why: what held
+    an event back and until when, which contacts were considered, which rules matched or did not,
+    what became of each medium.
 
     Example: watchbell explain web-1.example.com:HTTP
     """

@@ -39,7 +39,8 @@ class Fate(enum.Enum):
 
 
 _NONE: frozenset[str] = frozenset()
-_TELLING = (Fate.QUEUED, Fate.ROLLED_UP, Fate.ROLLUP_ENDS)
+TELLING = (Fate.QUEUED, Fate.ROLLED_UP, Fate.ROLLUP_ENDS)
+"""Fates by which a message is sent."""
 
 
 class Standing(Struct, kw_only=True, gc=False):
@@ -74,7 +75,7 @@ class Settled(Struct, kw_only=True, gc=False):
 
     @property
     def tells(self) -> bool:
-        return self.fate in _TELLING
+        return self.fate in TELLING
 
 
 class Condition(Struct, frozen=True, kw_only=True, gc=False):
