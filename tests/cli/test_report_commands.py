@@ -98,6 +98,9 @@ async def test_status_shows_failing_checks_first_and_counts(
     assert lines[-1] == "3 checks: 2 critical, 1 ok."
     assert "2 more; --limit 0 shows all." in run("status", "--limit", "1").stdout
     assert [one["id"] for one in printed("status", "--all", "web-1")] == [HTTP, DISK]
+    await recorded.check(checks, "db-1:SMTP", [(now(), "ok")], last_update=now())
+    await recorded.check(checks, "db-1:LDAP", [(now(), "ok")], last_update=now())
+    assert run("status").stdout.endswith("\n5 checks: 2 critical, 3 ok.\n")
     assert checks.prefix == ""
 
 
@@ -130,6 +133,7 @@ async def test_status_of_one_check_shows_everything(
         (["maintenance", "end", HTTP, "--yes"], 1, "no maintenance of 'web-1:HTTP:80' is open"),
         (["outages", "--from", "soon"], 2, "'soon' was not understood as a time"),
         (["downtime", "--from", "in 1 hour"], 1, "the range ends before it begins"),
+        (["outages", "--from", "in 1 hour", "--to", "in 1 day"], 1, "the range is yet to come"),
         (["history", "web-1"], 1, "means 2 checks; expected one"),
         (["history", "x:y"], 1, "no check is meant"),
         (["purge", "--check", "x:y"], 1, "no check is meant"),

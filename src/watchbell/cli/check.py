@@ -1,6 +1,8 @@
 """`watchbell check`."""
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -8,6 +10,10 @@ from watchbell.alerting import switches
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings
+
+
+def _seconds_option(name: str, words: str) -> Callable[[Any], Any]:
+    return click.option(name, metavar="SECONDS", help=words)
 
 
 @click.group
@@ -20,10 +26,10 @@ def command() -> None:
 
 @command.command(name="set")
 @click.argument("check", metavar="ENTITY:CHECK")
-@click.option("--ttl", help="Seconds of silence after which the check is unknown.")
-@click.option("--initial-failure-delay", help="Seconds a failure must last to be told.")
-@click.option("--repeat-failure-delay", help="Seconds before the same failure is told again.")
-@click.option("--initial-recovery-delay", help="Seconds a recovery must last to be told.")
+@_seconds_option("--ttl", "How much silence makes the check unknown.")
+@_seconds_option("--initial-failure-delay", "How long a failure lasts before anybody is told.")
+@_seconds_option("--repeat-failure-delay", "How long until the same failure is told again.")
+@_seconds_option("--initial-recovery-delay", "How long a recovery lasts before anybody is told.")
 @with_settings()
 @as_json
 def set_(*, loaded: Loaded, check: str, as_json: bool, **given: str | None) -> None:

@@ -34,8 +34,10 @@ def over_a_range(command: Callable[[Asked], None]) -> Any:
     @functools.wraps(command)
     def asked(*, loaded: Loaded, start: int, end: int, **given: Any) -> None:
         now = int(SYSTEM.now())
-        if min(end, now) <= start:
+        if end <= start:
             raise Refused(f"the range ends before it begins: from {when(start)} to {when(end)}")
+        if now <= start:
+            raise Refused(f"the range is yet to come: from {when(start)} to {when(end)}")
         command(Asked(settings=loaded.settings, start=start, end=min(end, now), now=now, **given))
 
     made: Any = asked

@@ -78,7 +78,7 @@ def in_maintenance(status: Status) -> str:
 
 def _counts(found: list[Status], now: int) -> str:
     by_state = Counter(status.state or "never reported" for status in found)
-    states = ", ".join(f"{number:,} {plain(state)}" for state, number in by_state.most_common())
+    states = ", ".join(f"{number:,} {plain(state)}" for state, number in by_state.items())
     old = freshness([status.last_update or 0 for status in found], now)[3600]
     silent = f"; {old:,} not heard of for an hour" if old else ""
     return f"{counted(len(found), 'check')}: {states}{silent}."
