@@ -200,6 +200,15 @@ async def test_an_entity_that_is_in_no_index_keeps_its_id_and_contacts(
     assert await call("HGETALL", keys.entity_names()) == {b"17": b"web"}
 
 
+async def test_the_general_rule_means_media_too_that_a_contact_gets_later(stage: Stage) -> None:
+    await stage.contact("alice", "email")
+    await stage.fails()
+    assert await stage.told() == ["alice problem web:http critical"]
+    await stage.contact("alice", "email", "oncall")
+    await stage.fails("web:smtp")
+    assert await stage.told("oncall") == ["alice problem web:smtp critical"]
+
+
 async def test_unknown_reaches_nobody_by_the_general_rule(stage: Stage) -> None:
     await stage.contact("alice", "email", "sms")
     await stage.fails(state="unknown")

@@ -6,6 +6,11 @@ from msgspec import Meta, Struct
 
 State = Literal["ok", "warning", "critical", "unknown"]
 FAILING = ("warning", "critical", "unknown")
+KNOWN_MEDIA = (
+    *("email", "sms", "slack", "jabber", "pagerduty"),
+    *("webhook", "sms_twilio", "sms_nexmo", "sns"),
+)
+"""A rule that names all of these means every medium, those too that people have named."""
 SEVERITY = {"ok": 0, "unknown": 1, "warning": 2, "critical": 3}
 
 EventType = Literal["service", "action"]

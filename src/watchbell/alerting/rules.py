@@ -13,16 +13,12 @@ from msgspec.structs import replace
 from watchbell import ids
 from watchbell.alerting import expressions
 from watchbell.alerting.keys import RESERVED_MEDIA, Alerting
-from watchbell.alerting.model import Contact, Rule
+from watchbell.alerting.model import KNOWN_MEDIA, Contact, Rule
 from watchbell.errors import NotFound, Refused
 from watchbell.schedule import recurrence
 from watchbell.store.client import Store
 from watchbell.store.script import READ, Script
 
-KNOWN_MEDIA = (
-    *("email", "sms", "slack", "jabber", "pagerduty"),
-    *("webhook", "sms_twilio", "sms_nexmo", "sns"),
-)
 SEVERITIES = ("critical", "warning", "unknown")
 FIELDS = (
     *("entities", "regex_entities", "tags", "entity_tags", "regex_tags", "time_restrictions"),
@@ -242,6 +238,8 @@ def _outcome(rule: Rule, severity: str) -> str:
     if getattr(rule, f"{severity}_blackhole"):
         return f"{severity} is kept from the contact altogether"
     media = getattr(rule, f"{severity}_media")
+    if set(KNOWN_MEDIA) <= set(media):
+        return f"{severity} by every medium"
     return f"{severity} by {_listed(media, 'and')}" if media else f"{severity} is not told"
 
 

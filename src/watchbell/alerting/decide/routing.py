@@ -1,6 +1,7 @@
 """Who is told of a notification, by which media, and why the others are not."""
 
 import enum
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
 from typing import Literal
@@ -10,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from watchbell.alerting import expressions
-from watchbell.alerting.model import FAILING, Contact, Medium, Notification, Rule
+from watchbell.alerting.model import FAILING, KNOWN_MEDIA, Contact, Medium, Notification, Rule
 from watchbell.errors import Refused
 from watchbell.schedule import recurrence
 from watchbell.schedule.recurrence import Restriction
@@ -39,6 +40,7 @@ class Fate(enum.Enum):
 
 
 _NONE: frozenset[str] = frozenset()
+_EVERY = frozenset(KNOWN_MEDIA)
 TELLING = (Fate.QUEUED, Fate.ROLLED_UP, Fate.ROLLUP_ENDS)
 """Fates by which a message is sent."""
 
@@ -82,7 +84,7 @@ class Condition(Struct, frozen=True, kw_only=True, gc=False):
     """A rule, ready to be asked whether it matches."""
 
     rule: Rule
-    """Without its times."""
+    """Without its times, and with the contact's media where it means every one."""
     entities: frozenset[str]
     is_timed: bool
     times: tuple[Restriction, ...]
@@ -119,7 +121,7 @@ class Addressee(Struct, frozen=True, gc=False):
 
 
 def addressee(contact: Contact, default_zone: str) -> Addressee:
-    conditions = tuple(map(_condition, contact.rules))
+    conditions = tuple(_condition(rule, contact.media) for rule in contact.rules)
     return Addressee(
         replace(contact, rules=()),
         conditions,
@@ -128,18 +130,29 @@ def addressee(contact: Contact, default_zone: str) -> Addressee:
     )
 
 
-def _condition(rule: Rule) -> Condition:
+def _condition(rule: Rule, media: Iterable[str]) -> Condition:
     times = []
     for restriction in rule.time_restrictions:
         with suppress(Refused):  # one that can't be read never covers
             times.append(recurrence.parse(restriction))
     return Condition(
-        rule=replace(rule, time_restrictions=()),
+        rule=replace(
+            rule,
+            time_restrictions=(),
+            critical_media=_meant(rule.critical_media, media),
+            warning_media=_meant(rule.warning_media, media),
+            unknown_media=_meant(rule.unknown_media, media),
+        ),
         entities=frozenset(rule.entities) if rule.entities else _NONE,
         is_timed=bool(rule.time_restrictions),
         times=tuple(times),
         is_specific=rule.is_specific,
     )
+
+
+def _meant(named: tuple[str, ...], media: Iterable[str]) -> tuple[str, ...]:
+    """The media that a rule means, for a contact with these."""
+    return (*named, *media) if _EVERY.issubset(named) else named
 
 
 def route(to: Addressee, notification: Notification, now: int) -> Route:

@@ -13,7 +13,7 @@ from watchbell.alerting import contacts, entities, items, rehearsal, rules
 from watchbell.alerting.decide.routing import zone_of
 from watchbell.alerting.entities import Link
 from watchbell.alerting.items import Taken
-from watchbell.alerting.model import Contact, Medium
+from watchbell.alerting.model import KNOWN_MEDIA, Contact, Medium
 from watchbell.gateways import catalogue
 from watchbell.web.access import needs
 from watchbell.web.api.contact_shapes import (
@@ -213,7 +213,7 @@ async def send_test(request: Asked, id: Id, data: JSONBody[TestBody]) -> TestSen
 async def media(request: Asked) -> list[MediumKnown]:
     """The media that contacts may have, and which of them the settings have a gateway for."""
     own = _gateways(request)
-    names = dict.fromkeys((*own, *rules.KNOWN_MEDIA))
+    names = dict.fromkeys((*own, *KNOWN_MEDIA))
     return [MediumKnown(medium=name, has_gateway=name in own) for name in names]
 
 
