@@ -10,6 +10,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
+from watchbell.schedule import spoken
+
 FAILING = ("unknown", "warning", "critical")
 """The lightest first."""
 TOLD = (*FAILING, "acknowledgement", "recovery")
@@ -321,8 +323,7 @@ class Model:
                     "entity": entity,
                     "check": name,
                     "time": now,
-                    "summary": f"no report was heard; the last one promised another "
-                    f"{now - (check.due or now)} s ago",
+                    "summary": _overdue(now - (check.due or now)),
                     "initial_failure_delay": 0,
                 }
             )
@@ -429,3 +430,8 @@ def address(person: str, medium: str) -> str:
 
 def short_id(name: str) -> str:
     return hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest()[:8]
+
+
+def _overdue(seconds: int) -> str:
+    late = spoken.in_words(seconds) if seconds else "a moment"
+    return f"no report came; one was due {late} ago"

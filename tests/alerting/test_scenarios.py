@@ -159,6 +159,29 @@ async def test_silence_becomes_unknown(stage: Stage) -> None:
     assert (await stage.later(600).drain()).events == 0
 
 
+@pytest.mark.parametrize(
+    ("seconds", "summary"),
+    [
+        (60, b"no report came; one was due a moment ago"),
+        (61, b"no report came; one was due 1 second ago"),
+        (3660, b"no report came; one was due 1 hour ago"),
+    ],
+)
+async def test_silence_says_since_when_a_report_is_due(
+    stage: Stage, seconds: int, summary: bytes
+) -> None:
+    await stage.send("ok", ttl=60)
+    await stage.later(seconds).drain()
+    current = stage.keys.current("web", "http")
+    assert await stage.store.call("HGET", current, "summary") == summary
+
+
+async def test_a_time_of_silence_that_is_none_stops_nothing(stage: Stage) -> None:
+    await stage.store.call("ZADD", stage.own.silence(), "-inf", "web:http")
+    await stage.send("ok", "web:smtp", ttl=60)
+    assert (await stage.later(60).drain()).events == 1
+
+
 async def test_delays_set_for_a_check_hold_for_it_alone(stage: Stage) -> None:
     await stage.contact("alice", "email")
     settings = msgspec.json.encode({"initial_failure_delay": 0})

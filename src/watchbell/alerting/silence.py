@@ -6,6 +6,8 @@ from watchbell.alerting.effects import verbatim
 from watchbell.alerting.event import encode
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import CheckEvent, split_id
+from watchbell.alerting.reading import number, text
+from watchbell.schedule import spoken
 from watchbell.store.client import Store
 from watchbell.store.script import Script
 
@@ -47,7 +49,7 @@ class Silence:
             pairs = [
                 (
                     verbatim(name),
-                    verbatim(encode(_unknown(name.decode(errors="replace"), int(since), now))),
+                    verbatim(encode(_unknown(text(name), number(since) or 0, now))),
                 )
                 for name, since in _scored(due)
             ]
@@ -69,8 +71,8 @@ def _scored(answer: list[object]) -> list[tuple[bytes, float]]:
 
 def _unknown(event_id: str, since: int, now: int) -> CheckEvent:
     entity, check = split_id(event_id)
-    late = max(now - since, 0)
-    summary = f"no report was heard; the last one promised another {late} s ago"
+    late = spoken.in_words(now - since) if now > since else "a moment"
+    summary = f"no report came; one was due {late} ago"
     return CheckEvent(
         type="service",
         state="unknown",
