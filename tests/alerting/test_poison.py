@@ -257,13 +257,14 @@ async def test_what_others_wrote_into_our_keys_stops_nothing(store: Store) -> No
     await call("HSET", keys.counters(), "all", "9" * 30)
     await call("SET", keys.last_problem(*at), "never")
     await call("ZADD", keys.alerting_checks("alice", "email"), 1, "no colon", 2, "\xff:\xff")
-    await call("RPUSH", keys.notifications(), "{", "[]", '{"event_id": 5}', b"\xff")
+    deep = '{"x":' + "[" * 100_000
+    await call("RPUSH", keys.notifications(), "{", "[]", '{"event_id": 5}', b"\xff", deep)
     for name in ("foe:x", "foe:y", "friend:http"):
         await stage.send("critical", name)
     await call("HSET", keys.current(*at), "last_change", "never")
     await stage.later(5_000).send("critical", "friend:http")
     assert any("friend:http" in line for line in await stage.told())
-    assert await call("LLEN", own.parked()) == 4
+    assert await call("LLEN", own.parked()) == 5
     await call("FLUSHALL")
 
 

@@ -98,7 +98,7 @@ def _opened(piece: Batch) -> Opened:
             continue
         try:
             opened.notifications.append(msgspec.json.decode(item, type=Notification))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             opened.unreadable.append((item, f"not a notification: {error}"))
     return opened
 

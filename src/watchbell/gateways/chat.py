@@ -265,7 +265,7 @@ async def _decided(asked: Asked, event_id: str) -> list[str]:
     """What the processor decided last, and why."""
     key, zone = Checks(asked.store.prefix).own.decisions(*split_id(event_id)), asked.speaker.zone
     for raw in await asked.store.call("LRANGE", key, 0, MOST - 1):
-        with suppress(msgspec.MsgspecError, UnicodeDecodeError, KeyError):
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError):
             decision = msgspec.json.decode(raw, type=Decision)
             if decision.by == "processor":
                 until = f", until {_when(decision.until, zone)}" if decision.until else ""

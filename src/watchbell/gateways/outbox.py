@@ -256,7 +256,7 @@ class Outbox:
         for raw in batch.items:
             try:
                 item = Item(alert=_alert(raw), since=now)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 unfit += [_digest(raw), _text(Unfit.of(raw, f"this is no alert: {error}", now))]
             else:
                 alerts += [item.alert.id, item.lane, _text(item)]

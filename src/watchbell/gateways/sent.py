@@ -241,7 +241,7 @@ async def one(store: Store, alert_id: str) -> Message:
 def _item(raw: bytes | None) -> Item | None:
     try:
         return None if raw is None else msgspec.json.decode(raw, type=Item)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
