@@ -188,6 +188,41 @@ def test_a_triggered_job_runs_is_followed_and_ended(place: servers.Single, tmp_p
         ran(place, "drain", host)
 
 
+def ended_run(place: servers.Single, run: str, *pieces: bytes, last: str = "") -> None:
+    """A run that is over, with what it printed."""
+    record = {"job_name": "a", "start_time": 5, "host": "h", "status": "success", "output": last}
+    place.server.call("HSET", KEYS.runs(), run, json.dumps(record))
+    for number, piece in enumerate(pieces, 1):
+        place.server.call("ZADD", KEYS.output(run), number, f"{number}\t".encode() + piece)
+    if pieces:
+        place.server.call("EXPIRE", KEYS.output(run), 60)
+
+
+def test_output_is_printed_byte_for_byte(place: servers.Single) -> None:
+    pieces = [b"10%\r", b"20%\r", b"\xff\x00\n", b"x" * 9, b"x" * 9, b"no end"]
+    ended_run(place, "r1", *pieces)
+    printed = subprocess.run(
+        command(place, "output", "r1"), env=bare_environment(), capture_output=True, check=True
+    )
+    assert printed.stdout == b"".join(pieces)
+
+
+def test_with_times_each_piece_has_a_line(place: servers.Single) -> None:
+    ended_run(place, "r1", b"10%\r", b"done\n")
+    lines = ran(place, "output", "r1", "--times").splitlines()
+    assert [line for line in lines if line] == [
+        "1970-01-01 00:00:01 10%",
+        "1970-01-01 00:00:02 done",
+    ]
+
+
+def test_the_last_lines_outlive_the_output(place: servers.Single) -> None:
+    ended_run(place, "r1", last="one\ntwo\n")
+    said = ran(place, "output", "r1")
+    assert said.startswith("one\ntwo\n")
+    assert "no longer kept" in said
+
+
 def runs(place: servers.Single, *words: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(ran(place, "runs", *words, "--json"))
     return found

@@ -14,7 +14,6 @@ from watchbell.clock import SYSTEM
 from watchbell.cron import history, instances, jobs, outputs
 from watchbell.cron.history import Seen
 from watchbell.cron.model import Beat, Omission
-from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings
 
 Which = Literal["success", "fail", "running", "missed"]
@@ -144,18 +143,19 @@ async def _output(settings: Settings, run: str, follow: bool, times: bool) -> No
                 last, printed = lines[-1], True
                 _print(lines, times)
     if not printed and seen.record.output:
-        raise Refused(f"its output is forgotten; its last lines were: {plain(seen.record.output)}")
+        click.echo("its output is no longer kept; these are its last lines", err=True)
+        click.echo(seen.record.output, nl=not seen.record.output.endswith("\n"))
 
 
 def _print(lines: list[outputs.Line], times: bool) -> None:
+    """Without times the very bytes, which may well be no lines of text."""
     for line in lines:
         if times:
-            sys.stdout.write(f"{when(int(line.at))} ")
-            sys.stdout.flush()
+            sys.stdout.buffer.write(f"{when(int(line.at))} ".encode())
         sys.stdout.buffer.write(line.text)
-        if not line.text.endswith(b"\n"):
+        if times and not line.text.endswith(b"\n"):
             sys.stdout.buffer.write(b"\n")
-    sys.stdout.flush()
+    sys.stdout.buffer.flush()
 
 
 @click.command
