@@ -146,6 +146,20 @@ def test_a_crontab_is_imported_but_for_what_makes_no_sense(place: servers.Single
     assert "0 4 * * * /usr/bin/tidy" in ran(place, "export", "--form", "crontab")
 
 
+def test_an_export_leaves_out_what_could_not_come_back(place: servers.Single) -> None:
+    ran(place, "add", "good", "--at", "@daily", "--", "true")
+    ran(place, "add", "asleep", "--at", "@daily", "--paused", "--", "true")
+    place.server.call("HSET", KEYS.jobs(), "list", "[]")
+    said = ran(place, "export")
+    assert "list is left out: the definition is not a JSON object" in said
+    exported = said[: said.rindex("}") + 1]
+    assert set(json.loads(exported)) == {"good", "asleep"}
+    assert "imported 2" in ran(place, "import", "json", "-", "--yes", "--replace", given=exported)
+    crontab = ran(place, "export", "--form", "crontab")
+    assert "# asleep is left out: it is paused" in crontab
+    assert crontab.count("@daily true") == 1
+
+
 def test_a_bad_definition_of_somebody_else_is_told_and_harms_no_other(
     place: servers.Single,
 ) -> None:

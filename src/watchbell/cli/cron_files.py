@@ -123,10 +123,18 @@ def export(*, loaded: Loaded, form: str) -> None:
 
     found = asyncio.run(work())
     if form == "json":
-        print_json({one.name: one.definition for one in found if one.definition is not None})
+        _export_json(found)
         return
+    crontab = imports.Crontab(reading(loaded.settings.cron))
     for one in found:
-        click.echo(imports.crontab_lines(one.name, one.definition, one.job))
+        click.echo(crontab.lines(one.name, one.definition, one.job, paused=one.is_paused))
+
+
+def _export_json(found: list[overview.Listed]) -> None:
+    print_json({one.name: one.definition for one in found if isinstance(one.definition, dict)})
+    for one in found:
+        if not isinstance(one.definition, dict):
+            click.echo(f"{plain(one.name)} is left out: {plain('; '.join(one.errors))}", err=True)
 
 
 COMMANDS: list[click.Command] = [import_jobs, export]

@@ -4,18 +4,25 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
 from watchbell.errors import Refused
-from watchbell.schedule import cron_args
+from watchbell.schedule import cron_args, zones
 
 _VARIABLE = re.compile(r"""\s*("?)([A-Za-z_][A-Za-z0-9_]*)\1\s*=\s*(.*?)\s*""")
 _WORD = re.compile(r"[^\w.-]+")
 _LONGEST_NAME = 60
-_ZONES = ("CRON_TZ", "TZ")
-_OUR_WORDS = ("SHELL", "MAILTO", "MAILFROM", "CONTENT_TYPE", "CONTENT_TRANSFER_ENCODING", *_ZONES)
-"""Variables that are for cron itself, not for its commands."""
+_ZONE = "CRON_TZ"
+_MAIL = ("MAILTO", "MAILFROM", "CONTENT_TYPE", "CONTENT_TRANSFER_ENCODING")
+_OUR_WORDS = ("SHELL", *_MAIL, _ZONE)
+"""Variables that are for cron itself, not for its commands. TZ is for commands: no cron goes by
+it."""
+_LIKE_OURS = ("", "sh", "bash", "dash")
+"""Shells whose commands ours understands."""
+_ONLY_OURS = re.compile(r"@every.*|@never|[^@].*(#|(?<!ju)l).*", re.IGNORECASE)
+"""Times that no other cron reads: of the letters, an `l` that is not July's."""
 TTL = 60
 
 
@@ -38,13 +45,15 @@ def entries(text: str, *, has_users: bool = False) -> Iterator[Entry | Skipped]:
     the times names who runs the command."""
     variables: dict[str, str] = {}
     taken: set[str] = set()
-    for number, raw in enumerate(text.splitlines(), 1):
+    for number, raw in enumerate(text.split("\n"), 1):
         line = raw.strip()
         if not line or line.startswith("#"):
             continue
         assigned = _VARIABLE.fullmatch(line)
         if assigned and not line.startswith(("*", "@")):
-            variables[assigned[2]] = _unquoted(assigned[3])
+            variables[assigned[2]] = value = _unquoted(assigned[3])
+            if value and assigned[2] in _MAIL:
+                yield Skipped(number, line, "nothing is mailed; a job that fails is told by alerts")
             continue
         try:
             yield _entry(number, line, variables, taken, has_users)
@@ -67,9 +76,9 @@ def _entry(
         user = ", a user" if has_users else ""
         raise Refused(f"expected {expected}{user} and a command")
     when, command = " ".join(words[:times]), words[-1]
-    zone = next((variables[name] for name in _ZONES if variables.get(name)), "")
+    zone = variables.get(_ZONE, "")
     cron = {"cronstring": when} | ({"timezone": zone} if zone else {})
-    cron_args.from_cron_args(cron)
+    cron_args.parse(when, zones.named(_ZONE, zone) if zone else ZoneInfo("UTC"), field="its times")
     conduct: dict[str, Any] = {}
     environment = {name: value for name, value in variables.items() if name not in _OUR_WORDS}
     if environment:
@@ -78,19 +87,24 @@ def _entry(
         conduct["user"] = words[times]
     definition: dict[str, Any] = {
         "cron_args": cron,
-        "job_args": {"cmd": _with_input(command), "lock": True, "ttl": TTL},
+        "job_args": {"cmd": _cmd(command, variables.get("SHELL", "")), "lock": True, "ttl": TTL},
     }
     if conduct:
         definition["watchbell"] = conduct
     return Entry(line=number, name=_named(command, taken), definition=definition)
 
 
-def _with_input(command: str) -> str:
+def _cmd(command: str, shell: str) -> str:
     """A `%` ends the command, and what follows is its input, with a line for each further one."""
     run, *lines = (part.replace(r"\%", "%") for part in re.split(r"(?<!\\)%", command))
+    if shell.rpartition("/")[2] not in _LIKE_OURS:
+        run = f"{shlex.quote(shell)} -c {shlex.quote(run.strip())}"
+    if lines and not lines[-1]:
+        lines.pop()  # the last line has its end
     if not lines:
         return run
-    return f"printf '%s\\n' {' '.join(map(shlex.quote, lines))} | {{ {run.strip()}; }}"
+    # What ends the command is no semicolon: it may end with & or a comment itself.
+    return f"printf '%s\\n' {' '.join(map(shlex.quote, lines))} | {{ {run.strip()}\n}}"
 
 
 def _named(command: str, taken: set[str]) -> str:
@@ -106,14 +120,37 @@ def _named(command: str, taken: set[str]) -> str:
     return name
 
 
-def line_of(name: str, definition: Mapping[str, Any]) -> str:
-    """The job as a line, after a comment with its name; Refused where a crontab can't say it."""
-    cron, args = definition["cron_args"], definition["job_args"]
-    text = cron.get("cronstring")
+class Writer:
+    """Writes jobs as lines, one after the other: a time zone holds until the next is named."""
+
+    def __init__(self) -> None:
+        self._zone = ""
+
+    def lines(self, name: str, definition: Mapping[str, Any], zone: str) -> str:
+        """The job after a comment with its name, in this zone unless it names another; Refused
+        where a crontab can't say it."""
+        cron, args = definition["cron_args"], definition["job_args"]
+        times, command = _times(cron), _one_line(args["cmd"])
+        zone = cron.get("timezone") or zone
+        named = "" if zone == self._zone else f"{_ZONE}={zone}\n"
+        self._zone = zone
+        unsaid = ", ".join(definition.get("watchbell") or {})
+        more = f"; a crontab can't say its {unsaid}" if unsaid else ""
+        return f"# {name}{more}\n{named}{times} {command}"
+
+
+def _times(cron: Mapping[str, Any]) -> str:
+    text = str(cron.get("cronstring") or "")
     extra = sorted(set(cron) - {"cronstring", "timezone"})
     if not text or extra:
         what = ", ".join(extra) if text else "single fields"
         raise Refused(f"a crontab has no {what}")
-    command = " ".join(str(args["cmd"]).split("\n")).replace("%", r"\%")
-    zone = f"CRON_TZ={cron['timezone']}\n" if cron.get("timezone") else ""
-    return f"# {name}\n{zone}{text} {command}"
+    if _ONLY_OURS.fullmatch(text.strip()):
+        raise Refused(f"a crontab has no {text}")
+    return cron_args.WORDS["@minutely"] if text.strip().lower() == "@minutely" else text
+
+
+def _one_line(command: str) -> str:
+    if "\n" in command.strip():
+        raise Refused("a crontab has no commands of several lines")
+    return command.strip().replace("%", r"\%")

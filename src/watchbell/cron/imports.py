@@ -70,14 +70,25 @@ async def make(store: Store, plan: Sequence[Planned], reading: Reading, *, repla
         await jobs.save(store, one.entry.name, one.entry.definition, reading)
 
 
-def crontab_lines(name: str, definition: Mapping[str, Any] | None, job: Job | None) -> str:
-    """The job as a crontab has it, or a comment that says why it can't."""
-    try:
-        if job is None or definition is None:
-            raise Refused("it is not valid")  # noqa: TRY301
-        return crontab_file.line_of(name, definition)
-    except Refused as error:
-        shown = "".join(
-            each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in name
-        )
-        return f"# {shown} is left out: {error}"
+class Crontab:
+    """Jobs as a crontab has them, one after the other."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._zone = reading.zone.key
+        self._writer = crontab_file.Writer()
+
+    def lines(
+        self, name: str, definition: Mapping[str, Any] | None, job: Job | None, *, paused: bool
+    ) -> str:
+        """The job, or a comment that says why it is left out."""
+        try:
+            if job is None or definition is None:
+                raise Refused("it is not valid")  # noqa: TRY301
+            if paused:
+                raise Refused("it is paused")  # noqa: TRY301
+            return self._writer.lines(name, definition, self._zone)
+        except Refused as error:
+            shown = "".join(
+                each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in name
+            )
+            return f"# {shown} is left out: {error}"

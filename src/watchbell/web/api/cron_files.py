@@ -13,6 +13,7 @@ from watchbell.cron.crontab_file import Entry, Skipped
 from watchbell.cron.imports import Form, Planned
 from watchbell.cron.model import Invalid, parsed
 from watchbell.cron.standing import Standing
+from watchbell.cron.validation import Reading
 from watchbell.errors import Refused
 from watchbell.web import cron_view
 from watchbell.web.access import needs
@@ -89,7 +90,7 @@ async def export(request: Asked, form: As = "json") -> Stream:
     name, kind, content = (
         ("jobs.json", "application/json", _as_json(known))
         if form == "json"
-        else ("crontab", "text/plain", _as_crontab(known))
+        else ("crontab", "text/plain", _as_crontab(known, reading_of(request)))
     )
     await noted(request, "cron.export", form)
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
@@ -112,10 +113,16 @@ async def _as_json(known: Sequence[Standing]) -> AsyncIterator[bytes]:
     yield b"{}\n" if comma == b"{" else b"\n}\n"
 
 
-async def _as_crontab(known: Sequence[Standing]) -> AsyncIterator[bytes]:
+async def _as_crontab(known: Sequence[Standing], reading: Reading) -> AsyncIterator[bytes]:
+    crontab = imports.Crontab(reading)
     for first in range(0, len(known), _SLICE):
         lines = [
-            imports.crontab_lines(one.name, cron_view.definition(one.raw, masked=False), one.job)
+            crontab.lines(
+                one.name,
+                cron_view.definition(one.raw, masked=False),
+                one.job,
+                paused=one.is_paused,
+            )
             for one in known[first : first + _SLICE]
         ]
         yield "".join(f"{line}\n" for line in lines).encode()
