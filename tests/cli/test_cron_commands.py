@@ -172,6 +172,7 @@ def test_a_bad_definition_of_somebody_else_is_told_and_harms_no_other(
     assert any("job_args" in error for error in found["bad"]["errors"])
     assert found["worse"]["errors"]
     assert "validation_errors" in definition(place, "bad")["job_state"]
+    assert "'bad' can't run: " in ran(place, "trigger", "bad", code=1)
 
 
 def test_a_triggered_job_runs_is_followed_and_ended(place: servers.Single, tmp_path: Path) -> None:

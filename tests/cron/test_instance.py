@@ -32,6 +32,7 @@ from watchbell.cron.history import Seen
 from watchbell.cron.instances import instances
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
 from watchbell.cron.model import lock_of
+from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store
 
 KEYS, OWN = Cron(), CronOwn()
@@ -432,8 +433,28 @@ async def test_an_instance_tells_what_it_is_and_leaves(store: Store, folder: Pat
     assert await instances(store) == []
 
 
-async def is_drained(store: Store) -> bool:
-    return (await instances(store))[0].is_drained
+async def is_drained(store: Store, *, wanted: bool = True) -> bool:
+    return (await instances(store))[0].is_drained is wanted
+
+
+async def test_who_is_drained_is_seen_at_once_and_runs_no_trigger(
+    store: Store, folder: Path
+) -> None:
+    await put(store, "job", definition("true"))
+    async with serving(store, folder, heartbeat=3600):
+        [beat] = await instances(store)
+        with pytest.raises(NotFound, match="no instance of cron runs on 'nowhere'"):
+            await jobs.drain(store, [beat.host, "nowhere"])
+        await jobs.drain(store, [beat.host])
+        await eventually(partial(is_drained, store))
+        with pytest.raises(Refused, match="every instance of cron is drained"):
+            await jobs.trigger(store, "job")
+        with pytest.raises(Refused, match="every instance of cron is drained"):
+            await jobs.trigger_some(store, ["job"])
+        await jobs.reload(store)
+        await eventually(partial(is_drained, store, wanted=False))
+        await jobs.trigger(store, "job")
+        await ended(store, "job", 1)
 
 
 async def test_a_drained_instance_begins_nothing(store: Store, folder: Path) -> None:

@@ -327,23 +327,6 @@ def _turned(settings: Settings, name: str, turn: Callable[..., Any]) -> str:
 
 
 @command.command
-@name_of_job
-@with_settings()
-def trigger(*, loaded: Loaded, name: str) -> None:
-    """Run a job now, besides its schedule.
-
-    Example: watchbell cron trigger backup
-    """
-
-    async def work() -> None:
-        async with opened(loaded.settings) as store:
-            await jobs.trigger(store, name)
-
-    asyncio.run(work())
-    click.echo(f"triggered {plain(name)}; `watchbell cron runs {plain(name)}` shows how it goes")
-
-
-@command.command
 @click.argument("names", nargs=-1, metavar="[JOB]...", type=storable)
 @with_settings()
 @as_json

@@ -11,9 +11,11 @@ from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import in_bytes, show_table
 from watchbell.cli.telling import limited, plain, since, storable, when
 from watchbell.clock import SYSTEM
-from watchbell.cron import history, instances, jobs, outputs
+from watchbell.cron import history, instances, jobs, outputs, overview
 from watchbell.cron.history import Seen
+from watchbell.cron.instance import reading
 from watchbell.cron.model import Beat, Omission
+from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings
 
 Which = Literal["success", "fail", "running", "missed"]
@@ -36,6 +38,26 @@ class Run(Struct, kw_only=True):
     cpu: float = 0
     memory: int = 0
     output: str = ""
+
+
+@click.command
+@click.argument("name", metavar="JOB", type=storable)
+@with_settings()
+def trigger(*, loaded: Loaded, name: str) -> None:
+    """Run a job now, besides its schedule.
+
+    Example: watchbell cron trigger backup
+    """
+
+    async def work() -> None:
+        async with opened(loaded.settings) as store:
+            found = await overview.shown(store, name, reading(loaded.settings.cron), SYSTEM.now())
+            if found.errors:
+                raise Refused(f"{plain(name)!r} can't run: {plain('; '.join(found.errors))}")
+            await jobs.trigger(store, name)
+
+    asyncio.run(work())
+    click.echo(f"triggered {plain(name)}; `watchbell cron runs {plain(name)}` shows how it goes")
 
 
 @click.command
@@ -262,4 +284,7 @@ def reload(*, loaded: Loaded) -> None:
     click.echo("told")
 
 
-COMMANDS: list[click.Command] = [runs, output, terminate, kill, list_instances, drain, reload]
+COMMANDS: list[click.Command] = [
+    *(trigger, runs, output, terminate, kill),
+    *(list_instances, drain, reload),
+]

@@ -32,10 +32,12 @@ class Control:
         clock: StoreClock,
         reading: Reading,
         host: str,
+        on_drained: Callable[[], None],
     ) -> None:
+        """`on_drained` is called when this instance was drained, or goes back to work."""
         self._store, self._agenda, self._roster = store, agenda, roster
         self._scheduler, self._runs, self._clock = scheduler, runs, clock
-        self._reading, self._host = reading, host
+        self._reading, self._host, self._on_drained = reading, host, on_drained
         self._listening_since = 0.0
         self._triggers: dict[str, float] = {}
         """Up to which trigger of a job we know."""
@@ -102,6 +104,7 @@ class Control:
             self._scheduler.is_drained = False
             self._listening_since = self._clock.now()
             self._roster.skip()
+            self._on_drained()
         await self._roster.reload(keep_announced=False)
 
     async def _trigger(self, name: str) -> None:
@@ -119,6 +122,7 @@ class Control:
     async def _drain(self, hosts: tuple[str, ...]) -> None:
         if self._host in hosts:
             self._scheduler.is_drained = True
+            self._on_drained()
             self._log.info("drained: nothing new is begun here")
 
 

@@ -115,10 +115,18 @@ class Instance:
         self._scheduler = Scheduler(
             fires, self._agenda, self._runs, clock, settings.missed_grace, self._start
         )
-        self._control = Control(
-            store, self._agenda, roster, self._scheduler, self._keeper.runs, clock, how, host
-        )
         self._presence = Presence(store, self._present, settings.heartbeat)
+        self._control = Control(
+            store,
+            self._agenda,
+            roster,
+            self._scheduler,
+            self._keeper.runs,
+            clock,
+            how,
+            host,
+            self._presence.hurry,
+        )
         self._reaper = Reaper(
             store,
             fires,

@@ -4,6 +4,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
@@ -50,12 +51,20 @@ def _address(url: StoreURL) -> str:
 class Presence:
     def __init__(self, store: Store, beat: Callable[[], Beat], every: float) -> None:
         self._store, self._beat, self._every = store, beat, every
+        self._news = asyncio.Event()
         self._keys = [CronUpstream(store.prefix).instances(), CronOwn(store.prefix).instances()]
 
     async def run(self) -> None:
         while True:
+            self._news.clear()
             await patiently(self.tell)
-            await asyncio.sleep(self._every)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._every):
+                    await self._news.wait()
+
+    def hurry(self) -> None:
+        """What it says of itself has changed, and people look for it."""
+        self._news.set()
 
     async def tell(self) -> None:
         beat = self._beat()
@@ -71,6 +80,22 @@ async def instances(store: Store) -> list[Beat]:
     found = await store.call("HVALS", CronOwn(store.prefix).instances())
     beats = [parsed(text, Beat) for text in found]
     return sorted((beat for beat in beats if beat), key=lambda beat: beat.name)
+
+
+async def hosts(store: Store) -> set[str]:
+    """Where instances run, those of Cronken included."""
+    members = await store.call("ZRANGE", CronUpstream(store.prefix).instances(), 0, -1)
+    told = [parsed(member, dict[str, str]) or {} for member in members]
+    return {one["host"] for one in told if "host" in one} | {
+        beat.host for beat in await instances(store)
+    }
+
+
+async def is_idle(store: Store) -> bool:
+    """Whether every instance that there is was told to begin nothing new."""
+    beats = await instances(store)
+    others = await hosts(store) - {beat.host for beat in beats}
+    return bool(beats) and all(beat.is_drained for beat in beats) and not others
 
 
 async def pending(store: Store) -> int:

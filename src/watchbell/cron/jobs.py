@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from watchbell.cron import commands, definitions, marks
+from watchbell.cron import commands, definitions, instances, marks
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import Invalid, Job
 from watchbell.cron.validation import EVERYBODY, Reading, from_fields
@@ -19,6 +19,7 @@ from watchbell.store.script import Script
 
 Mode = Literal["new", "known", "either"]
 UNHEARD = "nobody heard it: no instance of cron is running"
+DRAINED = "every instance of cron is drained, and begins nothing until they are told to reload"
 
 # KEYS jobs, paused, fired; ARGV[1] name, ARGV[2] definition, ARGV[3] whether it is paused, ARGV[4]
 # fingerprint, empty without lock, ARGV[5] channel, ARGV[6] and ARGV[7] commands to remove and add,
@@ -193,6 +194,7 @@ async def turn_some(
 async def trigger_some(store: Store, names: Sequence[str]) -> list[str]:
     """Returns the names of those that were found."""
     found = [name.decode() for name, _ in await definitions.some(store, names)]
+    await _refuse_idle(store)
     if found and not await _say_all(store, "trigger", found):
         raise Refused(UNHEARD)
     return found
@@ -201,7 +203,13 @@ async def trigger_some(store: Store, names: Sequence[str]) -> list[str]:
 async def trigger(store: Store, name: str) -> None:
     if not await definitions.some(store, [name]):
         raise NotFound(f"there is no job {name!r}")
+    await _refuse_idle(store)
     await _heard(store, "trigger", name)
+
+
+async def _refuse_idle(store: Store) -> None:
+    if await instances.is_idle(store):
+        raise Refused(DRAINED)
 
 
 async def validate(
@@ -232,6 +240,10 @@ async def _signal(store: Store, action: str, run: str) -> None:
 
 async def drain(store: Store, hosts: Sequence[str]) -> None:
     """Instances on these hosts begin nothing new, until all are told to reload."""
+    known = await instances.hosts(store)
+    unknown = [host for host in hosts if host not in known]
+    if known and unknown:
+        raise NotFound(f"no instance of cron runs on {unknown[0]!r}")
     await _heard(store, "drain_nodes", list(hosts))
 
 
