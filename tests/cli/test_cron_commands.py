@@ -175,6 +175,15 @@ def test_a_bad_definition_of_somebody_else_is_told_and_harms_no_other(
     assert "'bad' can't run: " in ran(place, "trigger", "bad", code=1)
 
 
+def test_keys_of_wrong_types_stop_no_list_and_are_told_in_one_line(place: servers.Single) -> None:
+    ran(place, "add", "good", "--at", "@daily", "--", "true")
+    for key in (KEYS.job_results("good", "fail"), KEYS.paused()):
+        place.server.call("SET", key, "what is this")
+    assert listed(place)["good"]["paused"] is False
+    assert "a key of a wrong type" in ran(place, "runs", "good", code=1)
+    assert "a key of a wrong type" in ran(place, "pause", "good", code=1)
+
+
 def test_a_triggered_job_runs_is_followed_and_ended(place: servers.Single, tmp_path: Path) -> None:
     ran(place, "add", "hello", "--at", "@never", "--", "echo one; echo two >&2; exit 3")
     ran(place, "add", "long", "--at", "@never", "--", "echo begun; sleep 100")

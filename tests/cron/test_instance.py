@@ -437,6 +437,16 @@ async def is_drained(store: Store, *, wanted: bool = True) -> bool:
     return (await instances(store))[0].is_drained is wanted
 
 
+async def test_a_list_of_paused_jobs_that_is_none_stops_nobody(store: Store, folder: Path) -> None:
+    await store.call("SET", Cron().paused(), "what is this")
+    await put(store, "tick", definition("true", EVERY_SECOND))
+    async with serving(store, folder):
+        await ended(store, "tick", 1)
+        await jobs.reload(store)
+        await ended(store, "tick", 2)
+    await store.call("DEL", Cron().paused())
+
+
 async def test_who_is_drained_is_seen_at_once_and_runs_no_trigger(
     store: Store, folder: Path
 ) -> None:
@@ -446,13 +456,13 @@ async def test_who_is_drained_is_seen_at_once_and_runs_no_trigger(
         with pytest.raises(NotFound, match="no instance of cron runs on 'nowhere'"):
             await jobs.drain(store, [beat.host, "nowhere"])
         await jobs.drain(store, [beat.host])
-        await eventually(partial(is_drained, store))
+        await eventually(lambda: is_drained(store))
         with pytest.raises(Refused, match="every instance of cron is drained"):
             await jobs.trigger(store, "job")
         with pytest.raises(Refused, match="every instance of cron is drained"):
             await jobs.trigger_some(store, ["job"])
         await jobs.reload(store)
-        await eventually(partial(is_drained, store, wanted=False))
+        await eventually(lambda: is_drained(store, wanted=False))
         await jobs.trigger(store, "job")
         await ended(store, "job", 1)
 

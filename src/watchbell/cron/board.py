@@ -83,7 +83,7 @@ class Board:
 
     async def _place(self, found: dict[bytes, Standing]) -> None:
         keys = Cron(self._store.prefix)
-        paused = set(await self._store.call("SMEMBERS", keys.paused()))
+        paused = await definitions.paused(self._store)
         running: dict[str, list[str]] = {}
         for seen in await history.active(self._store):
             running.setdefault(seen.record.job_name, []).append(seen.id)

@@ -10,7 +10,7 @@ from watchbell.cron.marks import marked
 from watchbell.cron.model import Invalid, Job
 from watchbell.cron.validation import Reading, read, with_state
 from watchbell.store.client import Store
-from watchbell.store.script import Script
+from watchbell.store.script import READ, Script
 
 Pair = tuple[bytes, bytes]
 Replacement = tuple[bytes, bytes, bytes]
@@ -27,6 +27,21 @@ for _, one in ipairs(cmsgpack.unpack(ARGV[1])) do
   end
 end
 """)
+
+
+# KEYS[1] paused; ARGV[1] a name, or empty for all. Returns those of them that are paused.
+_PAUSED = Script(
+    READ
+    + """
+if ARGV[1] == '' then return read('SMEMBERS', KEYS[1]) or {} end
+return read('SISMEMBER', KEYS[1], ARGV[1]) == 1 and {ARGV[1]} or {}
+"""
+)
+
+
+async def paused(store: Store, name: str = "") -> set[bytes]:
+    """The names of paused jobs, or this one if it is."""
+    return set(await _PAUSED(store, [Cron(store.prefix).paused()], [name]))
 
 
 async def every(store: Store) -> AsyncIterator[list[Pair]]:

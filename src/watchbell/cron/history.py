@@ -15,13 +15,15 @@ Verdict = Literal["success", "fail"]
 
 # KEYS rundata; ARGV[1] beginning of results, ARGV[2] the middle, then names of jobs. Returns for
 # each the last success and the last failure, each as run, score and record.
-_LAST = Script("""
+_LAST = Script(
+    READ
+    + """
 local answers = {}
 for i = 3, #ARGV do
   local found = {}
   for _, verdict in ipairs({'success', 'fail'}) do
     local key = ARGV[1] .. ARGV[i] .. ARGV[2] .. verdict
-    local last = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')
+    local last = read('ZRANGE', key, -1, -1, 'WITHSCORES') or {}
     if last[1] then
       last[3] = redis.call('HGET', KEYS[1], last[1])
       found[#found + 1] = last
@@ -30,7 +32,8 @@ for i = 3, #ARGV do
   answers[#answers + 1] = found
 end
 return answers
-""")
+"""
+)
 
 # KEYS rundata; ARGV[1] beginning of results, ARGV[2] the middle, ARGV[3] how many, then names of
 # jobs. Returns for each its latest runs that ended, the newest first, each as run, score, verdict,

@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from watchbell.cron import definitions, history
 from watchbell.cron.history import Seen
-from watchbell.cron.keys import Cron
 from watchbell.cron.model import Invalid, Job, parsed
 from watchbell.cron.validation import Reading, read
 from watchbell.errors import NotFound
@@ -32,9 +31,7 @@ async def listed(
     store: Store, reading: Reading, now: float, names: Sequence[str] = ()
 ) -> list[Listed]:
     """These jobs, or all, by name."""
-    keys = Cron(store.prefix)
-    members = await store.call("SMEMBERS", keys.paused())
-    paused = {name.decode(errors="replace") for name in members}
+    paused = {name.decode(errors="replace") for name in await definitions.paused(store)}
     running: dict[str, list[str]] = {}
     for seen in await history.active(store):
         running.setdefault(seen.record.job_name, []).append(seen.id)

@@ -27,7 +27,7 @@ class Roster:
     async def reload(self, *, keep_announced: bool) -> None:
         """Reads all jobs; what did not change goes on undisturbed. Jobs that were only announced on
         the channel, and are not in the store, stay if they are to."""
-        members = await self._store.call("SMEMBERS", self._keys.paused())
+        members = await definitions.paused(self._store)
         paused = {name.decode(errors="replace") for name in members}
         gone = {entry.job.name for entry in self._agenda}
         invalid: dict[bytes, int] = {}
@@ -48,7 +48,7 @@ class Roster:
             self._agenda.remove(name)
             return
         is_kept = bool(await self._store.call("HEXISTS", self._keys.jobs(), name))
-        is_paused = bool(await self._store.call("SISMEMBER", self._keys.paused(), name))
+        is_paused = bool(await definitions.paused(self._store, name))
         await self._enter([(job, hash(raw))], {name} if is_paused else set(), is_kept=is_kept)
 
     async def set_paused(self, names: Sequence[str], *, paused: bool) -> None:
