@@ -1,6 +1,7 @@
 """`watchbell cron` as people type it, with an instance that runs what they add."""
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +14,11 @@ from tests import servers
 from tests.cli import commands
 from tests.conftest import bare_environment, watchbell
 from tests.waiting import wait_until
-from watchbell.cron.keys import Cron
+from watchbell.cron.keys import Cron, CronOwn
 
 PREFIX = "ours:"
 KEYS = Cron(PREFIX)
+OWN = CronOwn(PREFIX)
 
 
 @pytest.fixture
@@ -95,6 +97,12 @@ def test_an_edit_changes_what_is_given_and_nothing_else(place: servers.Single) -
         (("add", "a", "--at", "@daily", "--on", "hour=1", "--", "true"), 2, "exclude each other"),
         (("add", "a", "--on", "hour", "--", "true"), 2, "expected NAME=VALUE"),
         (("add", "a", "--at", "@daily"), 2, "COMMAND"),
+        (("add", "a", "--at", "@daily", "--lock", "", "--", "true"), 2, "--lock: expected a name"),
+        (
+            ("add", "a", "--at", "@daily", "--lock", "b", "--everywhere", "--", "true"),
+            2,
+            "--lock and --everywhere exclude each other",
+        ),
         (("add", "all", "--at", "@daily", "--", "true"), 1, "means every job"),
         (("add", "a", "--at", "@daily", "--tz", "Mars/Base", "--", "true"), 1, "Mars/Base"),
         (("edit", "nothing", "--at", "@daily"), 1, "there is no job 'nothing'"),
@@ -122,6 +130,31 @@ def test_a_preview_speaks_in_words_and_dates(place: servers.Single) -> None:
     words = ran(place, "preview", "*/15 8-18 * * mon-fri", "--tz", "Europe/Rome", "--count", "3")
     assert words.startswith("every 15 minutes from 08:00 to 18:59 on weekdays, Europe/Rome\n")
     assert len(words.splitlines()) == 4
+
+
+def test_times_are_told_as_the_jobs_zone_has_them_and_as_the_readers(place: servers.Single) -> None:
+    words = ran(place, "add", "a", "--at", "30 2 * * *", "--tz", "Asia/Kolkata", "--", "true")
+    assert re.search(r"next at \w{3} \S+ 02:30:00 IST   \S+ 21:00:00 here\n", words)
+    assert len(re.findall(r" 02:30:00 IST   \S+ 21:00:00 here\n", ran(place, "show", "a"))) == 3
+    assert "here" not in ran(place, "preview", "30 2 * * *", "--tz", "Africa/Abidjan")
+
+
+def test_a_preview_says_what_clocks_that_are_set_do_to_a_fire(place: servers.Single) -> None:
+    words = ran(place, "preview", "30 2 29 3 *", "--tz", "Europe/Rome", "--count", "20")
+    assert "clocks are set forward and never show 02:30; it runs right after" in words
+
+
+def test_a_run_says_once_that_it_was_frozen_or_skipped(place: servers.Single) -> None:
+    record = {"job_name": "a", "start_time": 5, "host": "h", "status": "frozen"}
+    place.server.call("HSET", KEYS.runs(), "r1", json.dumps(record))
+    detail = {"reason": "frozen: no sign of life from h"}
+    place.server.call("HSET", OWN.details(), "r1", json.dumps(detail))
+    place.server.call("ZADD", KEYS.results("fail"), 5, "r1")
+    skipped = {"job": "a", "first": 1, "last": 1, "count": 1, "reason": "skipped: so", "at": 2}
+    place.server.call("LPUSH", OWN.omissions(), json.dumps(skipped))
+    said = ran(place, "runs")
+    assert "  frozen: no sign of life from h  " in said
+    assert "  skipped: so" in said
 
 
 def test_jobs_go_out_as_json_and_come_back(place: servers.Single) -> None:

@@ -20,11 +20,12 @@ from watchbell.cron.instance import reading
 from watchbell.cron.model import Invalid
 from watchbell.cron.overview import Listed
 from watchbell.errors import Refused
-from watchbell.schedule import cron_args, zones
+from watchbell.schedule import cron_args, remarks, zones
+from watchbell.schedule.firing import Schedule
 from watchbell.settings import Loaded, Settings
 
 TTL = 60
-_SHOWN_CMD = 60
+_DATE = "%a %Y-%m-%d %H:%M:%S %Z"
 
 name_of_job = click.argument("name", metavar="JOB", type=storable)
 
@@ -129,6 +130,10 @@ def _line(words: tuple[str, ...]) -> str:
 
 def changed(definition: Mapping[str, Any], line: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The definition with what was given on the command line."""
+    if given["lock"] is not None and given["everywhere"]:
+        raise click.UsageError("--lock and --everywhere exclude each other")
+    if given["lock"] == "":
+        raise click.UsageError("--lock: expected a name")
     parts = {key: dict(definition.get(key) or {}) for key in ("cron_args", "job_args", "watchbell")}
     parts["cron_args"] = _times(parts["cron_args"], given)
     args = {"cmd": line or None, "lock": given["lock"], "ttl": given["ttl"]}
@@ -171,7 +176,19 @@ async def _save(settings: Settings, name: str, definition: Any, mode: jobs.Mode)
     if job.is_paused:
         click.echo("it is paused")
     else:
-        click.echo(f"next at {when(following)}" if following else "it will never fire by itself")
+        told = f"next at {_dated(job.schedule, following)}" if following else ""
+        click.echo(told or "it will never fire by itself")
+
+
+def _dated(schedule: Schedule, fire: int) -> str:
+    """As the clocks of its zone show it, and the reader's, and what is special about it."""
+    place, here = remarks.zone_of(schedule), zone()
+    if place is None:
+        return f"{datetime.fromtimestamp(fire, here):{_DATE}}"
+    there = datetime.fromtimestamp(fire, place)
+    is_here = there.utcoffset() == there.astimezone(here).utcoffset()
+    read_here = "" if is_here else f"{when(fire)} here"
+    return "   ".join(filter(None, [f"{there:{_DATE}}", read_here, remarks.remark(schedule, fire)]))
 
 
 class Row(Struct, kw_only=True):
@@ -266,7 +283,7 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
     if found.job:
         click.echo(f"\n{found.job.schedule.describes()}")
         for fire in islice(found.job.schedule.fires_between(now, now + 10 * 366 * 86_400), 3):
-            click.echo(f"  {when(fire)}")
+            click.echo(f"  {_dated(found.job.schedule, fire)}")
     click.echo(f"{'paused; ' if found.is_paused else ''}last run: {_last(found, int(now))}")
     for run in found.running:
         click.echo(f"  under way: {run}")
@@ -374,10 +391,7 @@ def preview(*, loaded: Loaded, expression: str, tz: str, count: int, as_json: bo
         print_json({"description": schedule.describes(), "fires": fires})
         return
     click.echo(schedule.describes())
-    reader = zone()
     for fire in fires:
-        there = f"{datetime.fromtimestamp(fire, place):%a %Y-%m-%d %H:%M:%S %Z}"
-        here = "" if place.key == reader.key else f"   {when(fire)} here"
-        click.echo(f"  {there}{here}")
+        click.echo(f"  {_dated(schedule, fire)}")
     if not fires:
         click.echo("  it never fires by itself")

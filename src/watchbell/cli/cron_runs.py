@@ -131,7 +131,8 @@ def _omitted(one: Omission) -> Run:
 
 def _told(one: Run) -> list[str]:
     took = "" if one.duration is None else f"{one.duration:.2f} s"
-    status = f"{one.status}: {one.reason}" if one.reason else one.status
+    told_by_reason = one.reason and one.status in ("missed", "frozen")
+    status = one.reason if told_by_reason else ": ".join(filter(None, [one.status, one.reason]))
     exit_code = "" if one.retcode is None else str(one.retcode)
     memory = in_bytes(one.memory) if one.memory else ""
     names = [plain(one.job), plain(status)]
