@@ -8,10 +8,13 @@ from watchbell import logs
 from watchbell.alerting.notifier import Notifier
 from watchbell.alerting.processor import Processor
 from watchbell.alerting.silence import Silence
+from watchbell.cron.absence import Absence
+from watchbell.cron.instance import reading
 from watchbell.errors import LeaseLost
 from watchbell.roles.role import Context, Role
 
 _EVERY = 1.0
+_LOOK_EVERY = 10.0
 
 COLLECT = (50_000, 20, 100)
 """How much is made before Python looks for cycles to free. A batch is thousands of objects that
@@ -47,11 +50,16 @@ async def _work(worker: Processor | Notifier, context: Context, what: str) -> No
 
 async def hear_silence(context: Context) -> None:
     silence = Silence(context.store)
-    called = 0
+    cron = context.settings.cron
+    absence = Absence(context.store, cron, reading(cron), context.clock)
+    called, look = 0, 0.0
     while True:
         if not await silence.unread():
             called += await silence.call(int(context.clock.now()))
-        context.say(f"{called:,} silent checks called out" if called else "")
+        if context.clock.monotonic() >= look:
+            look = context.clock.monotonic() + _LOOK_EVERY
+            called += await absence.call()
+        context.say(f"{called:,} silent checks and jobs called out" if called else "")
         await asyncio.sleep(_EVERY)
 
 
