@@ -299,6 +299,33 @@ async def test_what_others_put_among_the_pending_does_no_harm(store: Store) -> N
     assert ([run.fire.job for run in taken], left, bad) == (["backup"], 0, junk)
 
 
+@pytest.mark.parametrize(
+    "almost",
+    [
+        b'{"fire":1.5,"job":"a","lock":"","ttl":0}',
+        b'{"fire":1,"job":"a\xff","lock":"","ttl":0}',
+        b'{"fire":1,"job":"a","lock":"","ttl":0,"why":"because"}',
+    ],
+)
+async def test_what_is_almost_a_fire_stops_nobody(store: Store, almost: bytes) -> None:
+    await store.call("RPUSH", OWN.pending(), almost)
+    one = fires(store)
+    await one.claim([claim(job())], 0)
+    taken, _, bad = await one.take([ids.token(), ids.token()])
+    assert [run.fire.job for run in taken] == ["backup"]
+    assert [text[:14] for text in bad] == [almost[:14]]
+
+
+async def test_a_record_that_somebody_overwrote_stops_no_claim(store: Store) -> None:
+    one, of = fires(store), job(lock=False)
+    run = ids.token()
+    await one.claim([claim(of, run=run)], 1)
+    for said in (b"what is this", b"[]", b'{"status":"running"}'):
+        await store.call("HSET", KEYS.runs(), run, said)
+        await one.claim([claim(of, run=run)], 1)
+        await one.recall([run])
+
+
 @pytest.mark.parametrize("instances", [1, 3])
 async def test_every_instance_hears_a_trigger_and_one_runs_it(store: Store, instances: int) -> None:
     fleet = [fires(store, f"i{n}") for n in range(instances)]

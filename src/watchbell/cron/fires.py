@@ -13,7 +13,7 @@ import msgspec
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import marks
 from watchbell.cron.keys import Cron, CronOwn
-from watchbell.cron.model import Fire
+from watchbell.cron.model import Begun, Fire, parsed
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
 
@@ -40,6 +40,12 @@ local seconds = tonumber(time[1])
 local now = string.format('%d.%06d', time[1], time[2])
 local begun = {}
 
+-- What JSON says, or an empty table where it is none: others can write these keys, too.
+local function decoded(text)
+  local is_json, said = pcall(cjson.decode, text)
+  return is_json and type(said) == 'table' and said or {}
+end
+
 local function omit(job, first, last, count, reason, is_gone)
   local text = cjson.encode({job = job, first = first, last = last, count = count or cjson.null,
                              reason = reason, at = tonumber(now)})
@@ -63,7 +69,7 @@ end
 local function queue(item)
   local key = own.waiting .. item.lock
   for _, other in ipairs(item.overlap == 'queue' and redis.call('LRANGE', key, 0, -1) or {}) do
-    if cjson.decode(other).job == item.job then
+    if decoded(other).job == item.job then
       return leave_out(item.job, item.fire,
                        'skipped: another fire already waits for the run that goes on')
     end
@@ -99,10 +105,10 @@ end
 -- Whether a call before this one, whose answer was lost, began the run.
 local function was_begun(run)
   local text, record = redis.call('HGET', details, run), redis.call('HGET', runs, run)
-  if not text or not record or cjson.decode(record).status ~= 'running' then return false end
-  local item, start = cjson.decode(text), string.match(record, '"start_time":"?([%d.]+)')
-  local has_lock = item.lock ~= '' and redis.call('GET', own.locks .. item.lock) == run
-  begun[#begun + 1] = {run, start, text, has_lock and 1 or 0}
+  if not text or decoded(record).status ~= 'running' then return false end
+  local lock, start = decoded(text).lock or '', string.match(record, '"start_time":"?([%d.]+)')
+  local has_lock = lock ~= '' and redis.call('GET', own.locks .. lock) == run
+  begun[#begun + 1] = {run, start or now, text, has_lock and 1 or 0}
   return true
 end
 
@@ -200,7 +206,7 @@ _TAKE = Script(
 local names, bad = {}, {}
 
 local function is_fire(item)
-  return type(item) == 'table' and type(item.job) == 'string' and type(item.fire) == 'number'
+  return type(item.job) == 'string' and type(item.fire) == 'number'
     and type(item.lock) == 'string' and type(item.ttl) == 'number'
 end
 
@@ -212,8 +218,8 @@ while ARGV[3] == '1' and at <= #names and looked < 1000 do
   looked = looked + 1
   local text = redis.call('LPOP', own_pending) or redis.call('LPOP', pending)
   if not text then break end
-  local is_json, item = pcall(cjson.decode, text)
-  if not is_json or not is_fire(item) then
+  local item = decoded(text)
+  if not is_fire(item) then
     bad[#bad + 1] = text
   else
     redis.call('HDEL', backlog, item.job)
@@ -276,16 +282,6 @@ end
 return {now, waiting()}
 """
 )
-
-
-class Begun(NamedTuple):
-    """A run that is in the store as running, and is to be started at once, or at its start where
-    that is to come."""
-
-    run: str
-    start: float
-    fire: Fire
-    has_lock: bool
 
 
 class Claim(NamedTuple):
@@ -357,20 +353,21 @@ class Fires:
         the answer is lost, `recall` tells which runs were begun."""
         packed = msgspec.msgpack.encode(claims)
         answers, begun, pending = await _CLAIM(self._store, self._keys, [self._own, room, packed])
-        return answers, [_begun(one) for one in begun], pending
+        return answers, _read(begun)[0], pending
 
     async def take(self, names: Sequence[str]) -> tuple[list[Begun], int, list[bytes]]:
         """Runs to start here of fires that were pending, how many are still, and what is none.
         Bears being repeated with the same names."""
         args: list[Argument] = [self._own, msgspec.msgpack.encode(names), 1]
         begun, pending, bad = await _TAKE(self._store, self._keys, args)
-        return [_begun(one) for one in begun], pending, bad
+        runs, unreadable = _read(begun)
+        return runs, pending, [*bad, *unreadable]
 
     async def recall(self, names: Sequence[str]) -> list[Begun]:
         """Those of the runs that were begun by a call whose answer was lost."""
         args: list[Argument] = [self._own, msgspec.msgpack.encode(names), 0]
         begun, _, _ = await _TAKE(self._store, self._keys, args)
-        return [_begun(one) for one in begun]
+        return _read(begun)[0]
 
     async def trigger(
         self, job: str, run: str, item: str, known: float, room: int
@@ -381,7 +378,7 @@ class Fires:
         score, answer, begun = await _TRIGGER(
             self._store, self._keys, [*args, entries, f"{known:.6f}", TRIGGERS_KEPT]
         )
-        return float(score), answer, [_begun(one) for one in begun]
+        return float(score), answer, _read(begun)[0]
 
     async def look(self) -> tuple[float, int]:
         """The store's time, and how many fires are pending for us."""
@@ -389,10 +386,11 @@ class Fires:
         return float(time), pending
 
 
-def _begun(answer: Any) -> Begun:
-    run, start, text, has_lock = answer
-    fire = msgspec.json.decode(text, type=Fire)
-    return Begun(run.decode(), float(start), fire, bool(has_lock))
+def _read(answers: Sequence[Any]) -> tuple[list[Begun], list[bytes]]:
+    """The runs begun, and what was begun and is no fire: its run has no life, and freezes."""
+    found = [(parsed(one[2], Fire), *one) for one in answers]
+    runs = [Begun(run.decode(), float(at), it, lock == 1) for it, run, at, _, lock in found if it]
+    return runs, [text for it, _, _, text, _ in found if not it]
 
 
 def _json(text: str) -> str:

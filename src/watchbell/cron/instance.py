@@ -11,10 +11,10 @@ from watchbell import ids, logs
 from watchbell.cron import instances, outputs, reaper, spool
 from watchbell.cron.agenda import Agenda
 from watchbell.cron.control import Control
-from watchbell.cron.fires import Begun, Fires
+from watchbell.cron.fires import Fires
 from watchbell.cron.instances import Presence
 from watchbell.cron.keeper import Keeper
-from watchbell.cron.model import Beat, Job
+from watchbell.cron.model import Beat, Begun, Job
 from watchbell.cron.reaper import Reaper
 from watchbell.cron.roster import Roster
 from watchbell.cron.runs import Runs

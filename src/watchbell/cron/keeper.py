@@ -12,8 +12,8 @@ import msgspec
 
 from watchbell import logs
 from watchbell.clock import Clock
-from watchbell.cron.fires import Begun
 from watchbell.cron.keys import Cron
+from watchbell.cron.model import Begun
 from watchbell.cron.running import Running
 from watchbell.errors import StoreUnavailable
 from watchbell.store.client import Store

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -93,6 +93,16 @@ class Fire(Struct, frozen=True, kw_only=True):
     """Whether the job is in the store; others were only announced on the channel."""
     is_queued: bool = False
     """Whether it waited for its lock."""
+
+
+class Begun(NamedTuple):
+    """A run that is in the store as running, and is to be started at once, or at its start where
+    that is to come."""
+
+    run: str
+    start: float
+    fire: Fire
+    has_lock: bool
 
 
 class Record(Struct, kw_only=True):

@@ -2,7 +2,7 @@
 
 from math import inf
 
-from watchbell.cron.fires import Begun
+from watchbell.cron.model import Begun
 from watchbell.process.run import Cause, Ended, Run
 
 

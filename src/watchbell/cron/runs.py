@@ -9,9 +9,8 @@ import msgspec
 from watchbell import logs
 from watchbell.clock import Clock
 from watchbell.cron import alerts
-from watchbell.cron.fires import Begun
 from watchbell.cron.keeper import Keeper
-from watchbell.cron.model import Detail, Fire, Job, Record, encoded
+from watchbell.cron.model import Begun, Detail, Fire, Job, Record, encoded
 from watchbell.cron.printed import Printed
 from watchbell.cron.running import Running
 from watchbell.cron.scribe import Final, Outcome, Scribe

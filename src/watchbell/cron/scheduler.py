@@ -9,9 +9,9 @@ from watchbell import ids, logs
 from watchbell.cron import alerts
 from watchbell.cron.agenda import Agenda, Entry
 from watchbell.cron.due import Fate, Stretch, due
-from watchbell.cron.fires import PAUSED, TOO_EARLY, Begun, Claim, Fires, Left
+from watchbell.cron.fires import PAUSED, TOO_EARLY, Claim, Fires, Left
 from watchbell.cron.marks import mark
-from watchbell.cron.model import Why
+from watchbell.cron.model import Begun, Why
 from watchbell.cron.runs import Runs
 from watchbell.cron.timekeeping import StoreClock
 from watchbell.errors import StoreUnavailable
