@@ -75,6 +75,9 @@ async def test_what_is_active_without_a_record_is_cleared_away(store: Store, fol
     await abandoned(store, "orphan", None)
     await abandoned(store, "junk", b"\xff[")
     await abandoned(store, "shape", b"5")
+    await abandoned(store, "endless", record(start_time="inf"))
+    await store.call("HSET", KEYS.runs(), b"\xff", json.dumps(record()))
+    await store.call("ZADD", KEYS.active(), 5, b"\xff", 6, b"\xfe")
     for n in range(150):
         await abandoned(store, f"orphan{n}", None)
     async with serving(store, folder):

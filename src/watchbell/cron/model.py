@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from math import isfinite
 from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -186,6 +187,7 @@ def encoded(record: Record, *, upstream: bool) -> bytes:
 def decoded(raw: bytes) -> Record | None:
     """The record in either form; None for what is none."""
     try:
-        return msgspec.convert(msgspec.json.decode(raw), Record, strict=False)
+        found = msgspec.convert(msgspec.json.decode(raw), Record, strict=False)
     except UNREADABLE:
         return None
+    return found if isfinite(found.start_time) and isfinite(found.duration or 0) else None

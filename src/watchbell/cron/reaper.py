@@ -10,7 +10,7 @@ from watchbell import logs
 from watchbell.cron import alerts, outputs
 from watchbell.cron.fires import Fires, Left
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
-from watchbell.cron.model import Beat, Detail, Fire, Job, decoded, encoded, parsed
+from watchbell.cron.model import Beat, Detail, Fire, Job, Record, decoded, encoded, parsed
 from watchbell.cron.scribe import Final, Outcome, Scribe
 from watchbell.cron.timekeeping import StoreClock
 from watchbell.errors import LockLost, Refused, StoreUnavailable
@@ -95,17 +95,17 @@ class Reaper:
         records = await self._store.call("HMGET", self._keys.runs(), *runs)
         details = await self._store.call("HMGET", self._own.details(), *runs)
         for run, record, detail in zip(runs, records, details, strict=True):
-            await self._freeze_one(run.decode(errors="replace"), record, detail, stale)
+            known = decoded(record) if record is not None and _is_text(run) else None
+            if known:
+                await self._freeze_one(run.decode(), known, detail, stale)
+            else:
+                # Nothing is known of it but its place among the active ones, which it loses.
+                await self._store.call("ZREM", self._keys.active(), run)
 
     async def _freeze_one(
-        self, run: str, raw: bytes | None, raw_detail: bytes | None, stale: float
+        self, run: str, record: Record, raw_detail: bytes | None, stale: float
     ) -> None:
-        record = decoded(raw) if raw is not None else None
         now = self._clock.now()
-        if record is None:
-            # Nothing is known of it but its place among the active ones, which it loses.
-            await self._store.call("ZREM", self._keys.active(), run)
-            return
         detail = parsed(raw_detail, Detail) or Detail()
         detail.reason = f"frozen: no sign of life from {record.host}"
         record.status, record.duration = "frozen", round(max(now - record.start_time, 0), 6)
@@ -143,6 +143,14 @@ class Reaper:
             cursor = int(await _SWEEP(self._store, keys, [cursor, omissions, _MARK_KEPT]))
             if not cursor:
                 return
+
+
+def _is_text(run: bytes) -> bool:
+    try:
+        run.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 async def bury(store: Store, fires: Fires, instance: str) -> None:
