@@ -322,6 +322,46 @@ async def test_a_doubtful_request_is_not_answered_twice(site: Site) -> None:
         assert (await visitor.get("/healthz")).status == 200
 
 
+UNFINISHED = (
+    b"POST /sign-in HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n"
+    b"Content-Type: application/x-www-form-urlencoded\r\n\r\n3\r\na=b\r\n0\r\n"
+)
+STREAM = "GET /api/v1/live?topics=checks HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {}\r\n\r\n"
+
+
+@pytest.mark.parametrize("behind", ["a body in chunks", "a stream"])
+async def test_headers_without_end_are_hung_up_on_wherever_they_stand(
+    site: Site, behind: str
+) -> None:
+    """What is read of them is kept until they are complete."""
+    key, _ = await site.desk.api_keys.make("a reader", ("read",), BY)
+    stream = STREAM.format(key).encode() + b"GET / HTTP/1.1\r\n"
+    beginning = stream if behind == "a stream" else UNFINISHED
+    for line in (b"X-A: b\r\n" * 1_000, b"b" * 8_000):
+        host, port = site.url.removeprefix("http://").split(":")
+        _, writer = await asyncio.open_connection(host, int(port))
+        writer.write(beginning + b"X-A: ")
+        with pytest.raises(ConnectionError):
+            await pour(writer, line * 4_000)
+        writer.close()
+
+
+async def pour(writer: asyncio.StreamWriter, content: bytes) -> None:
+    for at in range(0, len(content), 8_000):
+        writer.write(content[at : at + 8_000])
+        await writer.drain()
+
+
+async def test_a_large_body_may_follow_a_request_that_is_still_answered(site: Site) -> None:
+    key, _ = await site.desk.api_keys.make("a sender", ("intake",), BY)
+    lines = b'{"type":"service","state":"ok","entity":"a","check":"b"}\n' * 4_000
+    kind = b"Content-Type: application/x-ndjson\r\nConnection: close\r\n"
+    head = b"POST /api/v1/check-events HTTP/1.1\r\nHost: a\r\n" + kind
+    head += f"Authorization: Bearer {key}\r\nContent-Length: {len(lines)}\r\n\r\n".encode()
+    _, answers = await raw(site, b"GET /sign-in HTTP/1.1\r\nHost: a\r\n\r\n" + head + lines)
+    assert b'"accepted":4000' in answers
+
+
 async def test_no_endpoint_waits_for_more_than_it_would_read(site: Site) -> None:
     """Of a body that never comes: each refuses it by its length, or never cared for one."""
     async with site.somebody("administrator") as alice:

@@ -57,7 +57,8 @@ class _Protocol(HttpToolsProtocol):
     _hurry: asyncio.TimerHandle | None = None
     _is_answering = False
     _head = 0
-    """Bytes of a request whose headers are not complete."""
+    """Bytes that came since a request's headers were complete or some of its body came: headers of
+    the next one, or what stands behind a body that is sent in chunks."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -67,12 +68,12 @@ class _Protocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._hurry is None and not self._is_answering:
             self._expect_headers()
+        self._head += len(data)
         super().data_received(data)
-        if not self._is_answering and not self.transport.is_closing():
-            self._head += len(data)
-            if self._head > HEAD_BYTES:
+        if self._head > HEAD_BYTES and not self.transport.is_closing():
+            if not self._is_answering:
                 self.transport.write(_TOO_LARGE)
-                self._hang_up()
+            self._hang_up()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -83,8 +84,13 @@ class _Protocol(HttpToolsProtocol):
         self._is_answering, self._head = True, 0
         super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        if self._is_answering:
+            self._head = 0
+        super().on_body(body)
+
     def on_response_complete(self) -> None:
-        self._is_answering = False
+        self._is_answering = bool(self.pipeline)  # the next one may be here already
         super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
