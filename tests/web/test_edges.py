@@ -7,12 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 from aiohttp import ClientSession
+from litestar.types import Receive, Scope, Send
+from structlog.testing import capture_logs
 
+from tests.waiting import eventually
 from tests.web.site import BY, Site, served, serving_app
 from watchbell.alerting.keys import Alerting
 from watchbell.store.client import Store
 from watchbell.web import links
-from watchbell.web.app import application
+from watchbell.web.app import application, framed
 from watchbell.web.frame import Frame
 
 
@@ -49,6 +52,25 @@ async def test_a_body_that_does_not_come_is_not_waited_for(site: Site) -> None:
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"application/problem+json" in answer
     assert b"nosniff" in answer
+
+
+async def test_who_hangs_up_fills_no_log(site: Site) -> None:
+    app, ended = framed(site.desk), list[Scope]()
+
+    async def watched(scope: Scope, receive: Receive, send: Send) -> None:
+        await app(scope, receive, send)
+        ended.append(scope)
+
+    with capture_logs() as lines:
+        async with serving_app(watched, site.desk) as other:
+            host, port = other.url.removeprefix("http://").split(":")
+            _, writer = await asyncio.open_connection(host, int(port))
+            head = "POST /api/v1/session HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n"
+            writer.write(f"{head}{{".encode())
+            await writer.drain()
+            writer.close()
+            await eventually(lambda: ended)
+    assert lines == []
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from watchbell.errors import NotFound, Refused, StoreUnavailable
 from watchbell.web.pages.paths import local
 from watchbell.web.words import page
 
+_GONE = "client disconnected prematurely"
+"""What the framework says where a body ends before its end; it has no error of its own for that."""
 RETRY_AFTER = 5
 """Seconds after which it makes sense to ask again when the store is away."""
 
@@ -109,6 +111,8 @@ def _told(request: Request[Any, Any, Any], error: Exception) -> tuple[Problem, M
         return _problem(error.status_code, error.detail), dict(error.headers or {})
     if isinstance(error, UnicodeDecodeError | RecursionError):
         return _problem(400, "the body is not UTF-8, or is nested too deep"), {}
+    if isinstance(error, HTTPException) and error.detail == _GONE:
+        return _problem(400, "the body did not come to its end"), {}
     name = ids.token()
     logs.get(role="web").error(
         "request failed", request=name, path=request.url.path, exc_info=error
