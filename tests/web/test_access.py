@@ -142,6 +142,14 @@ async def test_a_page_of_another_site_changes_nothing(site: Site, headers: dict[
                 assert "another site" in answer.json()["detail"]
 
 
+async def test_a_key_that_a_browser_remembers_is_of_no_use_to_another_site(site: Site) -> None:
+    async with site.program("admin") as program:
+        headers = {"Sec-Fetch-Site": "cross-site"}
+        answer = await program.post("/api/v1/users", json={"name": "bob"}, headers=headers)
+    assert answer.status == 403
+    assert "another site" in answer.json()["detail"]
+
+
 async def test_a_page_of_this_site_may_also_behind_a_proxy(store: Store) -> None:
     url = "https://watch.example.com"
     async with served(store, url=url + "/") as site, site.somebody("administrator") as alice:

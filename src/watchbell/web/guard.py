@@ -25,13 +25,12 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     access = handler.opt.get("access")
     if not isinstance(access, Access):
         raise Trouble(403, "this is for nobody")
-    is_plain = _key_of(connection) is None
-    if is_plain and connection.method not in SAFE:
+    if connection.method not in SAFE:
         _same_origin(connection)
     if access.scope is None:
         return
     identity = await identified(connection)
-    if is_plain and connection.method not in SAFE:
+    if identity.session and connection.method not in SAFE:
         await _token_fits(connection, identity)
     if not identity.may(access.scope):
         raise Trouble(403, f"this needs the scope {access.scope}, which you do not have")
