@@ -15,7 +15,7 @@ from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store
 from watchbell.web import audit, links, passwords
 from watchbell.web.keys import Web
-from watchbell.web.limits import BY_ADDRESS, BY_USER
+from watchbell.web.limits import BY_ADDRESS, BY_USER, sender
 from watchbell.web.secrets import digest
 from watchbell.web.users import Users, user_name
 
@@ -147,6 +147,22 @@ async def test_sign_in_is_limited_by_user_and_by_address(
     assert "too often" in page.text
 
 
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2::7", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff:1:2:3", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::7", "2001:db8:1:3::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("", ""),
+    ],
+)
+def test_who_has_many_addresses_has_no_more_tries(address: str, counted: str) -> None:
+    assert sender(address) == counted
+
+
 async def test_a_user_who_was_tried_too_often_waits_from_wherever(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +236,16 @@ async def test_sessions_are_listed_and_ended_by_their_owner_or_an_administrator(
         other = next(one["id"] for one in everybody if one["user"] == "charlie")
         assert (await alice.ask("DELETE", f"/api/v1/sessions/{other}")).status == 404
         assert (await charlie.get("/api/v1/session")).status == 200
+
+
+async def test_a_key_puts_nobody_out_of_the_door(site: Site) -> None:
+    async with site.somebody("operator", "alice") as alice:
+        owner = await site.desk.users.get("alice")
+        session = (await alice.get("/api/v1/sessions")).json()["items"][0]["id"]
+        async with site.program("operate", owner=owner) as program:
+            for path in ("/api/v1/sessions", f"/api/v1/sessions/{session}"):
+                assert (await program.ask("DELETE", path)).status == 403
+        assert (await alice.get("/api/v1/session")).status == 200
 
 
 async def test_a_new_password_ends_the_other_sessions(site: Site) -> None:

@@ -5,7 +5,7 @@ from litestar.datastructures import Cookie
 from watchbell.web import audit, links, passwords
 from watchbell.web.desk import Asked, actor_of, address_of, desk_of, identity_of
 from watchbell.web.guard import cookie_name, is_secure
-from watchbell.web.limits import BY_ADDRESS, BY_LINK, BY_USER, Limit
+from watchbell.web.limits import BY_ADDRESS, BY_LINK, BY_USER, Limit, sender
 from watchbell.web.problems import Trouble, too_often
 from watchbell.web.sessions import Session
 from watchbell.web.users import Actor, User
@@ -15,7 +15,7 @@ async def by_password(request: Asked, name: str, password: str) -> User:
     """The user whose password it is. Nobody learns which of the two was wrong."""
     desk, address = desk_of(request), address_of(request)
     name = name.strip().lower()
-    await _spend(request, BY_ADDRESS, address)
+    await _spend(request, BY_ADDRESS, sender(address))
     await _spend(request, BY_USER, name)
     user = await desk.users.find(name)
     if not await passwords.matches(password, user.password if user else "") or user is None:
@@ -28,7 +28,7 @@ async def by_password(request: Asked, name: str, password: str) -> User:
 
 async def by_link(request: Asked, token: str) -> User:
     desk = desk_of(request)
-    await _spend(request, BY_LINK, address_of(request))
+    await _spend(request, BY_LINK, sender(address_of(request)))
     user = await links.use(desk.store, token)
     if user is None:
         raise Trouble(410, links.OVER)

@@ -1,5 +1,7 @@
 """How often somebody may try something: counted in the store, so that all processes count alike."""
 
+from ipaddress import IPv6Address, ip_address, ip_network
+
 from watchbell.store.client import Store
 from watchbell.store.script import Script
 from watchbell.web.keys import Web
@@ -13,6 +15,17 @@ if redis.call('TTL', KEYS[1]) < 0 then redis.call('EXPIRE', KEYS[1], ARGV[3]) en
 if spent > tonumber(ARGV[2]) then return math.max(redis.call('TTL', KEYS[1]), 1) end
 return 0
 """)
+
+
+def sender(address: str) -> str:
+    """Whom tries from an address are counted for: who has one of IPv6 has the 2⁶⁴ beside it."""
+    try:
+        known = ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(known, IPv6Address):
+        return str(known)
+    return str(known.ipv4_mapped or ip_network((int(known), 64), strict=False))
 
 
 class Limit:

@@ -11,6 +11,7 @@ from watchbell.web.access import needs
 from watchbell.web.api.shapes import SessionShown
 from watchbell.web.desk import Asked, actor_of, desk_of, identity_of
 from watchbell.web.listing import Cursor, Limit, Page, paged
+from watchbell.web.problems import Trouble
 from watchbell.web.sessions import Session
 
 Id = Annotated[str, PathParameter(max_length=64, description="A session's id.")]
@@ -40,6 +41,7 @@ async def sessions(
 @delete("/sessions", opt=needs("read"))
 async def end_other_sessions(request: Asked) -> None:
     """End all your sessions but this one."""
+    _by_a_person(request)
     desk, identity = desk_of(request), identity_of(request)
     entry = actor_of(request).entry("session.end", identity.name)
     for name in await desk.sessions.all(desk.now(), identity.name):
@@ -51,10 +53,18 @@ async def end_other_sessions(request: Asked) -> None:
 @delete("/sessions/{id:str}", opt=needs("read"))
 async def end_session(request: Asked, id: Id) -> None:  # noqa: A002
     """End a session."""
+    _by_a_person(request)
     session = (await _visible(request)).get(id)
     if session is None:
         raise NotFound("there is no such session")
     await desk_of(request).sessions.end(id, actor_of(request).entry("session.end", session.user))
+
+
+def _by_a_person(request: Asked) -> None:
+    """A key that may only look must not put its owner out of the door."""
+    identity = identity_of(request)
+    if not identity.session and not identity.may("admin"):
+        raise Trouble(403, "a session is ended by who has signed in, not by an API key")
 
 
 def _shown(name: str, session: Session, *, is_this: bool) -> SessionShown:
