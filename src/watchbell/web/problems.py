@@ -9,15 +9,18 @@ from urllib.parse import quote
 import msgspec
 from litestar import MediaType, Request, Response
 from litestar.exceptions import HTTPException, ValidationException
+from litestar.typing import FieldDefinition
 from msgspec import Struct
 
 from watchbell import ids, logs
 from watchbell.errors import NotFound, Refused, StoreUnavailable
+from watchbell.web import expected
 from watchbell.web.pages.paths import local
 from watchbell.web.words import page
 
 _GONE = "client disconnected prematurely"
 """What the framework says where a body ends before its end; it has no error of its own for that."""
+_MISSING = re.compile("Missing required [a-z]+ parameter '(.+)' for path ")
 RETRY_AFTER = 5
 """Seconds after which it makes sense to ask again when the store is away."""
 
@@ -105,19 +108,25 @@ def _told(request: Request[Any, Any, Any], error: Exception) -> tuple[Problem, M
         return _problem(404, str(error)), {}
     if isinstance(error, Refused):
         return _problem(422, str(error)), {}
-    if isinstance(error, ValidationException):
-        return _problem(400, "the request does not fit", _fields(request, error)), {}
-    if isinstance(error, HTTPException) and error.status_code < 500:
-        return _problem(error.status_code, error.detail), dict(error.headers or {})
+    if isinstance(error, HTTPException) and (error.status_code < 500 or error.detail == _GONE):
+        return _of_framework(request, error), dict(error.headers or {})
     if isinstance(error, UnicodeDecodeError | RecursionError):
         return _problem(400, "the body is not UTF-8, or is nested too deep"), {}
-    if isinstance(error, HTTPException) and error.detail == _GONE:
-        return _problem(400, "the body did not come to its end"), {}
     name = ids.token()
     logs.get(role="web").error(
         "request failed", request=name, path=request.url.path, exc_info=error
     )
     return msgspec.structs.replace(_problem(500, "the fault is ours"), request=name), {}
+
+
+def _of_framework(request: Request[Any, Any, Any], error: HTTPException) -> Problem:
+    if error.detail == _GONE:
+        return _problem(400, "the body did not come to its end")
+    if not isinstance(error, ValidationException):
+        return _problem(error.status_code, error.detail)
+    fields = _fields(request, error)
+    told = (f"{one.field}: {one.reason}" if one.field else one.reason for one in fields)
+    return _problem(400, "; ".join(told) or "the request does not fit", fields)
 
 
 def _problem(status: int, detail: str, errors: list[FieldError] | None = None) -> Problem:
@@ -126,26 +135,36 @@ def _problem(status: int, detail: str, errors: list[FieldError] | None = None) -
 
 
 def _fields(request: Request[Any, Any, Any], error: ValidationException) -> list[FieldError]:
+    missing = _MISSING.match(error.detail)
+    if missing:
+        return [FieldError(missing[1], "it is missing")]
     extra = error.extra if isinstance(error.extra, list) else []
-    return [
-        _field(_named(request, str(one.get("key", ""))), str(one.get("message", "")))
-        for one in extra
-    ]
+    return [_field(request, str(one.get("key", "")), str(one.get("message", ""))) for one in extra]
 
 
-def _named(request: Request[Any, Any, Any], argument: str) -> str:
-    """What the sender calls an argument of the endpoint: `from` is no name in Python."""
+def _field(request: Request[Any, Any, Any], argument: str, message: str) -> FieldError:
+    known = _arguments(request)
+    found = known.get(argument)
+    # What is wrong within a body is named by its own path.
+    kind, path = (found, "") if found else (known.get("data"), argument)
+    words = expected.choices(kind.annotation, path) if kind else []
+    if words and message.startswith("Invalid enum value"):
+        message = f"{message}; expected one of {', '.join(words)}"
+    # `from` is no name in Python, so an argument may be called otherwise by who sends it.
+    name = getattr(found.kwarg_definition, "name", None) if found else None
+    return _worded(str(name or argument), message)
+
+
+def _arguments(request: Request[Any, Any, Any]) -> dict[str, FieldDefinition]:
     handler = request.route_handler
-    signatures = [handler.parsed_fn_signature]
-    signatures += [one.parsed_fn_signature for one in handler.resolve_dependencies().values()]
-    for signature in signatures:
-        found = signature.parameters.get(argument)
-        if given := getattr(found.kwarg_definition, "name", None) if found else None:
-            return str(given)
-    return argument
+    signatures = [one.parsed_fn_signature for one in handler.resolve_dependencies().values()]
+    known: dict[str, FieldDefinition] = {}
+    for signature in (*signatures, handler.parsed_fn_signature):
+        known |= signature.parameters
+    return known
 
 
-def _field(key: str, message: str) -> FieldError:
+def _worded(key: str, message: str) -> FieldError:
     missing = re.fullmatch(r"Object missing required field `(\w+)`", message)
     if missing:
         return FieldError(missing[1], "it is missing")
