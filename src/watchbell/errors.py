@@ -11,6 +11,10 @@ class Refused(WatchbellError):
     """The request was understood and is not allowed as things are."""
 
 
+class Changed(WatchbellError):
+    """Somebody else was quicker: what was to be replaced is not what it was."""
+
+
 class NotFound(WatchbellError):
     """What was asked for does not exist."""
 

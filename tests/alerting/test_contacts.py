@@ -13,7 +13,7 @@ from tests.conftest import watched
 from watchbell.alerting import contacts
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import Contact, Medium, Rule
-from watchbell.errors import NotFound, Refused
+from watchbell.errors import Changed, NotFound, Refused
 from watchbell.store.client import Store
 
 PREFIX = "{a*[07]?}:"
@@ -167,6 +167,24 @@ async def test_saving_replaces_all_but_rules_and_tags(shard: Store) -> None:
     assert await contacts.load(shard, ["alice"]) == {"alice": bare}
     assert await contacts.tags(shard) == {"alice": ("a", "b")}
     assert await shard.call("EXISTS", keys.rule("r1")) == 0
+
+
+async def test_only_the_contact_that_was_meant_is_replaced(plain: Store) -> None:
+    await contacts.save(plain, ALICE, with_rules=True, tags_before=(), replaces="")
+    with pytest.raises(Changed, match="contact alice was changed by somebody else"):
+        await contacts.save(plain, replace(BOB, id="alice"), replaces="")
+    _, stamp = await contacts.stamped(plain, "alice")
+    await plain.call("HSET", keys.rule("r1"), "warning_media", '["sms"]')  # also by others
+    with pytest.raises(Changed):
+        await contacts.save(plain, replace(BOB, id="alice"), replaces=stamp)
+    alice, stamp = await contacts.stamped(plain, "alice")
+    with pytest.raises(Changed):  # a tag that it has no more
+        await contacts.save(plain, replace(BOB, id="alice"), tags_before=["gone"], replaces=stamp)
+    assert (await contacts.known(plain, "alice")).first_name == ALICE.first_name
+    await contacts.save(plain, replace(alice, first_name="Alina"), replaces=stamp)
+    assert (await contacts.known(plain, "alice")).first_name == "Alina"
+    with pytest.raises(NotFound):
+        await contacts.stamped(plain, "charlie")
 
 
 async def test_a_medium_that_goes_takes_its_alerting_along(plain: Store) -> None:

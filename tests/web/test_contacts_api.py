@@ -1,5 +1,6 @@
 """Contacts over HTTP: made, changed, linked, tested, imported; and by nobody who may not."""
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -109,6 +110,41 @@ async def test_who_changes_what_somebody_else_changed_meanwhile_is_told(site: Si
         assert shown["last_name"] == "Ames"
         now = {"If-Match": shown["version"]}
         assert (await editor.ask("PUT", path, json=body(), headers=now)).status == 200
+
+
+async def test_of_many_who_change_a_contact_at_once_one_does(site: Site) -> None:
+    async with site.somebody("editor") as editor:
+        path, others = "/api/v1/contact?id=alice", [f"A{number}" for number in range(8)]
+        added = await asyncio.gather(
+            *(editor.post("/api/v1/contacts", json=ALICE | {"last_name": one}) for one in others)
+        )
+        assert sorted(one.status for one in added) == [201] + [422] * 7
+        mine = {"If-Match": (await editor.get(path)).json()["version"]}
+        changed = await asyncio.gather(
+            *(
+                editor.ask("PUT", path, json=body(last_name=f"B{one}"), headers=mine)
+                for one in others
+            )
+        )
+        assert sorted(one.status for one in changed) == [200] + [412] * 7
+        [done] = [one.json() for one in changed if one.status == 200]
+        assert (await editor.get(path)).json()["last_name"] == done["last_name"]
+        # Who did not say what they mean to replace have their turns.
+        free = [await editor.ask("PUT", path, json=body(last_name=one)) for one in others]
+    assert {one.status for one in free} == {200}
+
+
+async def test_of_many_who_change_a_rule_at_once_one_does(site: Site) -> None:
+    async with site.somebody("editor") as editor:
+        await made(editor)
+        rule = (await editor.post("/api/v1/rules?contact=alice", json={})).json()
+        path = f"/api/v1/rule?contact=alice&id={rule['id']}"
+        mine = {"If-Match": rule["version"]}
+        bodies = [{"entities": [f"web-{number}"]} for number in range(8)]
+        changed = await asyncio.gather(
+            *(editor.ask("PUT", path, json=one, headers=mine) for one in bodies)
+        )
+    assert sorted(one.status for one in changed) == [200] + [412] * 7
 
 
 @pytest.mark.parametrize(

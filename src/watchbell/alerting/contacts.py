@@ -1,5 +1,6 @@
 """Contacts: how they are read and written, and who is told about which entity and check."""
 
+import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -12,7 +13,7 @@ from watchbell.alerting.entities import ALL
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import Contact, Medium
 from watchbell.alerting.reading import CheckScript
-from watchbell.errors import NotFound, Refused
+from watchbell.errors import Changed, NotFound, Refused
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import READ, Script
 from watchbell.store.search import MEMBERS, memberships, scanned, turned
@@ -41,19 +42,28 @@ return found
 async def load(store: Store, ids: Iterable[str]) -> dict[str, Contact]:
     """Those of the contacts that there are, with their rules and without their tags, in one round
     trip. They are shared with other callers: change none of their dictionaries."""
-    keys, wanted = Alerting(store.prefix), list(dict.fromkeys(ids))
-    families = {name: getattr(keys, name).literals for name in dossier.FAMILIES}
-    packed_names = [msgspec.msgpack.encode(part) for part in (families, rules.FIELDS)]
+    wanted = list(dict.fromkeys(ids))
     found: dict[str, Contact] = {}
     for first in range(0, len(wanted), _PIECE):
         piece = wanted[first : first + _PIECE]
-        names = [name.encode(errors="surrogateescape") for name in piece]
-        args: list[Argument] = [*packed_names, *names]
-        packed = await _LOAD(store, [keys.contact("")], args)
-        for contact_id, raw in zip(piece, packed, strict=True):
+        for contact_id, raw in zip(piece, await _packed(store, piece), strict=True):
             if raw is not None:
                 found[contact_id] = _contact(contact_id, raw)
     return found
+
+
+async def _packed(store: Store, ids: Sequence[str]) -> list[bytes | None]:
+    names = [name.encode(errors="surrogateescape") for name in ids]
+    args: list[Argument] = [*_layout(store), *names]
+    packed: list[bytes | None] = await _LOAD(store, [Alerting(store.prefix).contact("")], args)
+    return packed
+
+
+def _layout(store: Store) -> list[bytes]:
+    """What Lua has to know to read contacts."""
+    keys = Alerting(store.prefix)
+    families = {name: getattr(keys, name).literals for name in dossier.FAMILIES}
+    return [msgspec.msgpack.encode(part) for part in (families, rules.FIELDS)]
 
 
 _contact = lru_cache(maxsize=4096)(dossier.parsed)
@@ -61,10 +71,15 @@ _contact = lru_cache(maxsize=4096)(dossier.parsed)
 
 async def known(store: Store, contact_id: str) -> Contact:
     """The contact with its rules, without its tags."""
-    found = await load(store, [contact_id])
-    if contact_id not in found:
+    return (await stamped(store, contact_id))[0]
+
+
+async def stamped(store: Store, contact_id: str) -> tuple[Contact, str]:
+    """The same, and by what it is known again as long as nobody changes it."""
+    raw = (await _packed(store, [contact_id]))[0]
+    if raw is None:
         raise NotFound(f"there is no contact {contact_id}")
-    return found[contact_id]
+    return _contact(contact_id, raw), hashlib.sha1(raw, usedforsecurity=False).hexdigest()
 
 
 async def everybody(store: Store, wanted: Sequence[str] = ()) -> list[Contact]:
@@ -162,12 +177,26 @@ end
 # KEYS[1…7] contact, media, intervals, thresholds, pagerduty, time zone, rules; ARGV[6] what keys
 # of rules begin with, ARGV[7] what keys of contacts' rules begin with, ARGV[8] all that is to be
 # stored, as JSON: one list of fields and values for each of the first five keys, `zone`, `rules`
-# (false to leave them, or a list of id and hash), `untag` and `tag` (lists of keys).
-# Returns '' once done, or the id of a rule that is another contact's.
+# (false to leave them, or a list of id and hash), `untag` and `tag` (lists of keys), `replaces`
+# (false for whatever there is, the SHA-1 of the contact that there has to be, or '' for none) and
+# `tagged` (keys of the sets that it then has to be in); ARGV[9] and ARGV[10] as of _LOAD. Returns
+# '' once done, -1 where the contact is another, or the id of a rule that is another contact's.
 _SAVE = Script(
     _COMMON
     + """
 local rule_at, rules_of, new = ARGV[6], ARGV[7], cjson.decode(ARGV[8])
+local families, rule_fields = cmsgpack.unpack(ARGV[9]), cmsgpack.unpack(ARGV[10])
+"""
+    + READ
+    + dossier.LUA
+    + """
+if new.replaces then
+  local there = (dossier(id))
+  if (there and redis.sha1hex(there) or '') ~= new.replaces then return -1 end
+  for _, tag in ipairs(new.tagged) do
+    if redis.pcall('SISMEMBER', tag, id) ~= 1 then return -1 end
+  end
+end
 for _, rule in ipairs(new.rules or {}) do
   local owner = redis.pcall('HGET', rule_at .. rule[1], 'contact_id')
   if type(owner) == 'string' and owner ~= id
@@ -210,9 +239,14 @@ async def save(
     *,
     with_rules: bool = False,
     tags_before: Collection[str] | None = None,
+    replaces: str | None = None,
 ) -> None:
     """Stores a contact in place of the one with its id. Its rules are kept, unless `with_rules`
-    replaces them; its tags too, unless it is said which ones are to be replaced."""
+    replaces them; its tags too, unless it is said which ones are to be replaced.
+
+    With `replaces`, a stamp, it is Changed that is raised where there is another contact by now;
+    an empty one says that there must be none.
+    """
     contact, keys = checked(contact), Alerting(store.prefix)
     media, retag = contact.media.items(), tags_before is not None
     hashes = [
@@ -228,10 +262,15 @@ async def save(
         "rules": with_rules and [[rule.id, _flat(rules.fields(rule))] for rule in contact.rules],
         "untag": [keys.contact_tag(tag) for tag in tags_before or () if tag not in contact.tags],
         "tag": [keys.contact_tag(tag) for tag in contact.tags] if retag else [],
+        "replaces": False if replaces is None else replaces,
+        "tagged": [keys.contact_tag(tag) for tag in tags_before or ()],
     }
     args: list[Argument] = [*_about(store, contact.id), keys.rule(""), keys.rules("")]
-    args.append(msgspec.json.encode(new))
-    if taken := await _SAVE(store, _own_keys(keys, contact.id), args):
+    args += [msgspec.json.encode(new), *_layout(store)]
+    taken = await _SAVE(store, _own_keys(keys, contact.id), args)
+    if taken == -1:
+        raise Changed(f"contact {contact.id} was changed by somebody else meanwhile")
+    if taken:
         rule = taken.decode(errors="replace")
         raise Refused(f"notification_rules: the rule {rule} belongs to another contact")
 

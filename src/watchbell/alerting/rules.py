@@ -14,9 +14,9 @@ from watchbell import ids
 from watchbell.alerting import expressions
 from watchbell.alerting.keys import RESERVED_MEDIA, Alerting
 from watchbell.alerting.model import KNOWN_MEDIA, Contact, Rule
-from watchbell.errors import NotFound, Refused
+from watchbell.errors import Changed, NotFound, Refused
 from watchbell.schedule import recurrence
-from watchbell.store.client import Store
+from watchbell.store.client import Argument, Store
 from watchbell.store.script import READ, Script
 
 SEVERITIES = ("critical", "warning", "unknown")
@@ -255,14 +255,20 @@ def general(contact_id: str, media: Iterable[str], rule_id: str) -> Rule:
 
 
 # KEYS[1] rule, KEYS[2] the contact's rules, KEYS[3] contact; ARGV[1] the rule's id, ARGV[2] the
-# contact's, ARGV[3…] fields and values. Returns '' once stored, else the contact it belongs to,
-# or 'no contact'.
+# contact's, ARGV[3] how many words of fields and values follow that the rule has to have, -1 for
+# whatever there is, then those, then fields and values as they are to be. Returns '' once stored,
+# -1 where the rule is another, else the contact it belongs to, or 'no contact'.
 _SAVE = Script("""
 if redis.call('HEXISTS', KEYS[3], 'first_name') == 0 then return 'no contact' end
 local owner = redis.call('HGET', KEYS[1], 'contact_id')
 if owner and owner ~= '' and owner ~= ARGV[2] then return owner end
+local count = tonumber(ARGV[3])
+if count >= 0 and redis.call('HLEN', KEYS[1]) * 2 ~= count then return -1 end
+for i = 4, 3 + count, 2 do
+  if redis.call('HGET', KEYS[1], ARGV[i]) ~= ARGV[i + 1] then return -1 end
+end
 redis.call('DEL', KEYS[1])
-redis.call('HSET', KEYS[1], unpack(ARGV, 3))
+redis.call('HSET', KEYS[1], unpack(ARGV, 4 + math.max(count, 0)))
 redis.call('SADD', KEYS[2], ARGV[1])
 return ''
 """)
@@ -304,20 +310,34 @@ return false
 
 
 async def find(store: Store, rule_id: str) -> Rule:
+    return (await stamped(store, rule_id))[0]
+
+
+Stamp = Mapping[bytes, bytes]
+
+
+async def stamped(store: Store, rule_id: str) -> tuple[Rule, Stamp]:
+    """A rule, and by what it is known again as long as nobody changes it."""
     raw = await store.call("HGETALL", Alerting(store.prefix).rule(rule_id))
     if not raw:
         raise NotFound(f"there is no rule {rule_id}")
-    return replace(parse(raw), id=rule_id)
+    return replace(parse(raw), id=rule_id), raw
 
 
-async def save(store: Store, rule: Rule) -> None:
-    """Stores a new rule, or one in place of its former self."""
+async def save(store: Store, rule: Rule, replaces: Stamp | None = None) -> None:
+    """Stores a new rule, or one in place of its former self; Changed where that is not the one
+    that it `replaces`."""
     rule, keys = checked(rule), Alerting(store.prefix)
+    before = [word for pair in (replaces or {}).items() for word in pair]
+    words: list[Argument] = [rule.id, rule.contact_id, -1 if replaces is None else len(before)]
+    words += (*before, *_flat(rule))
     owner = await _SAVE(
         store,
         [keys.rule(rule.id), keys.rules(rule.contact_id), keys.contact(rule.contact_id)],
-        [rule.id, rule.contact_id, *_flat(rule)],
+        words,
     )
+    if owner == -1:
+        raise Changed(f"rule {rule.id} was changed by somebody else meanwhile")
     if owner == b"no contact":
         raise NotFound(f"there is no contact {rule.contact_id}")
     if owner:

@@ -13,7 +13,7 @@ from watchbell.cron import commands, definitions, instances, marks
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import Invalid, Job
 from watchbell.cron.validation import EVERYBODY, Reading, from_fields
-from watchbell.errors import NotFound, Refused
+from watchbell.errors import Changed, NotFound, Refused
 from watchbell.store.client import Store
 from watchbell.store.script import Script
 
@@ -77,10 +77,6 @@ for i, run in ipairs(old) do old[i] = ARGV[1] .. run end
 redis.call('UNLINK', unpack(old))
 return #old
 """)
-
-
-class Changed(Refused):
-    """Somebody else was quicker."""
 
 
 def version(raw: bytes) -> str:

@@ -1,6 +1,7 @@
 """Contacts: people, or groups of them, the media by which they are told, and about what."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
@@ -14,6 +15,7 @@ from watchbell.alerting.decide.routing import zone_of
 from watchbell.alerting.entities import Link
 from watchbell.alerting.items import Taken
 from watchbell.alerting.model import KNOWN_MEDIA, Contact, Medium
+from watchbell.errors import Changed
 from watchbell.gateways import catalogue
 from watchbell.web.access import needs
 from watchbell.web.api.contact_shapes import (
@@ -28,7 +30,7 @@ from watchbell.web.api.contact_shapes import (
     TestBody,
     TestSent,
 )
-from watchbell.web.api.versions import STALE, IfMatch, fits, version
+from watchbell.web.api.versions import STALE, TRIES, IfMatch, fits, version
 from watchbell.web.desk import Asked, desk_of, identity_of, noted
 from watchbell.web.listing import Limit, Page, paged
 from watchbell.web.problems import Trouble
@@ -111,12 +113,13 @@ def _listed(contact: Contact, seen: Seen) -> ContactListed:
 @post("/contacts", opt=needs("write"))
 async def add_contact(request: Asked, data: JSONBody[NewContact]) -> ContactShown:
     """Make a contact."""
-    desk = desk_of(request)
-    if await contacts.load(desk.store, [data.id]):
-        raise Trouble(422, f"id: there is a contact {data.id} already", field="id")
-    contact = _contact(data.id, data)
-    with by_field():
-        await contacts.save(desk.store, contact, tags_before=())
+    desk, contact = desk_of(request), _contact(data.id, data)
+    try:
+        with by_field():
+            await contacts.save(desk.store, contact, tags_before=(), replaces="")
+    except Changed:
+        taken = f"id: there is a contact {data.id} already"
+        raise Trouble(422, taken, field="id") from None
     desk.roster.forget()
     await noted(request, "contact.add", data.id)
     return _shown(request, await _known(request, data.id))
@@ -136,14 +139,29 @@ async def change_contact(
     if_match: IfMatch = "",
 ) -> ContactShown:
     """Change a contact, as a whole but for its rules and links."""
-    desk, before = desk_of(request), await _known(request, id)
+    for _ in range(TRIES):
+        with suppress(Changed):
+            before, after = await _changed_to(request, id, data, if_match)
+            await noted(request, "contact.change", id, _differences(before, after))
+            return _shown(request, await _known(request, id))
+    raise Trouble(412, f"contact {id} is being changed by others; try again")
+
+
+async def _changed_to(
+    request: Asked, contact_id: str, data: ContactBody, if_match: str
+) -> tuple[Contact, Contact]:
+    """The contact before and after; Changed where somebody else was quicker."""
+    desk = desk_of(request)
+    known, stamp = await contacts.stamped(desk.store, contact_id)
+    before = await _tagged(request, known)
     fits(if_match, _version(before))
-    after = items.with_secrets(_contact(id, data), before)
-    with by_field():
-        await contacts.save(desk.store, after, tags_before=before.tags)
-    desk.roster.forget()
-    await noted(request, "contact.change", id, _differences(before, after))
-    return _shown(request, await _known(request, id))
+    after = items.with_secrets(_contact(contact_id, data), before)
+    try:
+        with by_field():
+            await contacts.save(desk.store, after, tags_before=before.tags, replaces=stamp)
+    finally:
+        desk.roster.forget()
+    return before, after
 
 
 @delete("/contact", opt=needs("write"))
@@ -256,10 +274,12 @@ async def import_contacts(request: Asked, data: JSONBody[Rows]) -> list[Taken]:
 
 async def _known(request: Asked, contact_id: str) -> Contact:
     """The contact with its tags."""
-    desk = desk_of(request)
-    contact = await contacts.known(desk.store, contact_id)
-    seen = await desk.roster.seen()
-    return replace(contact, tags=seen.tags.get(contact_id, ()))
+    return await _tagged(request, await contacts.known(desk_of(request).store, contact_id))
+
+
+async def _tagged(request: Asked, contact: Contact) -> Contact:
+    seen = await desk_of(request).roster.seen()
+    return replace(contact, tags=seen.tags.get(contact.id, ()))
 
 
 def _contact(contact_id: str, data: ContactBody) -> Contact:

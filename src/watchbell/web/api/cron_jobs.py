@@ -15,7 +15,7 @@ from watchbell.cron.instance import reading
 from watchbell.cron.model import Invalid, Job
 from watchbell.cron.selection import Place, Sort, Wanted
 from watchbell.cron.validation import Reading, from_fields, read
-from watchbell.errors import Refused
+from watchbell.errors import Changed, Refused
 from watchbell.process.command import LIMITS
 from watchbell.web import cron_view
 from watchbell.web.access import needs
@@ -179,7 +179,7 @@ async def _save(
     try:
         async with changing(request):
             job = await jobs.save(desk.store, name, definition, how, mode, replaces=version)
-    except jobs.Changed as error:
+    except Changed as error:
         raise Trouble(412, str(error)) from None
     except Refused as error:
         raise Trouble(422, str(error), field="name") from None

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated
 from zoneinfo import ZoneInfo
@@ -15,7 +16,7 @@ from watchbell.alerting import contacts, rules
 from watchbell.alerting.decide.routing import zone_of
 from watchbell.alerting.decide.trial import Sample, Trial, tried
 from watchbell.alerting.model import LARGEST, Contact, Rule, split_id
-from watchbell.errors import NotFound, Refused
+from watchbell.errors import Changed, NotFound, Refused
 from watchbell.schedule import recurrence, spoken, week
 from watchbell.schedule.names import listed
 from watchbell.schedule.week import Grid, NotWeekly
@@ -29,7 +30,7 @@ from watchbell.web.api.rule_shapes import (
     TrialShown,
     TryBody,
 )
-from watchbell.web.api.versions import STALE, IfMatch, fits, version
+from watchbell.web.api.versions import STALE, TRIES, IfMatch, fits, version
 from watchbell.web.desk import Asked, Desk, desk_of, noted
 from watchbell.web.listing import Page
 from watchbell.web.problems import FieldError, Trouble
@@ -84,12 +85,21 @@ async def change_rule(
     """Change a rule, as a whole."""
     desk = desk_of(request)
     person = await contacts.known(desk.store, contact)
-    fits(if_match, _version(_own(person, id)))
+    _own(person, id)
     with by_field():
         rule = rules.checked(_rule(data, id, contact))
-        await rules.save(desk.store, rule)
+        await _replaced(desk, rule, if_match)
     await noted(request, "rule.change", contact, _told(rule))
     return _shown(desk, rule, person)
+
+
+async def _replaced(desk: Desk, rule: Rule, if_match: str) -> None:
+    for _ in range(TRIES):
+        before, stamp = await rules.stamped(desk.store, rule.id)
+        fits(if_match, _version(replace(before, contact_id=rule.contact_id)))
+        with suppress(Changed):
+            return await rules.save(desk.store, rule, stamp)
+    raise Trouble(412, f"rule {rule.id} is being changed by others; try again")
 
 
 @delete("/rule", opt=needs("write"))

@@ -17,6 +17,8 @@ IfMatch = Annotated[
         description="The `version` that is to be changed; refused where it is another by now.",
     ),
 ]
+TRIES = 5
+"""How often a change is tried whose record somebody else changes at the same time."""
 STALE = {
     412: ResponseSpec(
         data_container=Problem,
