@@ -43,7 +43,8 @@ async def test_settings_say_what_they_are_for_and_which_were_chosen(site: Site) 
         web=replace(chosen.web, session_days=3),
         gateways=Tables({"email": mail}),
     )
-    desk = replace(site.desk, settings=hidden)
+    by_file = {"web.session_days": "/etc/watchbell.toml, line 3", "gateways": "/etc/w, line 9"}
+    desk = replace(site.desk, settings=hidden, origins={"web.port": "default", **by_file})
     async with serving_desk(desk) as other, other.program("admin") as admin:
         answer = await admin.get("/api/v1/system/settings")
     rows = {one["name"]: one for one in answer.json()}
@@ -52,11 +53,14 @@ async def test_settings_say_what_they_are_for_and_which_were_chosen(site: Site) 
         "value": 3,
         "default": 7,
         "is_default": False,
+        "origin": "/etc/watchbell.toml, line 3",
         "words": "Days after which they have to in any case.",
     }
     assert rows["web.session_idle_hours"]["is_default"] is True
     assert rows["gateways.email.host"]["is_default"] is False
+    assert rows["gateways.email.host"]["origin"] == "/etc/w, line 9"
     assert rows["gateways.email.port"]["is_default"] is True
+    assert rows["gateways.email.port"]["origin"] == rows["web.port"]["origin"] == "default"
     assert "geheim" not in answer.text
 
 

@@ -34,10 +34,10 @@ def command(*, loaded: Loaded, role: str) -> None:
     roles = chosen(loaded.settings, role)
     if not roles:
         raise BadSettings(f"the settings have nothing for {role} to do; see docs/gateways.md")
-    asyncio.run(_run(role, roles, loaded.settings))
+    asyncio.run(_run(role, roles, loaded))
 
 
-async def _run(name: str, roles: list[Role], settings: Settings) -> None:
+async def _run(name: str, roles: list[Role], loaded: Loaded) -> None:
     task = asyncio.current_task()
     assert task is not None
     loop = asyncio.get_running_loop()
@@ -45,9 +45,9 @@ async def _run(name: str, roles: list[Role], settings: Settings) -> None:
         loop.add_signal_handler(one, task.cancel)
     log = logs.get(role=name)
     try:
-        async with _store(name, settings) as store:
+        async with _store(name, loaded.settings) as store:
             log.info("running", store="none" if name in _OUTSIDE else store.url.shown())
-            supervisor = Supervisor(roles, settings, store)
+            supervisor = Supervisor(roles, loaded.settings, store, origins=loaded.origins)
             async with asyncio.TaskGroup() as group:
                 group.create_task(supervisor.run())
                 if name not in _OUTSIDE:

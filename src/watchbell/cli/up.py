@@ -37,10 +37,10 @@ def command(*, loaded: Loaded) -> None:
     """
     board = Board(loaded.settings)
     with board.shown():
-        asyncio.run(_until_signalled(loaded.settings, board))
+        asyncio.run(_until_signalled(loaded, board))
 
 
-async def _until_signalled(settings: Settings, board: Board) -> None:
+async def _until_signalled(loaded: Loaded, board: Board) -> None:
     task = asyncio.current_task()
     assert task is not None
     signals = 0
@@ -58,14 +58,14 @@ async def _until_signalled(settings: Settings, board: Board) -> None:
     for one in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(one, stop)
     try:
-        await _up(settings, board)
+        await _up(loaded, board)
     except asyncio.CancelledError:
         board.note = "Stopped."
         logs.get().info("stopped")
 
 
-async def _up(settings: Settings, board: Board) -> None:
-    begun = SYSTEM.monotonic()
+async def _up(loaded: Loaded, board: Board) -> None:
+    settings, begun = loaded.settings, SYSTEM.monotonic()
     log = logs.get()
 
     def tell(words: str) -> None:
@@ -79,7 +79,13 @@ async def _up(settings: Settings, board: Board) -> None:
             await server.start()
         store = await stack.enter_async_context(Store(server.url if server else place(settings)))
         findings = await health.admit(store)
-        supervisor = Supervisor(catalogue.chosen(settings), settings, store, on_change=board.draw)
+        supervisor = Supervisor(
+            catalogue.chosen(settings),
+            settings,
+            store,
+            origins=loaded.origins,
+            on_change=board.draw,
+        )
         board.facts = [
             *await _facts(settings, store, server, findings),
             *await _web(settings, store),

@@ -1,6 +1,6 @@
 """What a role is: a name, what it does in a few words, and the loop that does it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import Struct
 
@@ -17,6 +17,8 @@ class Context(Struct, frozen=True):
     clock: Clock
     say: Callable[[str], None]
     """Puts a few words on the board, in place of the role's last ones."""
+    origins: Mapping[str, str] = {}
+    """Where the value of each setting comes from, where that is known."""
 
 
 class Role(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Keeps roles running: one that fails is started again, later each time, and says why."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal
 
@@ -39,6 +39,7 @@ class Supervisor:
         settings: Settings,
         store: Store,
         *,
+        origins: Mapping[str, str] | None = None,
         on_change: Callable[[], None] = lambda: None,
         clock: Clock = SYSTEM,
         first_pause: float = FIRST_PAUSE,
@@ -46,6 +47,7 @@ class Supervisor:
     ) -> None:
         self.statuses = [Status(role) for role in roles]
         self._settings, self._store, self._clock = settings, store, clock
+        self._origins = origins or {}
         self._on_change = on_change
         self._first_pause, self._longest_pause = first_pause, longest_pause
 
@@ -98,7 +100,11 @@ class Supervisor:
     async def _outcome(self, status: Status) -> BaseException | None:
         """What the role raised. A cancellation goes on, whatever the role makes of it."""
         context = Context(
-            self._settings, self._store, self._clock, lambda words: self._say(status, words)
+            self._settings,
+            self._store,
+            self._clock,
+            lambda words: self._say(status, words),
+            self._origins,
         )
         error: BaseException | None = None
 

@@ -17,7 +17,7 @@ def serving(settings: Settings) -> list[Role]:
 async def _serve(context: Context) -> None:
     web = context.settings.web
     app, server = await asyncio.to_thread(_modules)
-    desk = await app.open_desk(context.settings, context.store, context.clock)
+    desk = await app.open_desk(context.settings, context.store, context.clock, context.origins)
     async with server.serving(app.framed(desk), web):
         address = links.address(context.settings)
         log = logs.get(role="web")

@@ -1,5 +1,6 @@
 """The application: all endpoints behind one gate, one frame, one way to tell of problems."""
 
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import cache
 from typing import Any
@@ -78,12 +79,15 @@ HANDLERS: list[Router] = [
 ]
 
 
-async def open_desk(settings: Settings, store: Store, clock: Clock) -> Desk:
+async def open_desk(
+    settings: Settings, store: Store, clock: Clock, origins: Mapping[str, str] | None = None
+) -> Desk:
     background = Background()
     board = CheckBoard(store, clock, background)
     media = [medium.name for medium in catalogue.configured(settings)]
     return Desk(
         settings=settings,
+        origins=origins or {},
         store=store,
         clock=clock,
         users=Users(store),

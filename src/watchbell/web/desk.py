@@ -1,5 +1,6 @@
 """What endpoints work with, made once for a server."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from litestar import Request
@@ -29,6 +30,8 @@ Asked = Request[Any, Any, Any]
 
 class Desk(Struct, frozen=True):
     settings: Settings
+    origins: Mapping[str, str]
+    """Where the value of each setting comes from, where that is known."""
     store: Store
     clock: Clock
     users: Users

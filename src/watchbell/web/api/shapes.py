@@ -166,6 +166,9 @@ class SettingShown(Struct, frozen=True, kw_only=True):
     default: str | int | bool | None
     """What it is where nobody chose; null for a field of a medium."""
     is_default: bool
+    origin: str
+    """Where the value comes from, as `environment, WATCHBELL_WEB_PORT`; empty where that is not
+    known."""
     words: str
     """What it is for."""
 

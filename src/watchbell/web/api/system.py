@@ -117,21 +117,25 @@ async def _instances(desk: Desk, fares: list[Fare]) -> list[Instance]:
 @get("/api/v1/system/settings", opt=needs("admin"))
 async def shown_settings(request: Asked) -> list[SettingShown]:
     """The settings of this server, without secrets."""
-    chosen = desk_of(request).settings
-    defaults = settings.as_shown(_untouched())
+    desk = desk_of(request)
+    chosen, defaults = desk.settings, settings.as_shown(_untouched())
     rows = [
         SettingShown(
             name=name,
             value=value,
             default=defaults[name],
             is_default=value == defaults[name],
+            origin=desk.origins.get(name, ""),
             words=setting_words.words().get(name, ""),
         )
         for name, value in settings.as_shown(chosen).items()
         if name != "gateways"  # their fields follow
     ]
+    of_media = desk.origins.get("gateways", "")
     return rows + [
-        _of_medium(one, *pair) for one in catalogue.configured(chosen) for pair in one.shown()
+        _of_medium(of_media, one, *pair)
+        for one in catalogue.configured(chosen)
+        for pair in one.shown()
     ]
 
 
@@ -142,12 +146,13 @@ def _untouched() -> Settings:
     return settings.load(Path(os.devnull), plain, {}).settings
 
 
-def _of_medium(medium: Configured, name: str, value: str | int) -> SettingShown:
+def _of_medium(origin: str, medium: Configured, name: str, value: str | int) -> SettingShown:
     return SettingShown(
         name=f"gateways.{medium.name}.{name}",
         value=value,
         default=None,
         is_default=name not in medium.given,
+        origin=origin if name in medium.given else "default",
         words="",
     )
 

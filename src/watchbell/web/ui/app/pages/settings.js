@@ -10,13 +10,21 @@ import { Table } from "../kit/table.js";
 
 /**
  * @typedef {string | number | boolean} Value
- * @typedef {{name: string, value: Value, default: Value | null, is_default: boolean, words: string}} Setting
+ * @typedef {{name: string, value: Value, default: Value | null, is_default: boolean, origin: string, words: string}} Setting
  */
 
 /** @param {{value: Value}} props */
 function Shown({ value }) {
   if (value === "") return html`<span class="soft">empty</span>`;
   return html`<span class="mono">${String(value)}</span>`;
+}
+
+/** @param {{one: Setting}} props */
+function Origin({ one }) {
+  const isChosen = one.origin === "" ? !one.is_default : one.origin !== "default";
+  if (!isChosen) return html`<span class="soft">default</span>`;
+  return html`<div><${Chip} tone=${one.is_default ? "plain" : "good"}>${one.origin || "chosen"}<//>
+    ${one.default !== null && html`<div class="soft plain">${one.is_default ? "as it is by default" : html`in place of ${one.default === "" ? "nothing" : html`<span class="mono">${String(one.default)}</span>`}`}</div>`}</div>`;
 }
 
 /** What stands between backticks, as code. @param {string} words */
@@ -26,9 +34,7 @@ const told = (words) => words.split("`").map((part, at) => (at % 2 ? html`<code>
 const COLUMNS = [
   { head: "Setting", kind: "main", cell: (one) => html`<div><span class="mono">${one.name}</span>${one.words && html`<div class="soft plain">${told(one.words)}</div>`}</div>` },
   { head: "Value", cell: (one) => html`<${Shown} value=${one.value} />` },
-  { head: "From", cell: (one) => (one.is_default
-    ? html`<span class="soft">default</span>`
-    : html`<span><${Chip} tone="good">chosen<//>${one.default !== null && html` <span class="soft">in place of ${one.default === "" ? "nothing" : html`<span class="mono">${String(one.default)}</span>`}</span>`}</span>`) },
+  { head: "From", cell: (one) => html`<${Origin} one=${one} />` },
 ];
 
 /** @param {Setting[]} all @returns {[part: string, settings: Setting[]][]} in their order, by what stands before the last dot */
@@ -48,8 +54,8 @@ export default function Settings() {
   const text = (query.get("text") ?? "").toLowerCase();
   const isChosen = query.get("from") === "chosen";
   const fits = (/** @type {Setting} */ one) =>
-    (!isChosen || !one.is_default) && `${one.name} ${one.value} ${one.words}`.toLowerCase().includes(text);
-  return html`<${Page} title="Settings" lead=${html`Of the process that serves this page. They are set by the settings file, by <code>WATCHBELL_…</code> variables and by options; <code>watchbell settings</code> says which it was.`}>
+    (!isChosen || !one.is_default) && `${one.name} ${one.value} ${one.origin} ${one.words}`.toLowerCase().includes(text);
+  return html`<${Page} title="Settings" lead=${html`Of the process that serves this page. They are set by the settings file, by <code>WATCHBELL_…</code> variables and by options, of which the last wins.`}>
     <div class="bar-of">
       <${Search} value=${query.get("text") ?? ""} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} />
       <${Choice} label="Which" value=${isChosen ? "chosen" : ""} options=${[["", "All"], ["chosen", "Chosen"]]} onChange=${(/** @type {string} */ from) => setQuery({ from })} />
