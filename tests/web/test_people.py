@@ -248,6 +248,35 @@ async def test_a_key_puts_nobody_out_of_the_door(site: Site) -> None:
         assert (await alice.get("/api/v1/session")).status == 200
 
 
+async def test_who_forgot_a_password_sets_another_by_a_link_once(site: Site) -> None:
+    alice = await site.desk.users.add("alice", "viewer", BY)
+    await site.desk.users.set_password("alice", PASSWORD, BY)
+    path = "/api/v1/session/password"
+    async with site.stranger() as visitor:
+        led = await visitor.post(await links.make(site.store, alice, BY))
+        assert led.headers["Location"] == "/account/password"
+        page = await visitor.get("/account/password")
+        assert 'name="old"' not in page.text
+        told = (await visitor.get("/api/v1/session")).json()
+        assert (told["has_password"], told["asks_old"]) == (True, False)
+        visitor.csrf = told["csrf"]
+        assert (await visitor.ask("PUT", path, json={"new": "another horse 1"})).status == 204
+        assert (await visitor.get("/api/v1/session")).json()["asks_old"] is True
+        again = await visitor.ask("PUT", path, json={"new": "another horse 2"})
+        assert (again.status, again.json()["errors"][0]["field"]) == (403, "old")
+        assert 'name="old"' in (await visitor.get("/account/password")).text
+
+
+async def test_a_link_of_long_ago_forgets_no_password(store: Store) -> None:
+    clock = SetClock(BY.now)
+    async with served(store, clock) as site, site.somebody("viewer", "alice") as alice:
+        await site.desk.users.set_password("alice", PASSWORD, BY)
+        clock.set(BY.now + 900)
+        body = {"new": "another horse 1"}
+        answer = await alice.ask("PUT", "/api/v1/session/password", json=body)
+    assert (answer.status, answer.json()["errors"][0]["field"]) == (403, "old")
+
+
 async def test_a_new_password_ends_the_other_sessions(site: Site) -> None:
     async with site.somebody("viewer", "alice") as here, site.somebody("viewer", "alice") as there:
         path = "/api/v1/session/password"

@@ -161,8 +161,11 @@ async def test_the_old_password_can_not_be_guessed_by_who_has_a_session(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(BY_USER, "most", 2)
-    async with site.somebody("viewer", "alice") as alice:
-        await site.desk.users.set_password("alice", PASSWORD, BY)
+    await site.desk.users.add("alice", "viewer", BY)
+    await site.desk.users.set_password("alice", PASSWORD, BY)
+    async with site.stranger() as alice:
+        given = {"user": "alice", "password": PASSWORD}
+        alice.csrf = (await alice.post("/api/v1/session", json=given)).json()["csrf"]
         tries = [
             await alice.ask(
                 "PUT", "/api/v1/session/password", json={"old": f"guess {n}", "new": "x" * 20}

@@ -63,6 +63,8 @@ class Identity(Struct, frozen=True, kw_only=True):
     session: str = ""
     """The session's id, where it is one."""
     csrf: str = ""
+    may_forget: bool = False
+    """Whether a new password may be set without the old one."""
     key: str = ""
     """The API key's id, where it is one."""
 

@@ -42,7 +42,7 @@ async def admitted(request: Asked, user: User, how: str) -> tuple[Cookie, Sessio
     actor = Actor(user.name, desk.now(), address_of(request))
     agent = request.headers.get("user-agent", "")
     entry = actor.entry("session.begin", user.name, how)
-    given, session = await desk.sessions.begin(user, agent, entry)
+    given, session = await desk.sessions.begin(user, agent, entry, by_link=how == "link")
     secure = is_secure(request)
     return _cookie(given, secure, desk.settings.web.session_days * 86_400), session
 
@@ -59,12 +59,13 @@ async def change_password(request: Asked, old: str, new: str, by: Actor) -> None
     """Sets the password of who asks, and ends their other sessions."""
     desk, identity = desk_of(request), identity_of(request)
     user = await desk.users.get(identity.name)
-    if user.password:
+    if user.password and not identity.may_forget:
         await _spend(request, BY_USER, user.name)
         if not await passwords.matches(old, user.password):
             raise Trouble(403, "the old password is wrong", field="old")
         await BY_USER.forgive(desk.store, user.name)
     await desk.users.set_password(user.name, new, by)
+    await desk.sessions.remember(identity.session)
     for name in await desk.sessions.all(desk.now(), user.name):
         if name != identity.session:
             await desk.sessions.end(name, by.entry("session.end", user.name, "password changed"))

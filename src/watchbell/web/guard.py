@@ -88,7 +88,14 @@ async def _by_session(request: Asked, touch: bool) -> Identity:
         raise Trouble(401, "sign in, or send an API key", headers=_ASK)
     name, session, user = found
     grants = COVERS[ROLE_SCOPE[user.role]]
-    return Identity(name=user.name, role=user.role, grants=grants, session=name, csrf=session.csrf)
+    return Identity(
+        name=user.name,
+        role=user.role,
+        grants=grants,
+        session=name,
+        csrf=session.csrf,
+        may_forget=session.may_forget(desk.now()),
+    )
 
 
 async def _token_fits(request: Asked, identity: Identity) -> None:

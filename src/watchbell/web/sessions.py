@@ -17,6 +17,8 @@ from watchbell.web.users import User
 _REFRESH = 60
 """Seconds after which it is noted that a session is still used."""
 _AGENT = 200
+_FORGETTING = 900
+"""Seconds after a sign-in by link within which the old password is not asked for."""
 
 # KEYS session, sessions, sign-ins, audit; ARGV[1] id, ARGV[2] session, ARGV[3] seconds it lasts
 # unused, ARGV[4] its end, ARGV[5] user, ARGV[6] now, ARGV[7] entry, ARGV[8] entries kept.
@@ -54,6 +56,12 @@ class Session(Struct, frozen=True, kw_only=True):
     ends: int
     address: str = ""
     agent: str = ""
+    by_link: bool = False
+    """Whether it was begun by a link, and not by a password."""
+
+    def may_forget(self, now: int) -> bool:
+        """Whether a password is set without the old one: who lost it came in by a link for that."""
+        return self.by_link and now < self.began + _FORGETTING
 
 
 class Sessions:
@@ -63,7 +71,9 @@ class Sessions:
         self._idle = settings.session_idle_hours * 3_600
         self._length = settings.session_days * 86_400
 
-    async def begin(self, user: User, agent: str, entry: Entry) -> tuple[str, Session]:
+    async def begin(
+        self, user: User, agent: str, entry: Entry, *, by_link: bool = False
+    ) -> tuple[str, Session]:
         """A new session and the secret by which it is known."""
         given = secret()
         session = Session(
@@ -75,6 +85,7 @@ class Sessions:
             ends=entry.time + self._length,
             address=entry.address,
             agent=agent[:_AGENT],
+            by_link=by_link,
         )
         name, keys = digest(given), self._keys
         places = [keys.session(name), keys.sessions(), keys.sign_ins(), keys.audit()]
@@ -121,6 +132,15 @@ class Sessions:
             if raw is not None
         }
         return {name: one for name, one in sessions.items() if user in (None, one.user)}
+
+    async def remember(self, name: str) -> None:
+        """From now on the old password is asked for in this session."""
+        key = self._keys.session(name)
+        raw = await self._store.call("GET", key)
+        if raw is not None:
+            session = replace(msgspec.json.decode(raw, type=Session), by_link=False)
+            text = msgspec.json.encode(session)
+            await self._store.call("SET", key, text, "XX", "KEEPTTL")
 
     async def end(self, name: str, entry: Entry) -> None:
         keys = self._keys

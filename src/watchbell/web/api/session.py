@@ -18,7 +18,12 @@ from watchbell.web.users import User
 def _me(user: User, csrf: str) -> Me:
     scopes = sorted(COVERS[ROLE_SCOPE[user.role]])
     return Me(
-        user=user.name, role=user.role, scopes=scopes, csrf=csrf, has_password=bool(user.password)
+        user=user.name,
+        role=user.role,
+        scopes=scopes,
+        csrf=csrf,
+        has_password=bool(user.password),
+        asks_old=bool(user.password),
     )
 
 
@@ -45,6 +50,7 @@ async def who_am_i(request: Asked) -> Me:
         scopes=sorted(identity.grants),
         csrf=identity.csrf,
         has_password=bool(user and user.password),
+        asks_old=bool(user and user.password) and not identity.may_forget,
     )
 
 

@@ -19,7 +19,7 @@ class Credentials(Struct, frozen=True, forbid_unknown_fields=True):
 class NewPassword(Struct, frozen=True, forbid_unknown_fields=True):
     new: Text
     old: Annotated[str, Meta(max_length=1_000)] = ""
-    """Needed unless you have none yet."""
+    """Needed where `asks_old` says so."""
 
 
 class Me(Struct, frozen=True, kw_only=True):
@@ -31,6 +31,8 @@ class Me(Struct, frozen=True, kw_only=True):
     csrf: str
     """To be sent as `X-CSRF-Token` with whatever changes something; empty for API keys."""
     has_password: bool
+    asks_old: bool
+    """Whether a new password needs the old one: not at once after a sign-in by link."""
 
 
 class NewUser(Struct, frozen=True, forbid_unknown_fields=True):

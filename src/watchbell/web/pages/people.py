@@ -62,7 +62,7 @@ async def link(request: Asked, token: Token) -> Response[bytes]:
 @post("/sign-in/{token:str}", opt=PUBLIC, request_max_body_size=_BODY, **_HTML)
 async def use_link(request: Asked, token: Token) -> Response[bytes]:
     user = await entrance.by_link(request, token)
-    return await _let_in(request, user, "link", "/" if user.password else "/account/password")
+    return await _let_in(request, user, "link", "/account/password")
 
 
 async def _let_in(request: Asked, user: User, how: str, onwards: str) -> Response[bytes]:
@@ -100,6 +100,7 @@ async def _password(request: Asked, status: int = 200, problem: str = "") -> Res
         raise Trouble(403, "an API key has no password")
     user = await desk_of(request).users.get(identity.name)
     content = {"user": user, "csrf": identity.csrf, "shortest": passwords.SHORTEST}
+    content["asks_old"] = bool(user.password) and not identity.may_forget
     return _page("password.html", status, problem=problem, **content)
 
 

@@ -23,9 +23,9 @@ export function Password() {
     say("Your password is set. Your other sessions have ended.");
   };
   return html`<${Card} title=${who?.has_password ? "Change your password" : "Set a password"}>
-    <${Form} onSubmit=${set} submit="Set password" disabled=${fresh === "" || (who?.has_password && old === "")}>
+    <${Form} onSubmit=${set} submit="Set password" disabled=${fresh === "" || (who?.asks_old && old === "")}>
       <input class="unseen" name="username" value=${who?.user} autocomplete="username" tabindex="-1" aria-hidden="true" readonly />
-      ${who?.has_password && html`<${Field} label="The old one" name="old" type="password" value=${old} onInput=${setOld} maxlength="1000" autocomplete="current-password" />`}
+      ${who?.asks_old && html`<${Field} label="The old one" name="old" type="password" value=${old} onInput=${setOld} maxlength="1000" autocomplete="current-password" />`}
       <${Field} label=${who?.has_password ? "The new one" : "Password"} name="new" type="password" value=${fresh} onInput=${setFresh} maxlength="1000"
         autocomplete="new-password" hint=${`At least ${SHORTEST} characters, not your name. All your other sessions end.`} />
     <//>
