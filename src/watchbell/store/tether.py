@@ -9,6 +9,9 @@ import signal
 import sys
 
 PR_SET_PDEATHSIG = 1
+ALLOCATOR = "libjemalloc.so.2"
+"""What the command's memory comes from, where the machine has it. A server without an allocator of
+its own spends a third of its time in the C library's; the loader passes over what it can't find."""
 
 
 def main(parent: int, command: list[str]) -> None:
@@ -16,7 +19,11 @@ def main(parent: int, command: list[str]) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:  # it died before the kernel was asked
         sys.exit(1)
-    os.execv(command[0], command)  # noqa: S606 an argument list, and no shell
+    inherited = os.environ  # noqa: TID251 it is what the command inherits
+    preloaded = f"{inherited.get('LD_PRELOAD', '')} {ALLOCATOR}".strip()
+    os.execve(  # noqa: S606 an argument list, and no shell
+        command[0], command, {**inherited, "LD_PRELOAD": preloaded}
+    )
 
 
 if __name__ == "__main__":
