@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from watchbell.alerting import dossier, rules
 from watchbell.alerting.decide.routing import Addressee, Alerting, Standing, addressee
+from watchbell.alerting.effects import verbatim
 from watchbell.alerting.keys import Alerting as Keys
 from watchbell.alerting.keys import AlertingOwn
 from watchbell.alerting.model import Contact, Notification, split_id
@@ -17,7 +18,7 @@ from watchbell.store.script import READ, Script
 
 _FAMILIES = (
     *("entity_ids", "entity_id", "entity_contacts", "check_contacts"),
-    *("current", "current_checks"),
+    *("failed_checks", "current_checks"),
     *("scheduled", "scheduled_windows", "unscheduled", "unscheduled_windows"),
     *("contact_drop", "medium_drop", "check_drop", "state_drop", "rollup_drop", "alerting_checks"),
     *dossier.FAMILIES,
@@ -25,8 +26,9 @@ _FAMILIES = (
 
 # KEYS[1] any key of the namespace, by which a cluster finds the server. ARGV[1] msgpack: what
 # stands between the parts of each family of keys; ARGV[2] now; ARGV[3] msgpack: notifications,
-# flat: entity, check, state; ARGV[4] msgpack: contacts that are known already, by id: each medium
-# and whether it has a threshold; ARGV[5…] the fields of a rule.
+# flat: entity, check, state; ARGV[4] msgpack: contacts that are known already, by id: once more in
+# msgpack, since few of them are looked at, each medium and whether it has a threshold; ARGV[5…] the
+# fields of a rule.
 # Returns the other contacts, and what there is to say of each notification. Of a contact: its id,
 # all of it in MessagePack, and for each of its media: name, whether it has a threshold, how many
 # checks it is alerted about, whether alerts are rolled up, until when it is told nothing and until
@@ -62,19 +64,16 @@ local function is_open(key, windows)
   return not last or last > now
 end
 
--- Whether a check is failing, enabled, and in no maintenance.
-local function is_countable(entity, check)
-  local function key(name)
-    local parts = families[name]
-    return parts[1] .. entity .. parts[2] .. check .. parts[3]
-  end
-  local state, enabled = read('HGET', key('current'), 'state'), families.current_checks
-  if not state or state == 'ok' then return false end
-  if not read('ZSCORE', enabled[1] .. entity .. enabled[2], check) then return false end
-  local planned, open = key('scheduled'), key('unscheduled')
-  return redis.call('EXISTS', planned, open) == 0
-    or not is_open(planned, key('scheduled_windows'))
-    and not is_open(open, key('unscheduled_windows'))
+local function of_check(name, entity, check)
+  local parts = families[name]
+  return parts[1] .. entity .. parts[2] .. check .. parts[3]
+end
+
+local function is_in_maintenance(entity, check)
+  return is_open(of_check('scheduled', entity, check),
+      of_check('scheduled_windows', entity, check))
+    or is_open(of_check('unscheduled', entity, check),
+      of_check('unscheduled_windows', entity, check))
 end
 
 -- The key of a contact's medium; or where it goes on, what such keys begin with.
@@ -118,8 +117,8 @@ end
 
 -- The keys about each medium of a contact, or what they begin with; false if there is no contact.
 local function keys_of(id)
-  if known[id] == nil then known[id] = meet(id) end
   local media, keys = known[id], {}
+  if media then media = cmsgpack.unpack(media) else media = meet(id) end
   for i = 1, media and #media or 0, 2 do
     keys[#keys + 1] = {
       alerted = media[i + 1] and for_medium('alerting_checks', id, media[i]),
@@ -131,12 +130,12 @@ local function keys_of(id)
 end
 
 -- How they stand about a check: its name, and how keys about it and its state go on.
-local function stands(id, media, name, of_check, of_state)
+local function stands(id, media, name, about_check, about_state)
   local answer = {id}
   for i, keys in ipairs(media) do
     local counted, held, dropped = 0, 0, 0
     if keys.alerted and read('ZSCORE', keys.alerted, name) then counted = 1 end
-    local check_drop, state_drop = keys.check_drop .. of_check, keys.state_drop .. of_state
+    local check_drop, state_drop = keys.check_drop .. about_check, keys.state_drop .. about_state
     if redis.call('EXISTS', check_drop, state_drop) > 0 then
       -- We write none of a whole check: one in our record is of a state, `critical` of the check
       -- `a` where this one is called `a:critical`.
@@ -148,32 +147,56 @@ local function stands(id, media, name, of_check, of_state)
   return answer
 end
 
-local ids, of_entity = families.entity_ids[1], families.entity_contacts[1]
+-- What is asked of all checks at once: the ids of their entities, and whether they fail; whether
+-- any of them is in maintenance, and whether any has contacts of its own.
+local entities, checks, states, names, windows, own = {}, {}, {}, {}, {}, {}
+for i = 1, #asked, 3 do
+  local n, entity, check = #names + 1, asked[i], asked[i + 1]
+  entities[n], checks[n], states[n], names[n] = entity, check, asked[i + 2], entity .. ':' .. check
+  windows[2 * n - 1] = of_check('scheduled', entity, check)
+  windows[2 * n] = of_check('unscheduled', entity, check)
+end
+if #names == 0 then return {{}, {}} end
+local ids = read('HMGET', families.entity_ids[1], unpack(entities)) or {}
+for n, entity in ipairs(entities) do
+  ids[n] = ids[n] or read('GET', families.entity_id[1] .. entity)
+  own[n] = of_check('check_contacts', ids[n] or '', checks[n])
+end
+local failing = read('ZMSCORE', families.failed_checks[1], unpack(names)) or {}
+local is_any_in_maintenance = redis.call('EXISTS', unpack(windows)) > 0
+local has_any_own = redis.call('EXISTS', unpack(own)) > 0
+
+-- Whether a check is failing, enabled, and in no maintenance.
+local function is_countable(n)
+  local enabled, entity, check = families.current_checks, entities[n], checks[n]
+  return failing[n] and read('ZSCORE', enabled[1] .. entity .. enabled[2], check)
+    and not (is_any_in_maintenance and is_in_maintenance(entity, check))
+end
+
+local of_entity = families.entity_contacts[1]
 local everybody = read('SMEMBERS', of_entity .. 'ALL') or {}
-local function interested(entity, check)
-  local id = read('HGET', ids, entity) or read('GET', families.entity_id[1] .. entity)
-  if not id then return {everybody} end
-  local of_check = families.check_contacts
-  return {everybody, read('SMEMBERS', of_entity .. id) or {},
-    read('SMEMBERS', of_check[1] .. id .. of_check[2] .. check) or {}}
+local function interested(n)
+  if not ids[n] then return {everybody} end
+  return {everybody, read('SMEMBERS', of_entity .. ids[n]) or {},
+    has_any_own and read('SMEMBERS', own[n]) or {}}
 end
 
 local check_drop, state_drop, answers, media = families.check_drop, families.state_drop, {}, {}
-for i = 1, #asked, 3 do
-  local entity, check, state, answer, seen = asked[i], asked[i + 1], asked[i + 2], {0}, {}
-  local name, of_check = entity .. ':' .. check, entity .. check_drop[4] .. check .. check_drop[5]
-  local of_state = entity .. state_drop[4] .. check .. state_drop[5] .. state .. state_drop[6]
-  for _, contacts in ipairs(interested(entity, check)) do
+for n, name in ipairs(names) do
+  local entity, check, state, answer, seen = entities[n], checks[n], states[n], {0}, {}
+  local about_check = entity .. check_drop[4] .. check .. check_drop[5]
+  local about_state = entity .. state_drop[4] .. check .. state_drop[5] .. state .. state_drop[6]
+  for _, contacts in ipairs(interested(n)) do
     for _, id in ipairs(contacts) do
       if media[id] == nil then media[id] = keys_of(id) end
       if media[id] and not seen[id] then
-        answer[#answer + 1] = stands(id, media[id], name, of_check, of_state)
+        answer[#answer + 1] = stands(id, media[id], name, about_check, about_state)
       end
       seen[id] = true
     end
   end
-  if #answer > 1 and is_countable(entity, check) then answer[1] = 1 end
-  answers[#answers + 1] = answer
+  if #answer > 1 and is_countable(n) then answer[1] = 1 end
+  answers[n] = answer
 end
 return {people, answers}
 """
@@ -197,6 +220,8 @@ class Person(Struct, frozen=True, gc=False):
 
     addressee: Addressee
     media: tuple[Medium, ...]
+    told: msgspec.Raw
+    """Its media as the script is told of them."""
 
 
 class Loaded(NamedTuple):
@@ -232,10 +257,7 @@ class Addressees:
     ) -> Loaded:
         """Whoever is met is added to those who are known."""
         asked = [part for n in notifications for part in (*split_id(n.event_id), n.state)]
-        told = {
-            name: [part for one in person.media for part in (one.name, one.has_threshold)]
-            for name, person in known.items()
-        }
+        told = {name: person.told for name, person in known.items()}
         packed = (msgspec.msgpack.encode(asked), msgspec.msgpack.encode(told))
         args: list[Argument] = [self._families, now, *packed, *rules.FIELDS]
         people, answers = await _LOAD(store, [self._keys.notifications()], args)
@@ -269,7 +291,8 @@ class Addressees:
             standings[name, media[-1].name] = Standing(
                 failing=failing, in_rollup=bool(rolled), summary_until=summary
             )
-        known[name] = Person(met, tuple(media))
+        told = [part for one in media for part in (one.name, one.has_threshold)]
+        known[name] = Person(met, tuple(media), verbatim(msgspec.msgpack.encode(told)))
 
 
 def _read(
