@@ -123,7 +123,8 @@ class Notices:
         keys = self.keys
         by_date = keys.alerts_by_date(f"{datetime.fromtimestamp(now, UTC):%Y%m%d}")
         queues: dict[str, list[Word]] = {}
-        indexes: dict[str, list[Word]] = {}
+        scored: list[Word] = []
+        indexes: dict[str, list[Word]] = {keys.alerts(): scored, by_date: scored}
         for alert in alerts:
             queue = queues.setdefault(keys.queue(alert.media), [])
             queue.append(verbatim(msgspec.json.encode(alert)))
@@ -134,12 +135,11 @@ class Notices:
                 *("type", alert.notification_type, "rollup", alert.rollup or ""),
                 *("state", alert.state),
             ]
+            scored += (now, alert.id)
             for index in (
-                keys.alerts(),
                 keys.alerts_by_contact(alert.contact_id),
                 keys.alerts_by_medium(alert.contact_id, alert.media),
                 keys.alerts_by_check(*split_id(alert.event_id)),
-                by_date,
             ):
                 indexes.setdefault(index, []).extend((now, alert.id))
         for key, items in queues.items():
