@@ -22,6 +22,10 @@ from watchbell.store.queue import Batch, Queue, Taker
 # it dies: what a contact was told lately and how many of its checks fail is read and written back.
 _ONE_AT_A_TIME = ("",)
 
+_MOST = 5_000
+"""How many are taken at once: a contact is read once for all of them, which is dear. More would let
+changes of contacts wait for longer than a moment, and come back one by one after a crash."""
+
 
 class Tally(Struct):
     notifications: int = 0
@@ -46,7 +50,7 @@ class Notifier:
         self._summaries = Summaries(store.prefix)
         key = self._notices.keys.notifications()
         queue = Queue(key=key, side="LEFT", order_by=_ONE_AT_A_TIME)
-        self.taker = Taker(store, queue, most=2_000)
+        self.taker = Taker(store, queue, most=_MOST)
 
     async def process(self, batch: Batch, now: int) -> Tally:
         """Load, decide, apply: the alerts of a batch as of `now`, and its acknowledgement."""
