@@ -184,7 +184,7 @@ async def resting(log: Locator) -> float:
         nonlocal place
         before, place = place, await log.evaluate("element => element.scrollTop")
         await log.evaluate("() => new Promise(requestAnimationFrame)")
-        return before == place
+        return bool(before == place)
 
     await eventually(rests)
     return place

@@ -258,9 +258,8 @@ def ended_run(place: servers.Single, run: str, *pieces: bytes, last: str = "") -
 def test_output_is_printed_byte_for_byte(place: servers.Single) -> None:
     pieces = [b"10%\r", b"20%\r", b"\xff\x00\n", b"x" * 9, b"x" * 9, b"no end"]
     ended_run(place, "r1", *pieces)
-    printed = subprocess.run(
-        command(place, "output", "r1"), env=bare_environment(), capture_output=True, check=True
-    )
+    command = watchbell(*arguments(place, "output", "r1"))
+    printed = subprocess.run(command, env=bare_environment(), capture_output=True, check=True)
     assert printed.stdout == b"".join(pieces)
 
 
