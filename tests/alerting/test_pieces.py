@@ -9,6 +9,8 @@ from tests.alerting.scenes import START, Stage
 from tests.faults.alerting_scene import contents, differences, encoded
 from tests.faults.invariants import check
 from watchbell.alerting.intake import submit_raw
+from watchbell.alerting.maintenance import create_scheduled
+from watchbell.alerting.processor import step as process
 from watchbell.store.client import Store
 
 CHECKS = [(f"host-{n // 4}", f"disk {n % 4}") for n in range(12)]
@@ -81,3 +83,46 @@ async def test_what_a_quiet_check_just_said_is_known_when_it_is_looked_at_in_dep
     assert current[b"summary"] == b"fine"
     assert b"details" not in current
     assert await store.call("EXISTS", stage.own.silence()) == 0
+
+
+async def fail(stage: Stage, *names: str) -> None:
+    """All at once, up to the notifications, which wait."""
+    told = {"type": "service", "state": "critical", "initial_failure_delay": 0}
+    rows = (dict(zip(("entity", "check"), name.split(":"), strict=True)) for name in names)
+    await submit_raw(stage.store, encoded([{**row, **told} for row in rows]))
+    assert await process(stage._processor, stage.now) is not None
+
+
+async def test_what_became_of_some_checks_meanwhile_counts_for_them_alone(store: Store) -> None:
+    stage = Stage(store)
+    await stage.contact("alice", "email", threshold=2)
+    await fail(stage, "web:http", "web:ssh", "web:dns")
+    await create_scheduled(store, "web:http", stage.now, 3_600, "new disks", stage.now)
+    await stage.send("ok", "web:ssh")
+    assert await stage.told() == [
+        "alice problem web:http critical",
+        "alice problem web:ssh critical",
+        "alice problem web:dns critical",
+        "alice recovery web:ssh ok",
+    ]
+
+
+async def test_each_notification_of_a_piece_reaches_those_who_ask_for_it(store: Store) -> None:
+    stage = Stage(store)
+    await fail(stage, "web:http", "web:ssh", "db:disk", "app:log")
+    for name, entity, check_name in (
+        ("alice", "web", None),
+        ("bob", "web", "ssh"),
+        ("charlie", "db", None),
+    ):
+        entity_id = (await store.call("GET", stage.keys.entity_id(entity))).decode()
+        await stage.contact(name, "email", linked=entity_id, check=check_name)
+    # As older installations have it, with the entity's own key alone.
+    await store.call("HDEL", stage.keys.entity_ids(), "db")
+    await stage.drain()
+    assert await stage.told() == [
+        "alice problem web:http critical",
+        "alice problem web:ssh critical",
+        "bob problem web:ssh critical",
+        "charlie problem db:disk critical",
+    ]
