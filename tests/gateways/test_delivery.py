@@ -141,6 +141,20 @@ async def test_an_address_that_hangs_delays_no_other(store: Store) -> None:
     assert len(set(post.ids)) == 100
 
 
+@pytest.mark.parametrize(
+    ("state", "seen", "words"),
+    [
+        ("17 delivered", 1_000, "running"),
+        ("the server is away; asked again in 4 s", 1_000, "the server is away; asked again in 4 s"),
+        ("17 delivered", 1_000 - overview.ALIVE, "not running"),
+        ("", 0, "not running"),
+    ],
+)
+def test_a_gateway_is_told_in_words(state: str, seen: int, words: str) -> None:
+    fare = overview.Fare(medium="email", queued=0, on_its_way=0, failed=0, state=state, seen=seen)
+    assert fare.words(1_000) == words
+
+
 async def test_a_passing_failure_is_tried_again_and_nothing_overtakes_it(store: Store) -> None:
     post = Post()
     post.refusals["alice@example.com"] = lambda: (
@@ -193,7 +207,7 @@ async def test_a_permanent_failure_is_put_aside_told_and_can_be_sent_again(store
         told = await events(store)
         assert (told[0]["entity"], told[0]["check"]) == ("watchbell", "gateway post")
         assert (told[0]["state"], told[0]["initial_failure_delay"]) == ("critical", 0)
-        assert "web-1:HTTP: 451 greylisted" in told[0]["summary"]
+        assert told[0]["summary"] == "given up after 1 try: web-1:HTTP: 451 greylisted"
         failed_at = await store.call("HGET", Alerting(store.prefix).alert("a1"), "failed_at")
         assert failed_at is not None
 

@@ -63,7 +63,7 @@ async def _fares(settings: Settings, media: list[str]) -> list[Fare]:
 
 
 def _row(fare: Fare) -> list[str]:
-    state = plain(fare.state) if fare.is_alive(SYSTEM.now()) else "not running"
+    state = plain(fare.words(SYSTEM.now()))
     counts = [fare.queued, fare.on_its_way, fare.delivered, fare.failed]
     answer = plain(fare.last_answer, 60)
     return [fare.medium, state, *(f"{n:,}" for n in counts), when(fare.last_success), answer]

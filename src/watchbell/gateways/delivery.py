@@ -223,7 +223,8 @@ class Delivery:
         event = outbox.told(self._name, "critical", "", now)
         if item.alert.event_id == event.id:
             return None
-        summary = f"given up after {item.tries} tries: {item.alert.event_id}: {item.error}"
+        tries = f"{item.tries} {'try' if item.tries == 1 else 'tries'}"
+        summary = f"given up after {tries}: {item.alert.event_id}: {item.error}"
         return outbox.told(self._name, "critical", summary, now)
 
     async def _keep(self) -> None:

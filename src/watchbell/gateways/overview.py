@@ -47,6 +47,12 @@ class Fare(Struct, kw_only=True):
     def is_alive(self, now: float) -> bool:
         return now - self.seen < ALIVE
 
+    def words(self, now: float) -> str:
+        """How its gateway is; how much one process of it delivered is no news."""
+        if not self.is_alive(now):
+            return "not running"
+        return "running" if self.state.endswith(" delivered") else self.state
+
 
 async def fares(store: Store, media: Sequence[str]) -> list[Fare]:
     keys, queues = Gateways(store.prefix), Alerting(store.prefix)
