@@ -1,5 +1,6 @@
 """From event to alert on a real store, scene by scene."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -7,7 +8,9 @@ import pytest
 
 from tests.alerting.scenes import START, Stage
 from tests.conftest import watched
+from watchbell.alerting import contacts, entities
 from watchbell.alerting.checks import short_id
+from watchbell.alerting.entities import Entity
 from watchbell.alerting.model import Decision
 from watchbell.store.client import Store
 
@@ -366,6 +369,40 @@ async def test_many_failures_become_one_summary_and_its_end_another(stage: Stage
     assert sorted(alerts[0].rollup_alerts) == checks[3:]
     await stage.later(1).send("ok", checks[3])
     assert await stage.told() == ["alice recovery web:disk 3 ok"]
+
+
+async def unlinked(stage: Stage) -> None:
+    await contacts.unlink(stage.store, "alice", "id-db")
+
+
+async def taken_from_the_entity(stage: Stage) -> None:
+    await entities.save(stage.store, Entity(id="id-db", name="db"))
+
+
+async def renamed(stage: Stage) -> None:
+    await entities.save(stage.store, Entity(id="id-db", name="db-1", contacts=("alice",)))
+
+
+async def removed(stage: Stage) -> None:
+    await entities.remove(stage.store, "id-db")
+
+
+@pytest.mark.parametrize("lost", [unlinked, taken_from_the_entity, renamed, removed])
+async def test_what_a_contact_is_told_of_no_longer_counts_in_no_summary(
+    stage: Stage, lost: Callable[[Stage], Awaitable[None]]
+) -> None:
+    for name in ("db", "web"):
+        entity = Entity(id=f"id-{name}", name=name, contacts=("alice",))
+        await entities.save(stage.store, entity)
+    await stage.contact("alice", "email", linked="id-web", threshold=2)
+    await stage.fails("db:mysql")
+    await stage.fails("web:http")
+    assert (await stage.told())[-1] == "alice rollup-problem web:http critical"
+    await lost(stage)
+    alerted = stage.keys.alerting_checks("alice", "email")
+    assert await stage.store.call("ZRANGE", alerted, 0, -1) == [b"web:http"]
+    await stage.later(900).send("critical", "web:http")
+    assert await stage.told() == ["alice rollup-recovery web:http critical"]
 
 
 async def test_a_summary_is_repeated_after_the_interval(stage: Stage) -> None:

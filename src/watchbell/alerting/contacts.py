@@ -8,7 +8,7 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import replace
 
-from watchbell.alerting import dossier, rules
+from watchbell.alerting import dossier, interest, rules
 from watchbell.alerting.entities import ALL
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import Contact, Medium
@@ -358,6 +358,7 @@ async def unlink(store: Store, contact_id: str, entity_id: str, check: str | Non
     key = _told(Alerting(store.prefix), entity_id, check)
     if not await store.call("SREM", key, contact_id):
         raise NotFound(f"{contact_id} is not told about this by a link of its own")
+    await interest.forget_lost(store, [contact_id])
 
 
 def _told(keys: Alerting, entity_id: str, check: str | None) -> str:

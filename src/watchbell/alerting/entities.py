@@ -7,14 +7,14 @@ import msgspec
 from msgspec import Struct
 
 from watchbell import ids
-from watchbell.alerting import news
+from watchbell.alerting import interest, news
 from watchbell.alerting.keys import Alerting, is_reserved
 from watchbell.alerting.patterns import compiled
 from watchbell.alerting.rules import identifier, plain
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
-from watchbell.store.search import memberships, scanned, turned
+from watchbell.store.search import MEMBERS, memberships, scanned, turned
 
 ALL = "ALL"
 """In place of an entity's id: every entity."""
@@ -246,6 +246,10 @@ async def save(
     seen = seen or await survey(store)
     holders = {entity.id, entity.id if entity.id == ALL else await holder(store, name)} - {""}
     had, tags = seen.checks_of(holders), seen.tags_of(holders)
+    told = await _told(store, holders, had)
+    before = await store.call("HGET", keys.entity_names(), entity.id)
+    if before == name.encode():  # whoever stays with it loses nothing
+        told -= set(entity.contacts)
     new = {
         "name": name,
         "contacts": entity.contacts,
@@ -255,6 +259,7 @@ async def save(
     }
     args = [*_begins(keys), entity.id, len(tags), *tags, msgspec.json.encode(new)]
     await _SAVE(store, _index(keys), args)
+    await interest.forget_lost(store, told)
     await news.tell(store, [f"{name}:"])
     seen.tags[entity.id] = set(entity.tags)
     checks = {check for _, check in had}.union(entity.check_contacts)
@@ -278,14 +283,27 @@ def checked(entity: Entity) -> None:
 async def remove(store: Store, entity_id: str) -> None:
     """Removes an entity's names, tags and contacts; what its checks reported stays."""
     keys, seen = Alerting(store.prefix), await survey(store)
-    gone = [keys.check_contacts(*split) for split in seen.checks_of([entity_id])]
+    checks = seen.checks_of([entity_id])
+    told = await _told(store, [entity_id], checks)
+    gone = [keys.check_contacts(*split) for split in checks]
     tags = seen.tags_of([entity_id])
     args = [*_begins(keys), entity_id, len(tags), *tags, *gone]
     name = await store.call("HGET", keys.entity_names(), entity_id)
     if not await _REMOVE(store, _index(keys), args):
         raise NotFound(f"there is no entity {entity_id}")
+    await interest.forget_lost(store, told)
     if name is not None:
         await news.tell(store, [f"{name.decode(errors='replace')}:"])
+
+
+async def _told(
+    store: Store, entity_ids: Iterable[str], checks: Iterable[tuple[str, str]]
+) -> set[str]:
+    """Who is told about the entities, or about these of their checks."""
+    keys = Alerting(store.prefix)
+    sets = [*map(keys.entity_contacts, entity_ids), *(keys.check_contacts(*c) for c in checks)]
+    found = await MEMBERS(store, sets) if sets else []
+    return {one.decode(errors="replace") for members in found for one in members}
 
 
 def _index(keys: Alerting) -> list[str]:
