@@ -263,7 +263,7 @@ def test_a_contact_is_made_and_changed_by_options(run: Commands) -> None:
         (["contacts", "unlink", "alice", "--entity", "x"], 1, "there is no entity x"),
         (["contacts", "unlink", "alice", "--all"], 1, "alice is not told about this"),
         (["entities", "remove", "x"], 1, "there is no entity x"),
-        (["entities", "set", "a:b"], 1, "name: 'a:b' is not allowed"),
+        (["entities", "set", "a:b"], 1, "name: 'a:b' is not allowed; expected a name: text"),
         (["entities", "show", "/(/"], 1, "is no regular expression"),
         (["rules", "show", "bob"], 1, "there is no contact bob"),
         (["rules", "add", "bob"], 1, "there is no contact bob"),
@@ -347,6 +347,20 @@ def test_a_rule_that_cannot_be_read_is_mended_field_by_field(
     run("rules", "edit", "r1", "--entity", "web", "--tag", "db")
     (rule,) = run.shown("rules", "show", "alice")
     assert (rule["entities"], rule["tags"], rule["regex_entities"]) == (["web"], ["db"], [])
+
+
+def test_a_contact_that_nobody_knows_is_told_where_an_entity_gets_it(run: Commands) -> None:
+    run("contacts", "set", "alice", "--first-name", "Alice")
+    said = run("entities", "set", "web-1", "--contact", "alice", "--contact", "alcie")
+    assert "there is no contact alcie so far, so nobody is told by this\n" in said
+    assert "contact alice so far" not in said
+
+
+def test_a_rule_is_told_as_it_is_stored(run: Commands) -> None:
+    run("contacts", "set", "bob", "--first-name", "Bob")
+    said = run("rules", "add", "bob", "--entity", "WEB-1", "--critical", "email,sms")
+    assert "If the entity is web-1, at any time" in said
+    assert "Bob has no email and no sms: nothing is sent by them." in said
 
 
 def test_entities_are_imported_renamed_and_shown(run: Commands) -> None:

@@ -70,7 +70,7 @@ return found
 
 def named(name: str) -> str:
     """The name as it is kept."""
-    kept = identifier("name", name).lower()
+    kept = identifier("name", name, "a name").lower()
     if is_reserved(kept):
         raise Refused(
             f"name: {kept!r} is not allowed; expected a name that no other keys begin with"

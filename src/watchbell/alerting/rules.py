@@ -114,8 +114,8 @@ def plain(field: str, text: str, expected: str = "text without control character
     return text
 
 
-def identifier(field: str, text: str) -> str:
-    expected = "an id: text without colons and control characters"
+def identifier(field: str, text: str, what: str = "an id") -> str:
+    expected = f"{what}: text without colons and control characters"
     if ":" in text:
         raise Refused(f"{field}: {_quoted(text)} is not allowed; expected {expected}")
     return plain(field, text, expected)
@@ -157,7 +157,7 @@ def checked(rule: Rule) -> Rule:
     if bad := unreadable(rule):
         raise Refused(f"{bad[0]}: what is stored can't be read; give it anew")
     for name in rule.entities:
-        identifier("entities", name)
+        identifier("entities", name, "a name")
     for tag in rule.tags:
         plain("tags", tag)
     for field in ("regex_entities", "regex_tags"):

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from watchbell import ids
-from watchbell.alerting import entities, items
+from watchbell.alerting import contacts, entities, items
 from watchbell.alerting.entities import Entity
 from watchbell.alerting.items import EntityItem, Item
 from watchbell.cli.items import export_to, imported, items_of
@@ -114,11 +114,14 @@ def set_(*, loaded: Loaded, entity: str, **given: Any) -> None:
 
     Example: watchbell entities set web-1 --tag eu --contact alice
     """
-    saved = asyncio.run(_set(loaded.settings, entity, given))
+    saved, strangers = asyncio.run(_set(loaded.settings, entity, given))
     click.echo(f"{saved.name} is set, with the id {saved.id}")
+    for name in strangers:
+        click.echo(f"there is no contact {name} so far, so nobody is told by this", err=True)
 
 
-async def _set(settings: Settings, name_or_id: str, given: Item) -> Entity:
+async def _set(settings: Settings, name_or_id: str, given: Item) -> tuple[Entity, list[str]]:
+    """The entity as it is now, and who of its new contacts is not known."""
     async with opened(settings) as store:
         new = Entity(id=given["entity_id"] or ids.token(), name=name_or_id.lower())
         try:
@@ -128,7 +131,8 @@ async def _set(settings: Settings, name_or_id: str, given: Item) -> Entity:
         known = {one.id: one for one in await entities.find(store)}
         changed = changes(known.get(entity_id, new), given)
         await entities.save(store, changed)
-        return changed
+        met = await contacts.load(store, given["contact"])
+        return changed, [name for name in given["contact"] if name not in met]
 
 
 def changes(entity: Entity, given: Item) -> Entity:

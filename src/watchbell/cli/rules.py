@@ -162,12 +162,13 @@ async def _save(settings: Settings, rule: Rule) -> None:
 
 async def _stored(store: Store, rule: Rule) -> None:
     person = await contacts.known(store, rule.contact_id)
+    rule = rules.checked(rule)
     await rules.save(store, rule)
     click.echo(f"{rule.id}: {rules.describe(rule)}")
     missing = [name for name in _media(rule) if name not in person.media]
     if missing:
-        names = ", ".join(missing)
-        click.echo(f"{person.first_name} has no {names}: nothing is sent by it.", err=True)
+        names, them = " and no ".join(missing), "it" if len(missing) == 1 else "them"
+        click.echo(f"{person.first_name} has no {names}: nothing is sent by {them}.", err=True)
 
 
 def _media(rule: Rule) -> Iterable[str]:
