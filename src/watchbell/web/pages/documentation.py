@@ -20,6 +20,9 @@ class Kind(Struct, frozen=True):
     shape: str = ""
 
 
+_PROBLEM = [Kind("Problem", "Problem")]
+
+
 class Row(Struct, frozen=True):
     name: str
     place: str
@@ -74,11 +77,19 @@ def _operation(title: str, operation: Schema) -> Operation:
     ]
     body = operation.get("requestBody", {}).get("content", {})
     taken += [Row("body", kind, _kinds(one["schema"]), "") for kind, one in body.items()]
-    answers = [
-        Row(status, "", list(_contents(one)), one.get("description", ""))
-        for status, one in operation["responses"].items()
-    ]
+    answers = _answers(operation["responses"])
     return Operation(operation["operationId"], title, operation["description"], taken, answers)
+
+
+def _answers(responses: Schema) -> list[Row]:
+    """Problems are told alike wherever they come from, so all of them are one row."""
+    rows = [
+        Row(status, "", list(_contents(one)), one.get("description", ""))
+        for status, one in responses.items()
+    ]
+    fine = [row for row in rows if row.kinds != _PROBLEM]
+    codes = ", ".join(row.name for row in rows if row.kinds == _PROBLEM)
+    return [*fine, Row(codes, "", _PROBLEM, "")] if codes else fine
 
 
 def _contents(answer: Schema) -> Iterator[Kind]:

@@ -53,7 +53,7 @@ export function Table({ columns, rows, id, to, label, keys = true, selected, onS
     <thead><tr>
       ${onSelect && html`<th class="cell-tight"><input type="checkbox" aria-label="Select all" checked=${isAll}
         onChange=${() => onSelect(isAll ? new Set() : new Set(rows.map(id)))} /></th>`}
-      ${columns.map((column) => html`<th scope="col" class=${looks(column)}>${column.head}</th>`)}
+      ${columns.map((column) => html`<th scope="col" class=${looks(column)}>${column.head || html`<span class="unseen">Actions</span>`}</th>`)}
     </tr></thead>
     <tbody ref=${body}>
       ${rows.map((row) => {

@@ -5,7 +5,6 @@ import { useFetched } from "../api.js";
 import { useQuery } from "../location.js";
 import { Choice, Search } from "../kit/form.js";
 import { Card, Empty, Fetched, Page } from "../kit/layout.js";
-import { Chip } from "../kit/state.js";
 import { Table } from "../kit/table.js";
 
 /**
@@ -23,7 +22,7 @@ function Shown({ value }) {
 function Origin({ one }) {
   const isChosen = one.origin === "" ? !one.is_default : one.origin !== "default";
   if (!isChosen) return html`<span class="soft">default</span>`;
-  return html`<div><${Chip} tone=${one.is_default ? "plain" : "good"}>${one.origin || "chosen"}<//>
+  return html`<div>${one.origin || "chosen"}
     ${one.default !== null && html`<div class="soft plain">${one.is_default ? "as it is by default" : html`in place of ${one.default === "" ? "nothing" : html`<span class="mono">${String(one.default)}</span>`}`}</div>`}</div>`;
 }
 
