@@ -46,7 +46,7 @@ export function Open({ failing, isComplete, reload }) {
   const shown = failing.open.slice(0, SHOWN);
   const rest = failing.open_count - shown.length;
   return html`<${Card} flush title="Nobody looks after these yet" actions=${html`<a href="/checks?failing=true&acknowledged=false&maintenance=false">All ${isComplete && failing.open_count.toLocaleString("en")}</a>`}>
-    <${Table} columns=${columns} rows=${shown} id=${name} to=${to} label="Failing checks that nobody looks after" />
+    <div class="overview-open"><${Table} columns=${columns} rows=${shown} id=${name} to=${to} label="Failing checks that nobody looks after" /></div>
     ${rest > 0 && html`<div class="more soft">and <a href="/checks?failing=true&acknowledged=false&maintenance=false">${isComplete ? rest.toLocaleString("en") : "at least " + rest.toLocaleString("en")} more</a></div>`}
     ${asked && html`<${Acknowledging} check=${asked} onClose=${() => setAsked("")} reload=${reload} />`}
   <//>`;
