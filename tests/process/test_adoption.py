@@ -118,6 +118,22 @@ def test_what_nobody_adopts_in_time_is_ended(
         wait_until(lambda: not alive(run), why="the run's end")
 
 
+@pytest.mark.parametrize("code", [0, 7])
+async def test_who_comes_too_late_learns_why_a_run_ended(
+    heir: Runner, folder: Path, code: int
+) -> None:
+    with supervising(*keeping(folder, 0.3)) as supervisor:
+        run = supervisor.start(f"trap 'exit {code}' TERM; echo ready; while :; do sleep 0.02; done")
+        supervisor.process.kill()
+        supervisor.process.wait()
+        wait_until(lambda: not alive(run), why="the run's end")
+        found = await adopted(heir, folder, run)
+        await taken(found.run)
+        ended = await found.run.ended()
+        assert (ended.cause, ended.code) == (Cause.UNKEPT, code)
+        found.run.forget()
+
+
 async def test_a_run_with_a_supervisor_is_not_adopted(heir: Runner, folder: Path) -> None:
     with supervising(*keeping(folder)) as supervisor:
         run = supervisor.start(GROUP)

@@ -21,6 +21,7 @@ class Cause(Enum):
     TERMINATED = "it was told to end"
     KILLED = "it was killed on request"
     LAPSED = "its lease was not renewed in time"
+    UNKEPT = "the process that ran it was killed, and no other took it over in time"
     LOST = "the process that watched over it died"
 
 
@@ -133,7 +134,8 @@ class Run:
             "failed": self._failed,
             "exited": self._exited,
             "gone": self._gone,
-            "lapsed": self._lapsed,
+            "lapsed": lambda: self._ends_by(Cause.LAPSED),
+            "unkept": lambda: self._ends_by(Cause.UNKEPT),
         }
         return heard[name](*details)
 
@@ -151,8 +153,9 @@ class Run:
         self._finish(Ended(cause=self._cause or Cause.ITSELF))
         return True
 
-    def _lapsed(self) -> bool:
-        self._cause = self._cause or Cause.LAPSED
+    def _ends_by(self, cause: Cause) -> bool:
+        """The warden's doing."""
+        self._cause = self._cause or cause
         return False
 
     def _exited(

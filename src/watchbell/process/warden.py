@@ -17,6 +17,7 @@ Requests, a JSON list a line, and answers:
   lease NUMBER SECONDS KEEP
                          lapsed NUMBER, where none follows in time: the run is killed; KEEP is for
                          how long it may go on without a supervisor
+                         unkept NUMBER, where no supervisor came in that time: the run is ended
   forget NUMBER          of a run with a memo, once its end was recorded
   close                  everything is to end
   by the door            taken RUNS where there is a supervisor; else to the new one, for each run,
@@ -101,10 +102,11 @@ class Warden:
             self._held.pop(number).close()
         for child in self._runs.values():
             ends = max(child.keeps_until, cut_at + self._grace)
+            if now() >= ends - self._grace and not child.told:
+                self._tell(child, "unkept")
+                child.signal(signal.SIGTERM)
             if now() >= ends:
                 child.signal(signal.SIGKILL)
-            elif now() >= ends - self._grace and not child.told:
-                child.signal(signal.SIGTERM)
         for number, child in list(self._over.items()):
             if now() >= max(child.keeps_until, cut_at + SHELF):
                 self._dismiss(number)
