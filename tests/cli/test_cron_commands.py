@@ -35,9 +35,11 @@ def arguments(place: servers.Single, *words: str) -> list[str]:
     return ["cron", *words[:at], *options, *words[at:]]
 
 
-def ran(place: servers.Single, *words: str, given: str = "", code: int = 0) -> str:
+def ran(
+    place: servers.Single, *words: str, given: str = "", code: int = 0, zone: str = "UTC"
+) -> str:
     """What was printed, and what was complained of."""
-    done = commands.ran(*arguments(place, *words), given=given, TZ="UTC")
+    done = commands.ran(*arguments(place, *words), given=given, TZ=zone)
     assert done.returncode == code, done.stderr
     return done.stdout + done.stderr
 
@@ -130,6 +132,22 @@ def test_a_preview_speaks_in_words_and_dates(place: servers.Single) -> None:
     words = ran(place, "preview", "*/15 8-18 * * mon-fri", "--tz", "Europe/Rome", "--count", "3")
     assert words.startswith("every 15 minutes from 08:00 to 18:59 on weekdays, Europe/Rome\n")
     assert len(words.splitlines()) == 4
+
+
+def test_the_help_says_of_each_command_in_whole_what_it_does() -> None:
+    helped = subprocess.run(
+        watchbell("cron", "--help"), env=bare_environment(), capture_output=True, check=True
+    )
+    lines = helped.stdout.decode().partition("Commands:\n")[2].splitlines()
+    assert len(lines) > 15
+    assert [line for line in lines if line.endswith("...")] == []
+
+
+def test_a_job_that_never_fires_says_so_once(place: servers.Single) -> None:
+    for times, said in (("@never", "never by itself"), ("0 0 30 2 *", "its times never come")):
+        for words in (("preview", times), ("add", f"job {said[:3]}", "--at", times, "--", "true")):
+            told = ran(place, *words)
+            assert (told.count("never"), told.count(said)) == (1, 1)
 
 
 def test_times_are_told_as_the_jobs_zone_has_them_and_as_the_readers(place: servers.Single) -> None:

@@ -3,29 +3,26 @@
 import asyncio
 import shlex
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from itertools import islice
 from typing import Any
 
 import click
 from msgspec import Struct
 
-from watchbell.cli import cron_files, cron_runs
+from watchbell.cli import cron_files, cron_runs, cron_times
+from watchbell.cli.cron_times import dated, never
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
-from watchbell.cli.telling import first, length, limited, plain, since, storable, when, zone
+from watchbell.cli.telling import first, length, limited, plain, since, storable, when
 from watchbell.clock import SYSTEM
 from watchbell.cron import jobs, overview
 from watchbell.cron.instance import reading
 from watchbell.cron.model import Invalid
 from watchbell.cron.overview import Listed
 from watchbell.errors import Refused
-from watchbell.schedule import cron_args, remarks, zones
-from watchbell.schedule.firing import Schedule
 from watchbell.settings import Loaded, Settings
 
 TTL = 60
-_DATE = "%a %Y-%m-%d %H:%M:%S %Z"
 
 name_of_job = click.argument("name", metavar="JOB", type=storable)
 
@@ -33,13 +30,13 @@ name_of_job = click.argument("name", metavar="JOB", type=storable)
 @click.group
 def command() -> None:
     """Run commands on a schedule, on a fleet in which nobody leads: any number of instances
-    serve one list of jobs, and each fire of a job runs once.
+    serve one list of jobs, and each fire of a job runs once, unless it is to run everywhere.
 
     Example: watchbell cron add backup --at "30 2 * * *" --tz Europe/Rome -- pg_dump shop
     """
 
 
-for other in (*cron_runs.COMMANDS, *cron_files.COMMANDS):
+for other in (*cron_runs.COMMANDS, *cron_files.COMMANDS, *cron_times.COMMANDS):
     command.add_command(other)
 
 
@@ -57,19 +54,42 @@ def described(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--tz", metavar="ZONE", help="Its time zone, such as Europe/Rome."),
         click.option("--lock", metavar="NAME", help="A lock that it shares with other jobs."),
         click.option("--everywhere", is_flag=True, default=None, help="Run it on every instance."),
-        click.option("--ttl", type=length, metavar="LENGTH", help="How long a dead lock is kept."),
-        click.option("--alert/--no-alert", default=None, help="Whether failures are checks."),
-        click.option("--missed", type=click.Choice(["skip", "once", "all"]), help="Late fires."),
-        click.option("--grace", type=length, metavar="LENGTH", help="How late is not too late."),
+        click.option(
+            "--ttl",
+            type=length,
+            metavar="LENGTH",
+            help="After how long the lock of an instance that died is free; a minute unless set.",
+        ),
+        click.option(
+            "--alert/--no-alert",
+            default=None,
+            help="Whether alerting is told how its runs end.",
+        ),
+        click.option(
+            "--missed",
+            type=click.Choice(["skip", "once", "all"]),
+            help="What becomes of fires that come too late; skip unless set.",
+        ),
+        click.option(
+            "--grace",
+            type=length,
+            metavar="LENGTH",
+            help="By how much a fire may be late and run all the same.",
+        ),
         click.option(
             "--overlap",
             type=click.Choice(["skip", "queue", "allow"]),
-            help="A fire while the last run goes on.",
+            help="What becomes of a fire while a run holds the lock; skip unless set.",
         ),
         click.option("--limit", type=length, metavar="LENGTH", help="How long a run may take."),
-        click.option("--folder", metavar="DIR", type=storable, help="Where it runs."),
-        click.option("--user", metavar="USER", type=storable, help="As whom it runs."),
-        click.option("--env", multiple=True, metavar="NAME=VALUE", help="May be repeated."),
+        click.option("--folder", metavar="DIR", type=storable, help="The folder it runs in."),
+        click.option("--user", metavar="USER", type=storable, help="The user it runs as."),
+        click.option(
+            "--env",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="A variable of its environment; may be repeated.",
+        ),
     ]
     for option in reversed(options):
         command = option(command)
@@ -79,7 +99,7 @@ def described(command: Callable[..., Any]) -> Callable[..., Any]:
 @command.command
 @name_of_job
 @described
-@click.option("--paused", is_flag=True, help="Not before it is resumed.")
+@click.option("--paused", is_flag=True, help="It does not fire before it is resumed.")
 @click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...")
 @with_settings()
 def add(*, loaded: Loaded, name: str, paused: bool, words: tuple[str, ...], **given: Any) -> None:
@@ -105,7 +125,7 @@ def add(*, loaded: Loaded, name: str, paused: bool, words: tuple[str, ...], **gi
 @click.argument("words", nargs=-1, metavar="[-- COMMAND...]")
 @with_settings()
 def edit(*, loaded: Loaded, name: str, words: tuple[str, ...], **given: Any) -> None:
-    """Change a job: what is given replaces what it says, all else stays.
+    """Change a job. What is given replaces what it says, all else stays.
 
     Example: watchbell cron edit backup --at "0 3 * * *" --limit "2 hours"
     """
@@ -176,19 +196,8 @@ async def _save(settings: Settings, name: str, definition: Any, mode: jobs.Mode)
     if job.is_paused:
         click.echo("it is paused")
     else:
-        told = f"next at {_dated(job.schedule, following)}" if following else ""
-        click.echo(told or "it will never fire by itself")
-
-
-def _dated(schedule: Schedule, fire: int) -> str:
-    """As the clocks of its zone show it, and the reader's, and what is special about it."""
-    place, here = remarks.zone_of(schedule), zone()
-    if place is None:
-        return f"{datetime.fromtimestamp(fire, here):{_DATE}}"
-    there = datetime.fromtimestamp(fire, place)
-    is_here = there.utcoffset() == there.astimezone(here).utcoffset()
-    read_here = "" if is_here else f"{when(fire)} here"
-    return "   ".join(filter(None, [f"{there:{_DATE}}", read_here, remarks.remark(schedule, fire)]))
+        told = f"next at {dated(job.schedule, following)}" if following else never(job.schedule)
+        click.echo(told, nl=bool(told))
 
 
 class Row(Struct, kw_only=True):
@@ -210,7 +219,7 @@ class Row(Struct, kw_only=True):
 @with_settings()
 @as_json
 def list_jobs(*, loaded: Loaded, limit: int, as_json: bool) -> None:
-    """List the jobs: when each is due, how it fared, what is wrong with its definition.
+    """List the jobs. When each is due, how it fared, what is wrong with its definition.
 
     Example: watchbell cron list
     """
@@ -283,7 +292,7 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
     if found.job:
         click.echo(f"\n{found.job.schedule.describes()}")
         for fire in islice(found.job.schedule.fires_between(now, now + 10 * 366 * 86_400), 3):
-            click.echo(f"  {_dated(found.job.schedule, fire)}")
+            click.echo(f"  {dated(found.job.schedule, fire)}")
     click.echo(f"{'paused; ' if found.is_paused else ''}last run: {_last(found, int(now))}")
     for run in found.running:
         click.echo(f"  under way: {run}")
@@ -298,7 +307,7 @@ async def _shown(settings: Settings, name: str, now: float) -> Listed:
 @name_of_job
 @with_settings()
 def remove(*, loaded: Loaded, name: str) -> None:
-    """Remove a job and what is known of its runs; a run under way goes on to its end.
+    """Remove a job and what is known of its runs. A run under way goes on to its end.
 
     Example: watchbell cron remove backup
     """
@@ -315,7 +324,7 @@ def remove(*, loaded: Loaded, name: str) -> None:
 @name_of_job
 @with_settings()
 def pause(*, loaded: Loaded, name: str) -> None:
-    """Let a job fire no more until it is resumed; `all` means every job.
+    """Let a job fire no more until it is resumed. `all` means every job.
 
     Example: watchbell cron pause backup
     """
@@ -326,7 +335,7 @@ def pause(*, loaded: Loaded, name: str) -> None:
 @name_of_job
 @with_settings()
 def resume(*, loaded: Loaded, name: str) -> None:
-    """Let a paused job fire again; `all` means every job.
+    """Let a paused job fire again. `all` means every job.
 
     Example: watchbell cron resume backup
     """
@@ -348,8 +357,8 @@ def _turned(settings: Settings, name: str, turn: Callable[..., Any]) -> str:
 @with_settings()
 @as_json
 def validate(*, loaded: Loaded, names: tuple[str, ...], as_json: bool) -> int:
-    """Check the definitions of jobs, or of all, and write into each what is wrong with it. The
-    exit code is 1 if one is not valid.
+    """Check the definitions of jobs. Of these, or of all; what is wrong with one is written into
+    it. The exit code is 1 if one is not valid.
 
     Example: watchbell cron validate
     """
@@ -367,31 +376,3 @@ def validate(*, loaded: Loaded, names: tuple[str, ...], as_json: bool) -> int:
         click.echo(f"{plain(name)}: {plain('; '.join(errors))}")
     click.echo(f"{len(found) - len(wrong):,} of {len(found):,} jobs are valid")
     return 1 if wrong else 0
-
-
-@command.command
-@click.argument("expression", metavar="EXPR", type=storable)
-@click.option("--tz", default="", metavar="ZONE", help="Its time zone.")
-@click.option("--count", default=5, type=click.IntRange(1, 1000), show_default=True, metavar="N")
-@with_settings()
-@as_json
-def preview(*, loaded: Loaded, expression: str, tz: str, count: int, as_json: bool) -> None:
-    """Say in words and dates when an expression fires.
-
-    Example: watchbell cron preview "*/15 8-18 * * mon-fri" --tz Europe/Rome
-    """
-    how = reading(loaded.settings.cron)
-    place = zones.named("--tz", tz) if tz else how.zone
-    schedule = cron_args.parse(
-        expression, place, upstream_weekdays=how.upstream_weekdays, field="EXPR"
-    )
-    now = SYSTEM.now()
-    fires = list(islice(schedule.fires_between(now, now + 200 * 366 * 86_400), count))
-    if as_json:
-        print_json({"description": schedule.describes(), "fires": fires})
-        return
-    click.echo(schedule.describes())
-    for fire in fires:
-        click.echo(f"  {_dated(schedule, fire)}")
-    if not fires:
-        click.echo("  it never fires by itself")

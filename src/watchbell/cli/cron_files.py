@@ -111,7 +111,7 @@ async def _imported(settings: Settings, entries: list[Entry], replace: bool) -> 
 @click.option("--form", type=click.Choice(["json", "crontab"]), default="json", show_default=True)
 @with_settings()
 def export(*, loaded: Loaded, form: str) -> None:
-    """Write all jobs to standard output: as JSON, from which `import json` makes them again, or as
+    """Write all jobs to standard output. As JSON, from which `import json` makes them again, or as
     a crontab, as far as one can say them.
 
     Example: watchbell cron export > jobs.json

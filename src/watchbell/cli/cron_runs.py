@@ -72,7 +72,7 @@ def trigger(*, loaded: Loaded, name: str) -> None:
 @with_settings()
 @as_json
 def runs(*, loaded: Loaded, job: str, only: tuple[Which, ...], limit: int, as_json: bool) -> None:
-    """List the runs of a job, or of all, the newest first; fires that were not run, too.
+    """List the runs of a job, or of all. The newest come first; fires that were not run, too.
 
     Example: watchbell cron runs backup --only fail
     """
@@ -185,7 +185,7 @@ def _print(lines: list[outputs.Line], times: bool) -> None:
 @_run
 @with_settings()
 def terminate(*, loaded: Loaded, run: str) -> None:
-    """Ask all processes of a run to end, and end those that are left after a while.
+    """Ask all processes of a run to end. Those that are left after a while are killed.
 
     Example: watchbell cron terminate 3f0c…
     """
@@ -219,7 +219,7 @@ def kill(*, loaded: Loaded, run: str) -> None:
 @with_settings()
 @as_json
 def list_instances(*, loaded: Loaded, as_json: bool) -> None:
-    """List the instances of the fleet: where each runs, and what it does.
+    """List the instances of the fleet. Where each runs, and what it does.
 
     Example: watchbell cron instances
     """
@@ -255,7 +255,7 @@ def list_instances(*, loaded: Loaded, as_json: bool) -> None:
 @click.argument("hosts", nargs=-1, required=True, metavar="HOST...", type=storable)
 @with_settings()
 def drain(*, loaded: Loaded, hosts: tuple[str, ...]) -> None:
-    """Let the instances on these hosts begin nothing new; their runs go on to their end.
+    """Let instances on these hosts begin nothing new. Their runs go on to their end;
     `watchbell cron reload` puts them back to work.
 
     Example: watchbell cron drain worker-3.example.com
@@ -272,7 +272,7 @@ def drain(*, loaded: Loaded, hosts: tuple[str, ...]) -> None:
 @click.command
 @with_settings()
 def reload(*, loaded: Loaded) -> None:
-    """Let every instance read the jobs anew, and drained ones go back to work.
+    """Let every instance read the jobs anew. Drained ones go back to work.
 
     Example: watchbell cron reload
     """

@@ -1,0 +1,63 @@
+"""When jobs fire, in words and dates."""
+
+from datetime import datetime
+from itertools import islice
+
+import click
+
+from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.telling import storable, when, zone
+from watchbell.clock import SYSTEM
+from watchbell.cron.instance import reading
+from watchbell.schedule import cron_args, remarks, zones
+from watchbell.schedule.firing import Never, Schedule
+from watchbell.settings import Loaded
+
+_DATE = "%a %Y-%m-%d %H:%M:%S %Z"
+
+
+def never(schedule: Schedule) -> str:
+    """Of one that has no next fire, where its description does not say so."""
+    return "" if isinstance(schedule, Never) else "its times never come"
+
+
+def dated(schedule: Schedule, fire: int) -> str:
+    """As the clocks of its zone show it, and the reader's, and what is special about it."""
+    place, here = remarks.zone_of(schedule), zone()
+    if place is None:
+        return f"{datetime.fromtimestamp(fire, here):{_DATE}}"
+    there = datetime.fromtimestamp(fire, place)
+    is_here = there.utcoffset() == there.astimezone(here).utcoffset()
+    read_here = "" if is_here else f"{when(fire)} here"
+    return "   ".join(filter(None, [f"{there:{_DATE}}", read_here, remarks.remark(schedule, fire)]))
+
+
+@click.command
+@click.argument("expression", metavar="EXPR", type=storable)
+@click.option("--tz", default="", metavar="ZONE", help="Its time zone.")
+@click.option("--count", default=5, type=click.IntRange(1, 1000), show_default=True, metavar="N")
+@with_settings()
+@as_json
+def preview(*, loaded: Loaded, expression: str, tz: str, count: int, as_json: bool) -> None:
+    """Say in words and dates when an expression fires.
+
+    Example: watchbell cron preview "*/15 8-18 * * mon-fri" --tz Europe/Rome
+    """
+    how = reading(loaded.settings.cron)
+    place = zones.named("--tz", tz) if tz else how.zone
+    schedule = cron_args.parse(
+        expression, place, upstream_weekdays=how.upstream_weekdays, field="EXPR"
+    )
+    now = SYSTEM.now()
+    fires = list(islice(schedule.fires_between(now, now + 200 * 366 * 86_400), count))
+    if as_json:
+        print_json({"description": schedule.describes(), "fires": fires})
+        return
+    click.echo(schedule.describes())
+    for fire in fires:
+        click.echo(f"  {dated(schedule, fire)}")
+    if not fires and (told := never(schedule)):
+        click.echo(f"  {told}")
+
+
+COMMANDS: list[click.Command] = [preview]
