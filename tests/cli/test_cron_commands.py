@@ -197,6 +197,16 @@ def test_a_crontab_is_imported_but_for_what_makes_no_sense(place: servers.Single
     assert "0 4 * * * /usr/bin/tidy" in ran(place, "export", "--form", "crontab")
 
 
+def test_who_imports_times_of_another_zone_is_told(place: servers.Single) -> None:
+    for text, zone, is_told in (
+        ("@daily true", "Asia/Tokyo", True),
+        ("CRON_TZ=Asia/Tokyo\n@daily true", "Asia/Tokyo", False),
+        ("@daily true", "UTC", False),
+    ):
+        said = ran(place, "import", "crontab", "-", "--yes", "--replace", given=text, zone=zone)
+        assert ("Times without a zone mean UTC here" in said) is is_told
+
+
 def test_an_export_leaves_out_what_could_not_come_back(place: servers.Single) -> None:
     ran(place, "add", "good", "--at", "@daily", "--", "true")
     ran(place, "add", "asleep", "--at", "@daily", "--paused", "--", "true")

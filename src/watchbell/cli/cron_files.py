@@ -3,13 +3,15 @@
 import asyncio
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import click
 
 from watchbell.cli.options import opened, print_json, with_settings
 from watchbell.cli.tables import show_table
-from watchbell.cli.telling import counted, plain
+from watchbell.cli.telling import counted, plain, zone
 from watchbell.clock import SYSTEM
 from watchbell.cron import imports, overview
 from watchbell.cron.crontab_file import Entry, Skipped
@@ -58,9 +60,22 @@ def import_jobs(
             click.echo(f"line {skipped.line} is left out: {told}")
     if not entries:
         raise Refused("there is nothing to import")
+    if form == "crontab":
+        _tell_zone(entries, how.zone)
     _ask(yes)
     asyncio.run(_imported(loaded.settings, entries, replace))
     click.echo(f"imported {counted(len(entries), 'job')}")
+
+
+def _tell_zone(entries: list[Entry], fleet: ZoneInfo) -> None:
+    """A crontab that names no zone means that of its machine, and jobs mean the fleet's."""
+    now = datetime.fromtimestamp(SYSTEM.now(), UTC)
+    differs = now.astimezone(zone()).utcoffset() != now.astimezone(fleet).utcoffset()
+    if differs and any("timezone" not in one.definition["cron_args"] for one in entries):
+        click.echo(
+            f"Times without a zone mean {fleet.key} here, which is not the zone of this machine; "
+            "a line such as CRON_TZ=Europe/Rome before them says which they mean."
+        )
 
 
 def _ask(yes: bool) -> None:
