@@ -91,6 +91,26 @@ def test_an_edit_changes_what_is_given_and_nothing_else(place: servers.Single) -
     }
 
 
+def test_of_edits_at_the_same_time_none_undoes_another(place: servers.Single) -> None:
+    ran(place, "add", "job", "--at", "@daily", "--", "true")
+    edits = {"grace": 60, "time_limit": 60, "folder": "/srv", "missed": "once"}
+    options = {"time_limit": "limit"}
+    at_once = {
+        field: subprocess.Popen(
+            command(place, "edit", "job", f"--{options.get(field, field)}", f"{value}"),
+            env=bare_environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        for field, value in edits.items()
+    }
+    refused = {field: process.communicate()[1] for field, process in at_once.items()}
+    done = {field: edits[field] for field, error in refused.items() if not error}
+    assert done
+    assert definition(place, "job")["watchbell"] == done
+    assert all(b"changed by somebody else" in error for error in refused.values() if error)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

@@ -15,11 +15,11 @@ from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.cli.telling import first, length, limited, plain, since, storable, when
 from watchbell.clock import SYSTEM
-from watchbell.cron import jobs, overview
+from watchbell.cron import definitions, jobs, overview
 from watchbell.cron.instance import reading
-from watchbell.cron.model import Invalid
+from watchbell.cron.model import Invalid, parsed
 from watchbell.cron.overview import Listed
-from watchbell.errors import Refused
+from watchbell.errors import NotFound, Refused
 from watchbell.settings import Loaded, Settings
 
 TTL = 60
@@ -138,10 +138,15 @@ async def _edit(
     settings: Settings, name: str, words: tuple[str, ...], given: Mapping[str, Any]
 ) -> None:
     async with opened(settings) as store:
-        found = await overview.shown(store, name, reading(settings.cron), SYSTEM.now())
-    if not isinstance(found.definition, dict):
+        found = await definitions.some(store, [name])
+    if not found:
+        raise NotFound(f"there is no job {name!r}")
+    raw = found[0][1]
+    known: Any = parsed(raw, object)
+    if not isinstance(known, dict):
         raise Refused(f"the definition of {name!r} is no JSON object; remove it and add it anew")
-    await _save(settings, name, changed(found.definition, _line(words), given), "known")
+    definition = changed(known, _line(words), given)
+    await _save(settings, name, definition, "known", replaces=jobs.version(raw))
 
 
 def _line(words: tuple[str, ...]) -> str:
@@ -188,9 +193,12 @@ def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
-async def _save(settings: Settings, name: str, definition: Any, mode: jobs.Mode) -> None:
+async def _save(
+    settings: Settings, name: str, definition: Any, mode: jobs.Mode, replaces: str = ""
+) -> None:
+    how = reading(settings.cron)
     async with opened(settings) as store:
-        job = await jobs.save(store, name, definition, reading(settings.cron), mode)
+        job = await jobs.save(store, name, definition, how, mode, replaces=replaces)
     click.echo(f"{plain(name)}: {job.schedule.describes()}")
     following = job.schedule.next_after(SYSTEM.now())
     if job.is_paused:
