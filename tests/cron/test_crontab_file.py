@@ -181,6 +181,11 @@ def test_an_l_in_a_name_is_no_last_day(times: str) -> None:
     assert times in Writer().lines("job", defined({"cronstring": times}), "UTC")
 
 
+def test_times_stay_on_their_line() -> None:
+    lines = Writer().lines("job", defined({"cronstring": " 0 4\n* * *\t"}), "UTC")
+    assert lines.endswith("\n0 4 * * * true")
+
+
 def test_every_minute_is_said_in_fields() -> None:
     lines = Writer().lines("job", defined({"cronstring": "@minutely"}), "UTC")
     assert lines.endswith("\n* * * * * true")

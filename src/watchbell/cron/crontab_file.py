@@ -140,14 +140,14 @@ class Writer:
 
 
 def _times(cron: Mapping[str, Any]) -> str:
-    text = str(cron.get("cronstring") or "")
+    text = " ".join(str(cron.get("cronstring") or "").split())
     extra = sorted(set(cron) - {"cronstring", "timezone"})
     if not text or extra:
         what = ", ".join(extra) if text else "single fields"
         raise Refused(f"a crontab has no {what}")
-    if _ONLY_OURS.fullmatch(text.strip()):
+    if _ONLY_OURS.fullmatch(text):
         raise Refused(f"a crontab has no {text}")
-    return cron_args.WORDS["@minutely"] if text.strip().lower() == "@minutely" else text
+    return cron_args.WORDS["@minutely"] if text.lower() == "@minutely" else text
 
 
 def _one_line(command: str) -> str:
