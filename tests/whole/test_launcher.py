@@ -290,11 +290,16 @@ def test_an_error_of_our_own_import_is_not_a_broken_environment(whole: Checkout)
 def test_two_starts_at_once_make_one_environment(checkout: Checkout) -> None:
     with checkout.popen("one") as first:
         wait_until((checkout.folder / ".venv-install.log").exists)
+        first.send_signal(signal.SIGSTOP)  # for as long as the second takes to come
         with checkout.popen("two") as second:
+            assert second.stderr is not None
+            waiting = second.stderr.readline()
+            first.send_signal(signal.SIGCONT)
             done = [finished(first), finished(second)]
-    assert [one.stdout for one in done] == ["ding one\n", "ding two\n"]
+    assert waiting == "watchbell: waiting for another start, which is making .venv\n"
+    assert [(one.stdout, one.returncode) for one in done] == [("ding one\n", 0), ("ding two\n", 0)]
     assert "making the environment" in done[0].stderr
-    assert done[1].stderr == "watchbell: waiting for another start, which is making .venv\n"
+    assert done[1].stderr == ""
 
 
 def test_an_interrupted_start_ends_clean_and_the_next_begins_anew(checkout: Checkout) -> None:
