@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from tests.faults import invariants
 from tests.gateways import http_sink, smtp
@@ -96,7 +95,6 @@ async def check(store: Store, medium: str, alerts: list[Alert], received: list[s
         assert fields[0] is not None
 
 
-@pytest.mark.timeout(300)
 async def test_webhooks_survive_a_kill_at_every_step(store: Store, tmp_path: Path) -> None:
     file, config = tmp_path / "ids", tmp_path / "watchbell.toml"
     config.write_text(
@@ -127,7 +125,6 @@ def sink(file: Path) -> Iterator[str]:
             process.kill()
 
 
-@pytest.mark.timeout(300)
 async def test_mails_survive_a_kill_at_every_step(store: Store, tmp_path: Path) -> None:
     file, config = tmp_path / "mails", tmp_path / "watchbell.toml"
     with smtp.process(file) as (port, _):

@@ -133,7 +133,6 @@ async def fight(
     return takers
 
 
-@pytest.mark.timeout(300)
 async def test_a_hundred_thousand_items_take_effect_once_and_in_order(folder: Path) -> None:
     # By default what comes while a slow disk syncs can be lost with the server.
     with Up(folder / "data", "--port", "0", WATCHBELL_STORE_APPENDFSYNC="always") as up:
@@ -147,7 +146,6 @@ async def test_a_hundred_thousand_items_take_effect_once_and_in_order(folder: Pa
             assert takers.kills >= 30
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", [servers.debian, servers.sentinel, servers.cluster])
 async def test_a_failover_in_the_middle_loses_and_doubles_nothing(
     folder: Path, kind: Callable[[Path], Any]
