@@ -99,7 +99,8 @@ async def test_maintenance_is_planned_by_dragging_then_changed_and_taken_back(
     await detail.get_by_role("button", name="Another end").click()
     await detail.get_by_label("Ends").fill(f"{tuesday:%Y-%m-%d} 10:30")
     await detail.get_by_role("button", name="Set the end").click()
-    await piece(page, f"10:00 {DASH} 10:30").click()
+    shortened = piece(page, f"10:00 {DASH} 10:30")
+    await shortened.click()
     (window,) = await maintenance.windows(store, "web-1:HTTP", "scheduled")
     assert window.duration == 1_800
 
@@ -107,7 +108,8 @@ async def test_maintenance_is_planned_by_dragging_then_changed_and_taken_back(
     question = page.get_by_role("dialog", name="Take this maintenance back?")
     await expect(question).to_contain_text("It will not begin for 3 checks")
     await question.get_by_role("button", name="Take it back").click()
-    await expect(shown).not_to_be_attached()
+    await expect(question).not_to_be_attached()
+    await expect(shortened).not_to_be_attached()
     assert await maintenance.windows(store, "web-1:HTTP", "scheduled") == []
 
 
