@@ -73,12 +73,19 @@ class Delivery:
                     loops.create_task(self._keep())
                     loops.create_task(self._beat())
                     loops.create_task(self._medium.attend(self._store))
+                    await self._told_to_stop()
             finally:
-                self._stopping = True
                 while self._active:
                     await self._woken.wait()
                     self._woken.clear()
                 writer.cancel()
+
+    async def _told_to_stop(self) -> None:
+        """From then on nothing more is taken in hand, however long the loops need to end."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._stopping = True
 
     async def _admit(self) -> None:
         taker = self._outbox.taker
