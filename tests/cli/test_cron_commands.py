@@ -97,7 +97,9 @@ def test_of_edits_at_the_same_time_none_undoes_another(place: servers.Single) ->
     options = {"time_limit": "limit"}
     at_once = {
         field: subprocess.Popen(
-            command(place, "edit", "job", f"--{options.get(field, field)}", f"{value}"),
+            watchbell(
+                *arguments(place, "edit", "job", f"--{options.get(field, field)}", f"{value}")
+            ),
             env=bare_environment(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
