@@ -407,14 +407,13 @@ class World(RuleBasedStateMachine):
 
     def _compare_alerts(self, picture: Picture) -> None:
         for medium in MEDIA:
-            key = self.keys.queue(medium)
-            found = [msgspec.json.decode(one) for one in picture.list(key)]
+            found = [msgspec.json.decode(one) for one in picture.list(self.keys.queue(medium))]
             identifiers = {one.pop("id") for one in found}
             assert len(identifiers) == len(found)
             expected = self.model.alerts.pop(medium, [])
             wrong = [_differences(*pair) for pair in zip(found, expected, strict=False)]
             assert found == expected, wrong
-            self.run(self.store.call("DEL", key))
+        self.run(self.store.call("DEL", *(self.keys.queue(medium) for medium in MEDIA)))
 
     def _compare_rollups(self, picture: Picture) -> None:
         rolled_up = set()
