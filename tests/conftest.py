@@ -94,7 +94,11 @@ class Up:
         self.process.wait(60)
 
     def __enter__(self) -> Self:
-        return self.ready()
+        try:
+            return self.ready()
+        except BaseException:
+            self.end()
+            raise
 
     def __exit__(self, *_: object) -> None:
         self.end()
