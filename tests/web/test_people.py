@@ -15,7 +15,7 @@ from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store
 from watchbell.web import audit, links, passwords
 from watchbell.web.keys import Web
-from watchbell.web.limits import BY_ADDRESS, BY_USER, sender
+from watchbell.web.limits import BY_ADDRESS, BY_USER, KEYS_MADE, sender
 from watchbell.web.secrets import digest
 from watchbell.web.users import Users, user_name
 
@@ -416,6 +416,20 @@ async def test_a_key_is_shown_once_and_its_use_is_noted(site: Site) -> None:
         assert secret not in msgspec.json.encode(listed).decode()
         too_much = await alice.post("/api/v1/api-keys", json={"name": "x", "scopes": ["admin"]})
         assert (too_much.status, too_much.json()["errors"][0]["field"]) == (403, "scopes")
+
+
+async def test_who_makes_keys_without_end_is_told_to_wait(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each key is two entries of the audit log, which keeps so many."""
+    monkeypatch.setattr(KEYS_MADE, "most", 2)
+    given = {"name": "deploy", "scopes": ["read"]}
+    async with site.somebody("viewer") as bob, site.somebody("administrator") as alice:
+        tries = [(await bob.post("/api/v1/api-keys", json=given)).status for _ in range(3)]
+        assert tries == [201, 201, 429]
+        assert [(await alice.post("/api/v1/api-keys", json=given)).status for _ in range(3)] == [
+            201
+        ] * 3
 
 
 async def test_keys_of_others_are_seen_and_revoked_by_administrators_alone(site: Site) -> None:

@@ -61,6 +61,16 @@ async def test_what_is_not_there_is_a_problem(
     assert answer.json()["status"] == status
 
 
+async def test_head_is_answered_as_get_is_without_a_body(site: Site) -> None:
+    """As balancers ask for the health of a server."""
+    async with site.stranger() as visitor:
+        for path in ("/healthz", "/sign-in", "/nowhere"):
+            told, got = await visitor.ask("HEAD", path), await visitor.get(path)
+            assert (told.status, told.body) == (got.status, b"")
+            assert told.headers["Content-Length"] == str(len(got.body))
+        assert (await visitor.ask("HEAD", "/api/v1/session")).status == 401
+
+
 async def test_a_wrong_field_is_named(site: Site) -> None:
     async with site.somebody("administrator") as alice:
         wrong = await alice.post("/api/v1/users", json={"name": "bob", "role": "king"})

@@ -16,10 +16,12 @@ from watchbell.web.access import Identity
 from watchbell.web.api_keys import ApiKeys
 from watchbell.web.calendar import Calendar
 from watchbell.web.intake.writing import Intake
+from watchbell.web.limits import Limit
 from watchbell.web.live.background import Background
 from watchbell.web.live.board import CheckBoard
 from watchbell.web.live.pulse import Pulse
 from watchbell.web.live.streams import Streams
+from watchbell.web.problems import too_often
 from watchbell.web.roster import Roster
 from watchbell.web.sessions import Sessions
 from watchbell.web.users import Actor, Users
@@ -76,3 +78,9 @@ async def noted(request: Asked, action: str, subject: str = "", details: str = "
     """Into the audit log, for what a domain has changed: its records know nothing of the log."""
     entry = actor_of(request).entry(action, subject, details)
     await audit.record(desk_of(request).store, entry)
+
+
+async def spend(request: Asked, limit: Limit, name: str) -> None:
+    """Counts a try of somebody's, and refuses it where there were too many."""
+    if wait := await limit.spend(desk_of(request).store, name):
+        raise too_often(wait)

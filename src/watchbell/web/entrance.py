@@ -3,10 +3,10 @@
 from litestar.datastructures import Cookie
 
 from watchbell.web import audit, links, passwords
-from watchbell.web.desk import Asked, actor_of, address_of, desk_of, identity_of
+from watchbell.web.desk import Asked, actor_of, address_of, desk_of, identity_of, spend
 from watchbell.web.guard import cookie_name, is_secure
-from watchbell.web.limits import BY_ADDRESS, BY_LINK, BY_USER, Limit, sender
-from watchbell.web.problems import Trouble, too_often
+from watchbell.web.limits import BY_ADDRESS, BY_LINK, BY_USER, sender
+from watchbell.web.problems import Trouble
 from watchbell.web.sessions import Session
 from watchbell.web.users import Actor, User
 
@@ -15,8 +15,8 @@ async def by_password(request: Asked, name: str, password: str) -> User:
     """The user whose password it is. Nobody learns which of the two was wrong."""
     desk, address = desk_of(request), address_of(request)
     name = name.strip().lower()
-    await _spend(request, BY_ADDRESS, sender(address))
-    await _spend(request, BY_USER, name)
+    await spend(request, BY_ADDRESS, sender(address))
+    await spend(request, BY_USER, name)
     user = await desk.users.find(name)
     if not await passwords.matches(password, user.password if user else "") or user is None:
         failed = Actor("", desk.now(), address).entry("session.refused", name[:64])
@@ -28,7 +28,7 @@ async def by_password(request: Asked, name: str, password: str) -> User:
 
 async def by_link(request: Asked, token: str) -> User:
     desk = desk_of(request)
-    await _spend(request, BY_LINK, sender(address_of(request)))
+    await spend(request, BY_LINK, sender(address_of(request)))
     user = await links.use(desk.store, token)
     if user is None:
         raise Trouble(410, links.OVER)
@@ -60,7 +60,7 @@ async def change_password(request: Asked, old: str, new: str, by: Actor) -> None
     desk, identity = desk_of(request), identity_of(request)
     user = await desk.users.get(identity.name)
     if user.password and not identity.may_forget:
-        await _spend(request, BY_USER, user.name)
+        await spend(request, BY_USER, user.name)
         if not await passwords.matches(old, user.password):
             raise Trouble(403, "the old password is wrong", field="old")
         await BY_USER.forgive(desk.store, user.name)
@@ -83,11 +83,6 @@ async def _leave_behind(request: Asked) -> None:
         name, session, _ = found
         actor = Actor(session.user, desk.now(), address_of(request))
         await desk.sessions.end(name, actor.entry("session.end", session.user, "signed in anew"))
-
-
-async def _spend(request: Asked, limit: Limit, name: str) -> None:
-    if wait := await limit.spend(desk_of(request).store, name):
-        raise too_often(wait)
 
 
 def _cookie(value: str, secure: bool, seconds: int) -> Cookie:

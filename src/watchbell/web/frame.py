@@ -1,7 +1,7 @@
 """Around every request: headers that keep browsers strict, and an end to what takes too long."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from litestar.types import ASGIApp, HTTPResponseStartEvent, Message, Receive, Scope, Send
@@ -48,11 +48,18 @@ class Frame:
 
         try:
             async with deadline:
-                await self._app(scope, receive, framed)
+                await self._app(_asked(scope), receive, framed)
         except TimeoutError:
             if begun or not deadline.expired():
                 raise
             await _late(framed)
+
+
+def _asked(scope: Scope) -> Scope:
+    """HEAD is answered as GET is; the server keeps the body to itself."""
+    if scope.get("method") != "HEAD":
+        return scope
+    return cast(Scope, {**scope, "method": "GET"})
 
 
 def _add_headers(message: HTTPResponseStartEvent, scope: Scope) -> None:

@@ -10,7 +10,8 @@ from watchbell.web import links
 from watchbell.web.access import may_give, needs
 from watchbell.web.api.shapes import KeyGiven, KeyShown, NewKey, NewPing
 from watchbell.web.api_keys import ApiKey, Ping, ping_of
-from watchbell.web.desk import Asked, actor_of, desk_of, identity_of
+from watchbell.web.desk import Asked, actor_of, desk_of, identity_of, spend
+from watchbell.web.limits import KEYS_MADE
 from watchbell.web.listing import Cursor, Limit, Page, paged
 from watchbell.web.problems import Trouble
 
@@ -41,6 +42,8 @@ async def make_key(request: Asked, data: JSONBody[NewKey]) -> KeyGiven:
         raise Trouble(403, "a key is made by who has signed in, not by another key")
     if not may_give(identity.role, data.scopes):
         raise Trouble(403, "a key may have no more scopes than you have", field="scopes")
+    if not identity.may("admin"):
+        await spend(request, KEYS_MADE, identity.name)
     now = desk.now()
     secret, key = await desk.api_keys.make(
         data.name,

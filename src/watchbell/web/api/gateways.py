@@ -25,10 +25,10 @@ from watchbell.web.api.gateways_shapes import (
     TestAnswer,
     Tested,
 )
-from watchbell.web.desk import Asked, desk_of, identity_of, noted
+from watchbell.web.desk import Asked, desk_of, identity_of, noted, spend
 from watchbell.web.limits import Limit as Frequency
 from watchbell.web.listing import Limit, Page
-from watchbell.web.problems import Trouble, too_often
+from watchbell.web.problems import Trouble
 
 TESTS = Frequency("gateway tests by", 20, 60)
 _PLACE = re.compile("([0-9]{1,13}) (.{1,200})", re.DOTALL)
@@ -133,8 +133,7 @@ async def send_test(request: Asked, data: JSONBody[Tested]) -> TestAnswer:
     """Send a real test message to an address, and tell what the server answered."""
     desk = desk_of(request)
     one = trials.configured(desk.settings, data.medium)
-    if wait := await TESTS.spend(desk.store, identity_of(request).name):
-        raise too_often(wait)
+    await spend(request, TESTS, identity_of(request).name)
     log = logs.get(role="web", medium=one.name)
     try:
         answer = await trials.send_test(desk.settings, one, data.address, log.warning)
