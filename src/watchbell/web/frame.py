@@ -59,7 +59,7 @@ def _asked(scope: Scope) -> Scope:
     """HEAD is answered as GET is; the server keeps the body to itself."""
     if scope.get("method") != "HEAD":
         return scope
-    return cast(Scope, {**scope, "method": "GET"})
+    return cast("Scope", {**scope, "method": "GET"})
 
 
 def _add_headers(message: HTTPResponseStartEvent, scope: Scope) -> None:
