@@ -1,6 +1,5 @@
 """What is done with many checks at once: who is meant, for whom it makes sense, and how it went."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 
@@ -10,6 +9,7 @@ from watchbell.alerting.model import CheckEvent, split_id
 from watchbell.alerting.windows import Kind, Window
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store
+from watchbell.web.live.background import at_once
 from watchbell.web.live.board import CheckBoard
 from watchbell.web.live.filters import Filter
 from watchbell.web.live.rows import Row
@@ -173,10 +173,5 @@ async def _each(names: Sequence[str], act: Callable[[str], Awaitable[None]]) -> 
             except (Refused, NotFound) as error:
                 refused[name] = str(error)
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(_AT_ONCE, len(names))):
-                group.create_task(work())
-    except ExceptionGroup as failed:
-        raise failed.exceptions[0] from failed
+    await at_once(min(_AT_ONCE, len(names)), work)
     return refused

@@ -1,7 +1,7 @@
 """Loops of the server that begin when they are first needed, and end with it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -28,3 +28,13 @@ class Background:
         task = self._group.create_task(loop)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+async def at_once(number: int, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """So many of the same, until all have ended; the first that fails ends the others."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(number):
+                group.create_task(work())
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from failed

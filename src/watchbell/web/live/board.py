@@ -23,7 +23,7 @@ from watchbell.errors import StoreUnavailable
 from watchbell.store.client import Store, patiently
 from watchbell.store.live import Gap, listen
 from watchbell.web.live import tags
-from watchbell.web.live.background import Background
+from watchbell.web.live.background import Background, at_once
 from watchbell.web.live.filters import Filter, Sort
 from watchbell.web.live.ledger import Ledger
 from watchbell.web.live.rows import SLICE, Read, Reader, Row
@@ -38,6 +38,8 @@ SWEPT = 400
 """Checks a second that are read without having been told of."""
 ROUND = 15.0
 """Seconds that a round over all checks takes at least."""
+AT_ONCE = 2
+"""Slices that are read at the same time."""
 _SUBSCRIBED = 5.0
 
 
@@ -201,7 +203,7 @@ class _Kept:
             if pause:
                 await self._pause(len(names) * pause)
         self._reader.forget_summaries()
-        await self._take(list(before))
+        await self._take(before)
 
     async def _follow(self) -> None:
         """Reads what was told of, and what has a window that begins or ends."""
@@ -238,13 +240,18 @@ class _Kept:
                 if row.tags != (now := self._tags.of(row.id, row.entity))
             )
 
-    async def _take(self, names: list[str]) -> None:
-        """Reads these checks. One reads at a time, so that nothing older takes their place."""
-        for first in range(0, len(names), SLICE):
-            some = names[first : first + SLICE]
-            async with self._writing:
-                found = await self._reader.read(some, int(self._clock.now()))
-                self.ledger.write(self._compared(some, found))
+    async def _take(self, names: Iterable[str]) -> None:
+        """Reads these checks. One takes at a time, so that nothing older takes their place; the
+        store reads some of them while we write others into the ledger."""
+        distinct = list(dict.fromkeys(names))
+        slices = (distinct[first : first + SLICE] for first in range(0, len(distinct), SLICE))
+        async with self._writing:
+            await at_once(min(AT_ONCE, len(distinct)), partial(self._take_each, slices))
+
+    async def _take_each(self, slices: Iterator[list[str]]) -> None:
+        for some in slices:
+            found = await self._reader.read(some, int(self._clock.now()))
+            self.ledger.write(self._compared(some, found))
 
     def _compared(
         self, names: Iterable[str], found: Mapping[str, Read]

@@ -121,7 +121,7 @@ class Reader:
         entity, check = (self._names.setdefault(name, name) for name in split_id(event_id))
         state: State = _STATES.get(raw[0], "unknown")
         summary = "" if raw[1] is None else text(raw[1])[:SUMMARY]
-        planned, begins, unscheduled = (_until(value) for value in raw[6:9])
+        planned, begins, unscheduled = map(_until, raw[6:9])
         row = Row(
             id=event_id,
             entity=entity,
