@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.alerting import recorded
 from tests.waiting import eventually
 from tests.web.site import BY, Site, served
 from watchbell.alerting.keys import Alerting
@@ -454,8 +455,10 @@ def test_a_ping_is_for_a_check() -> None:
 
 
 async def test_links_of_messages_are_answered_here_too(site: Site, store: Store) -> None:
+    now = int(SYSTEM.now())
+    await recorded.check(store, "web-1:HTTP", [(now - 60, "critical")], last_update=now)
     signer = await message_links.signer(store)
-    token = signer.token(Offer("web-1:HTTP", "alice", int(SYSTEM.now()) + 60))
+    token = signer.token(Offer("web-1:HTTP", "alice", now + 60))
     async with site.stranger() as visitor:
         looked = await visitor.get(f"/ack/{token}")
         wrong = await visitor.get("/ack/nonsense")
