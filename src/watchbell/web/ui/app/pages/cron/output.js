@@ -204,14 +204,16 @@ function Window({ output, wraps, hasTimes, isFollowing, isLive, onLeave, onEnd, 
   const scrolled = (/** @type {Event} */ event) => {
     const element = /** @type {HTMLElement} */ (event.currentTarget);
     const isBack = element.scrollTop < last.current.top - 1;
+    const isForward = element.scrollTop > last.current.top + 1;
     const isAtEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - ROW;
     remember(element);
     lines.tidy(last.current.place);
     if (isBack && !isAtEnd) onLeave();
-    else if (isAtEnd) onEnd();
+    else if (isForward && isAtEnd) onEnd(); // who is put there by us has not gone there
   };
+  const goesBack = useGoingBack(onLeave);
   return html`<div class="output-view">
-    <div class=${wraps ? "output output-wraps" : "output"} ref=${frame} tabindex="0" role="log" aria-label="Output" aria-live="off" onScroll=${scrolled}>
+    <div class=${wraps ? "output output-wraps" : "output"} ref=${frame} tabindex="0" role="log" aria-label="Output" aria-live="off" onScroll=${scrolled} ...${goesBack}>
       <span class="output-probe" aria-hidden="true">${PROBE}</span>
       <div class="output-space" style=${{ height: `${lines.all * ROW}px` }}>
         <div class="output-rows" style=${{ transform: `translateY(${lines.top(first) * ROW}px)`, "--numbers": `${numbers}ch` }}>
@@ -222,6 +224,21 @@ function Window({ output, wraps, hasTimes, isFollowing, isLive, onLeave, onEnd, 
     </div>
     ${isLive && !isFollowing && html`<button type="button" class="button button-main output-end" onClick=${toEnd}>↓ To the end</button>`}
   </div>`;
+}
+
+/**
+ * Notices who begins to go back. Scrolling itself would tell too late: where lines come quickly,
+ * the next of them takes one to the end again before anything has moved.
+ * @param {() => void} onLeave
+ */
+function useGoingBack(onLeave) {
+  const touched = useRef(0);
+  return {
+    onWheel: (/** @type {WheelEvent} */ event) => event.deltaY < 0 && onLeave(),
+    onKeyDown: (/** @type {KeyboardEvent} */ event) => ["ArrowUp", "PageUp", "Home"].includes(event.key) && onLeave(),
+    onTouchStart: (/** @type {TouchEvent} */ event) => (touched.current = event.touches[0]?.clientY ?? 0),
+    onTouchMove: (/** @type {TouchEvent} */ event) => (event.touches[0]?.clientY ?? 0) > touched.current && onLeave(),
+  };
 }
 
 /** Rows that fit, and signs that fit in one. @param {HTMLElement} element */
