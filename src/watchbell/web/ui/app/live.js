@@ -85,13 +85,18 @@ class Stream {
         await get("/session");
       } catch (problem) {
         if (!(problem instanceof Problem)) throw problem;
-        if (this.isClosed || problem.status === 401) return;
+        if (!this.isMissing() || problem.status === 401) return;
         this.again();
         return;
       }
-      if (!this.isClosed && !document.hidden) this.open();
+      if (this.isMissing() && !document.hidden) this.open();
     }, this.wait);
     this.wait = Math.min(this.wait * 2, LONGEST_WAIT_MS);
+  }
+
+  /** Also whoever comes back to the page opens it, perhaps while we asked. */
+  isMissing() {
+    return !this.isClosed && this.source === null;
   }
 
   visibility() {
