@@ -92,7 +92,7 @@ FLAPJACK = [
 
 def test_contacts_of_flapjack_are_imported_and_shown(run: Commands) -> None:
     said = run("contacts", "import", "-", given=json.dumps(FLAPJACK))
-    assert "2 contacts imported" in said
+    assert "contacts imported: 2" in said
     assert "item 2 has no id and was skipped" in said
     alice, bob = run.shown("contacts", "show")
     assert alice["media"] == {
@@ -152,7 +152,7 @@ def test_bad_items_are_told_by_position_and_field_and_the_good_are_imported(run:
         {"id": "k", "first_name": "K", "tags": "ops"},
     ]
     said = run("contacts", "import", "-", given=json.dumps(items), code=1)
-    assert said.splitlines()[0] == "1 contacts imported"
+    assert said.splitlines()[0] == "contacts imported: 1"
     for line in (
         "item 1: 'colour' is not known and was ignored",
         "item 2 (id 'a'): first_name: expected text, got a whole number",
@@ -373,7 +373,7 @@ def test_entities_are_imported_renamed_and_shown(run: Commands) -> None:
         {"id": "ALL", "name": "ALL", "contacts": ["364"]},
     ]
     said = run("entities", "import", "-", given=json.dumps(items), code=1)
-    assert "2 entities imported" in said
+    assert "entities imported: 2" in said
     assert "item 2 has no id and was skipped" in said
     assert "item 3 (id '2'): name: 'a:b' is not allowed" in said
     assert "item 4 (id '3'): name: it is missing" in said

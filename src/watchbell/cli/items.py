@@ -40,7 +40,7 @@ async def imported(
         bad += taken.status == "refused"
         for line in _told(taken):
             click.echo(line, err=True)
-    click.echo(f"{done} {what} imported")
+    click.echo(f"{what} imported: {done:,}")
     if bad:
         raise Refused(f"{bad} of {len(items)} items were not imported")
 

@@ -197,7 +197,7 @@ class Instance:
                     self._scheduler.wake()
                 self._scheduler.expect(pending)
             running, jobs = len(self._keeper.runs), len(self._agenda)
-            self._say(f"{running:,} running, {jobs:,} jobs, {self._runs.done:,} runs so far")
+            self._say(f"running: {running:,}, jobs: {jobs:,}, runs so far: {self._runs.done:,}")
             await asyncio.sleep(_LOOK_EVERY)
 
     async def _wind_down(self) -> None:

@@ -43,7 +43,7 @@ async def _work(worker: Processor | Notifier, context: Context, what: str) -> No
                 logs.get().warning("batch lost", reason=str(error))
                 continue
             done += len(batch.items)
-            context.say(f"{done:,} {what} so far")
+            context.say(f"{what} so far: {done:,}")
     finally:
         await worker.taker.release()
 
