@@ -76,7 +76,7 @@ export function Plot({ label, lines, data, height = 160, format = plain, from, t
  * @returns {import("uplot").Options}
  */
 function options(UPlot, frame, lines, { height, small, latest, setAt }) {
-  const colour = (/** @type {string} */ name) => getComputedStyle(frame).getPropertyValue(`--${name}`).trim();
+  const colour = (/** @type {string} */ name) => resolved(frame, `var(--${name})`);
   const axis = {
     font: AXIS,
     stroke: () => colour("soft"),
@@ -106,11 +106,22 @@ function options(UPlot, frame, lines, { height, small, latest, setAt }) {
         stroke: () => colour(line.tone ?? "act"),
         width: 1.5,
         points: { show: false },
-        ...(line.fill ? { fill: () => `${colour(line.tone ?? "act")}24` } : {}),
+        ...(line.fill ? { fill: () => resolved(frame, `color-mix(in srgb, var(--${line.tone ?? "act"}) 14%, transparent)`) } : {}),
       })),
     ],
     hooks: { setCursor: [(made) => setAt(made.cursor.idx ?? null)] },
   };
+}
+
+/**
+ * A colour as a canvas understands it, which knows nothing of our variables and of light and dark.
+ * @param {HTMLElement} frame @param {string} colour
+ */
+function resolved(frame, colour) {
+  frame.style.color = colour;
+  const found = getComputedStyle(frame).color;
+  frame.style.color = "";
+  return found;
 }
 
 /**
