@@ -65,7 +65,7 @@ class Notifier:
             probe("notifier.loaded")
             return opened, loaded
 
-        async def decide(_: Batch, found: tuple[Opened, Loaded]) -> Settlement:
+        async def decide(_: Batch, found: tuple[Opened, Loaded]) -> Settlement | bytes:
             opened, loaded = found
             settling.remember(loaded)
             settlement = Settlement(words=effects.flat([self._notices.tidied(now)]))
@@ -76,14 +76,12 @@ class Notifier:
             settlement.words += effects.flat(parked)
             tally.notifications += len(opened.notifications)
             tally.alerts += len(settlement.alerts)
-            return settlement
+            # What waits for nothing is packed while the store still applies the piece before.
+            return settlement if settlement.summaries else self._packed(settlement, now)
 
-        async def apply(piece: Batch, settlement: Settlement) -> None:
-            await patiently(lambda: self._summaries.fill(self._store, settlement.summaries, now))
+        async def apply(piece: Batch, settled: Settlement | bytes) -> None:
+            packed = settled if isinstance(settled, bytes) else await self._filled(settled, now)
             probe("notifier.decided")
-            settlement.words += effects.flat(self._notices.recorded(settlement.ends))
-            settlement.words += effects.flat(self._notices.alerts(settlement.alerts, now))
-            packed = effects.packed(settlement.words)
             refused = await self.taker.acknowledge(piece, effects.run, [], [packed])
             probe("notifier.applied")
             for words in refused or ():
@@ -91,6 +89,17 @@ class Notifier:
 
         await overlapped(batch.pieces(self.piece), load, decide, apply)
         return tally
+
+    async def _filled(self, settlement: Settlement, now: int) -> bytes:
+        """With what summaries list, once the store knows all that was decided before."""
+        await patiently(lambda: self._summaries.fill(self._store, settlement.summaries, now))
+        return self._packed(settlement, now)
+
+    def _packed(self, settlement: Settlement, now: int) -> bytes:
+        words = settlement.words
+        words += effects.flat(self._notices.recorded(settlement.ends))
+        words += effects.flat(self._notices.alerts(settlement.alerts, now))
+        return effects.packed(words)
 
 
 def _opened(piece: Batch) -> Opened:
