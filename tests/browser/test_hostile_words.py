@@ -20,7 +20,7 @@ from watchbell.store.presence import Process, RoleSeen
 from watchbell.web import links
 from watchbell.web.keys import Web
 from watchbell.web.pages.paths import local
-from watchbell.web.pages.shell import PATHS
+from watchbell.web.pages.shell import MODULES
 
 WORDS = [
     "<script>alert(1)</script>",
@@ -245,7 +245,7 @@ async def test_no_word_is_more_than_a_word_on_any_page(house: House, visit: Visi
 
 def pages() -> Iterator[str]:
     """Each page as it is, and with words in its query; and pages of things so named."""
-    for number, path in enumerate(PATHS):
+    for number, path in enumerate(MODULES):
         word = quote(WORDS[number % len(WORDS)], safe="")
         names = ("id", "name", "text", "tab", "who", "action", "state", "tag", "entity", "contact")
         yield path

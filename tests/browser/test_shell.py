@@ -11,7 +11,7 @@ from tests.web.site import BY, PASSWORD, Site, served
 from watchbell.clock import SYSTEM, SetClock
 from watchbell.store.client import Store
 from watchbell.web.assets import files
-from watchbell.web.pages.shell import PATHS
+from watchbell.web.pages.shell import MODULES
 
 LARGEST = "Math.max(0, document.documentElement.scrollWidth - innerWidth)"
 NAMELESS = """[...document.querySelectorAll("a, button, input, select, textarea, [role=img]")]
@@ -19,6 +19,14 @@ NAMELESS = """[...document.querySelectorAll("a, button, input, select, textarea,
   .filter((one) => !(one.textContent.trim() || one.getAttribute("aria-label") || one.labels?.length
     || one.getAttribute("aria-labelledby") || one.title || one.querySelector("[aria-label]")))
   .map((one) => one.outerHTML)"""
+
+UNNAMED = """(() => {
+  const links = [...document.querySelectorAll("link[rel=modulepreload]")];
+  const named = new Set(links.map((one) => one.href));
+  return performance.getEntriesByType("resource").map((one) => one.name)
+    .filter((name) => name.endsWith(".js") && !named.has(name) && !name.includes("/theme/"));
+})()"""
+"""Modules that the browser heard of by another that imports them, a round trip later."""
 
 
 async def opened(page: Page, path: str) -> None:
@@ -32,11 +40,13 @@ async def opened(page: Page, path: str) -> None:
 async def test_every_page_opens_fits_and_is_named(site: Site, visit: Visits, look: Look) -> None:
     visit.forgive(r"/api/v1/\S+ answered 404")  # of pages about one thing, without its name
     page = await visit(site, "administrator", look=look)
-    for path in PATHS:
+    for path in MODULES:
         await opened(page, path)
         assert await page.evaluate(LARGEST) == 0, f"{path} is wider than the screen"
         assert await page.evaluate(NAMELESS) == [], f"{path} has what has no name"
         assert re.fullmatch(r".+ · Watchbell", await page.title())
+        unnamed = await page.evaluate(UNNAMED)
+        assert [name for name in unnamed if "/lib/uplot.js" not in name] == [], path
 
 
 async def test_the_keyboard_leads_everywhere(site: Site, visit: Visits) -> None:

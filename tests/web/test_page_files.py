@@ -30,8 +30,19 @@ def test_the_types_of_all_modules_are_right() -> None:
 
 
 def test_every_page_that_the_server_knows_is_one_of_the_application() -> None:
-    listed = re.findall(r'path: "([^"]+)"', (UI / "app" / "pages.js").read_text())
-    assert sorted(listed) == sorted(shell.PATHS)
+    pattern = r'path: "([^"]+)".*import\("./pages/(\w+).js"\)'
+    assert dict(re.findall(pattern, (UI / "app" / "pages.js").read_text())) == shell.MODULES
+
+
+def test_a_page_names_what_it_imports_and_what_that_imports() -> None:
+    known = files()
+    named = known.modules("app/main.js", "app/pages/checks.js")
+    begun = ["app/main.js", "app/pages/checks.js"]
+    assert named[:2] == [known.url(path) for path in begun]
+    deep = ["app/kit/form.js", "app/pages/checks/rows.js", "lib/preact.js", "lib/htm.js"]
+    assert {known.url(path) for path in deep} <= set(named)
+    assert len(named) == len(set(named))
+    assert known.url("app/pages/overview.js") not in named
 
 
 def test_a_first_visit_loads_less_than_200_kb() -> None:

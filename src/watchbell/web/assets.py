@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import posixpath
 import re
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,7 @@ _LIBRARIES = {
     "htm/preact": "htm-preact.js",
     "uplot": "uplot.js",
 }
+_STATIC = re.compile(rb"""\bfrom\s*["']([./][^"'\n]*)["']""")
 _IMPORT = re.compile(rb"""((?:\bfrom|\bimport)\s*\(?\s*)["']([\w/]+)["']""")
 
 
@@ -41,10 +43,16 @@ class Files(Struct, frozen=True):
         assert path in self.by_path, path
         return f"/static/{self.digest}/{path}"
 
-    def scripts(self, *folders: str) -> list[str]:
-        """The modules that lie right in these folders: what every page needs."""
-        chosen = [path for path in self.by_path if path.endswith(".js")]
-        return [self.url(path) for path in chosen if path.rpartition("/")[0] in folders]
+    def modules(self, *beginnings: str) -> list[str]:
+        """These and all they import, so that a browser asks for them at once, not one by one."""
+        root, wanted = f"/static/{self.digest}", list(beginnings)
+        for path in wanted:  # which grows
+            folder = posixpath.join(root, posixpath.dirname(path))
+            for name in _STATIC.findall(self.by_path[path].content):
+                place = posixpath.relpath(posixpath.join(folder, name.decode()), root)
+                if place not in wanted:
+                    wanted.append(place)
+        return [self.url(path) for path in wanted]
 
     def styles(self) -> list[str]:
         return [self.url(path) for path in self.by_path if path.endswith(".css")]

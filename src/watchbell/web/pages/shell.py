@@ -1,27 +1,51 @@
 """The pages of the application: one frame for all, filled in the browser."""
 
+from functools import cache
+
 from litestar import MediaType, Response, Router, get
 
 from watchbell.web.access import needs
 from watchbell.web.desk import Asked, desk_of
 from watchbell.web.words import page
 
-PATHS = [
-    *("/", "/checks", "/check", "/alerts", "/maintenance"),
-    *("/contacts", "/contact", "/entities"),
-    *("/cron", "/cron/new", "/cron/job", "/cron/run"),
-    *("/gateways", "/rejected", "/system", "/settings", "/audit"),
-    *("/account", "/api-keys", "/users"),
-]
+MODULES = {
+    "/": "overview",
+    "/checks": "checks",
+    "/check": "check",
+    "/alerts": "alerts",
+    "/maintenance": "maintenance",
+    "/contacts": "contacts",
+    "/contact": "contact",
+    "/entities": "entities",
+    "/cron": "cron",
+    "/cron/new": "cron_job",
+    "/cron/job": "cron_job",
+    "/cron/run": "cron_run",
+    "/gateways": "gateways",
+    "/rejected": "rejected",
+    "/system": "system",
+    "/settings": "settings",
+    "/audit": "audit",
+    "/account": "account",
+    "/api-keys": "api_keys",
+    "/users": "users",
+}
+"""The path of each page to the module that draws it."""
 _SHOW_CHECKS = ("/", "/checks")
 
 
-@get(PATHS, opt=needs("read"), include_in_schema=False)
+@get(list(MODULES), opt=needs("read"), include_in_schema=False)
 async def shell(request: Asked) -> Response[bytes]:
     """The checks are read while the browser reads the page's files."""
-    if request.url.path in _SHOW_CHECKS:
+    path = request.url.path
+    if path in _SHOW_CHECKS:
         desk_of(request).board.begin()
-    return Response(page("app.html"), media_type=MediaType.HTML)
+    return Response(_page(MODULES[path]), media_type=MediaType.HTML)
+
+
+@cache
+def _page(module: str) -> bytes:
+    return page("app.html", module=module)
 
 
 ROUTES = Router("/", route_handlers=[shell])
