@@ -21,8 +21,8 @@ def figures() -> list[Figure]:
         quiet = subprocess.DEVNULL
         with subprocess.Popen(command, stdout=quiet, stderr=subprocess.PIPE) as process:
             assert process.stderr is not None
-            while b'"up"' not in process.stderr.readline():
-                pass
+            while b'"serving"' not in process.stderr.readline():
+                pass  # the web is loaded last, after all others are up
             watched = psutil.Process(process.pid)
             before = sum(watched.cpu_times()[:2])
             time.sleep(SECONDS)

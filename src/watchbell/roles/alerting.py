@@ -1,7 +1,6 @@
 """The roles of alerting: the processor, the notifier, and the one that hears silence."""
 
 import asyncio
-import gc
 import os
 
 from watchbell import logs
@@ -11,14 +10,11 @@ from watchbell.alerting.silence import Silence
 from watchbell.cron.absence import Absence
 from watchbell.cron.instance import reading
 from watchbell.errors import LeaseLost
+from watchbell.roles import garbage
 from watchbell.roles.role import Context, Role
 
 _EVERY = 1.0
 _LOOK_EVERY = 10.0
-
-COLLECT = (50_000, 20, 100)
-"""How much is made before Python looks for cycles to free. A batch is thousands of objects that
-live for a moment and form none; with the usual numbers the search takes a quarter of our time."""
 
 
 async def process(context: Context) -> None:
@@ -33,7 +29,7 @@ async def notify(context: Context) -> None:
 
 async def _work(worker: Processor | Notifier, context: Context, what: str) -> None:
     done = 0
-    gc.set_threshold(*COLLECT)
+    garbage.collect_seldom()
     try:
         async for batch in worker.taker.batches():
             try:

@@ -4,6 +4,7 @@ import asyncio
 from types import ModuleType
 
 from watchbell import logs
+from watchbell.roles import garbage
 from watchbell.roles.role import Context, Role, Several
 from watchbell.settings import Settings
 from watchbell.web import links
@@ -19,6 +20,7 @@ async def _serve(context: Context) -> None:
     app, server = await asyncio.to_thread(_modules)
     desk = await app.open_desk(context.settings, context.store, context.clock, context.origins)
     async with server.serving(app.framed(desk), web):
+        garbage.collect_seldom()
         address = links.address(context.settings)
         log = logs.get(role="web")
         log.info("serving", address=address)
@@ -33,9 +35,11 @@ async def _serve(context: Context) -> None:
 
 
 def _modules() -> tuple[ModuleType, ModuleType]:
-    """Late, and beside the loop: they take half a second, and not everybody serves pages."""
-    from watchbell.web import app, server  # noqa: PLC0415
+    """Late, and beside the loop: they take half a second, and not everybody serves pages. The
+    files of the pages are read and packed here as well, or whoever looks first would wait."""
+    from watchbell.web import app, assets, server  # noqa: PLC0415
 
+    assets.files()
     return app, server
 
 
