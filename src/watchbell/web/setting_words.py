@@ -1,4 +1,4 @@
-"""What each setting is for, in the words that stand beside it in `watchbell.settings`."""
+"""What each setting is for, in the words that stand beside it in `watchbell.settings.sections`."""
 
 import ast
 import inspect
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
-from watchbell import settings
+from watchbell.settings import sections
 
 
 @cache
 def words() -> dict[str, str]:
     """By the setting's name, as `web.port`."""
-    tree = ast.parse(inspect.getsource(settings))
+    tree = ast.parse(inspect.getsource(sections))
     tables = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     return dict(_of(tables["Settings"], tables, ""))
 

@@ -1,0 +1,37 @@
+"""The settings: defaults, one TOML file, WATCHBELL_* variables, options; the later win."""
+
+from watchbell.settings.loading import PREFIX, Loaded, as_shown, environment, load
+from watchbell.settings.sections import (
+    Alerting,
+    Cron,
+    Delivery,
+    Log,
+    Oobetet,
+    Port,
+    Settings,
+    Store,
+    Web,
+)
+from watchbell.settings.values import Secret, Tables, decode, redacted, shown
+
+__all__ = [
+    "PREFIX",
+    "Alerting",
+    "Cron",
+    "Delivery",
+    "Loaded",
+    "Log",
+    "Oobetet",
+    "Port",
+    "Secret",
+    "Settings",
+    "Store",
+    "Tables",
+    "Web",
+    "as_shown",
+    "decode",
+    "environment",
+    "load",
+    "redacted",
+    "shown",
+]
