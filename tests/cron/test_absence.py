@@ -74,6 +74,9 @@ async def test_nobody_is_told_of_jobs_that_missed_nothing(store: Store) -> None:
     await jobs.save(store, "new", definition("true", HOURLY), READING)
     await put(store, "everywhere", definition("true", HOURLY, lock=False))
     await put(store, "broken", {"cron_args": 5})
+    job = await jobs.save(store, "spoilt", definition("true", HOURLY), READING)
+    spoilt = "x" * 30 + f":{job.fingerprint}"
+    await store.call("HSET", CronOwn(store.prefix).fired(), "spoilt", spoilt)
     await put(store, "unseen", definition("true", HOURLY))
     await absence.call()
     clock.advance(60)

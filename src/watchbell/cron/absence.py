@@ -8,6 +8,7 @@ from watchbell.clock import Clock
 from watchbell.cron import alerts, definitions
 from watchbell.cron.definitions import Pair
 from watchbell.cron.keys import CronOwn, CronUpstream
+from watchbell.cron.marks import handled
 from watchbell.cron.model import Job
 from watchbell.cron.validation import Reading, read
 from watchbell.schedule.lengths import in_words
@@ -86,10 +87,10 @@ class Absence:
             job = read(name, raw, self._reading)
             if not isinstance(job, Job) or job.is_paused or name in paused:
                 continue
-            last, _, fingerprint = (mark or b"").partition(b":")
-            if not job.conduct.alert or fingerprint != job.fingerprint.encode():
+            last = handled(mark, job)
+            if not job.conduct.alert or last is None:
                 continue  # what has another mark, or none, is new or was changed: it missed nothing
-            fire = job.schedule.next_after(int(last))
+            fire = job.schedule.next_after(last)
             if fire is not None and fire + job.schedule.jitter + self._grace(job) < now:
                 yield job, fire
 

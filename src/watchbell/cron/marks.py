@@ -36,6 +36,13 @@ def mark(fire: int, job: Job) -> str:
     return f"{fire}:{job.fingerprint}" if job.lock else ""
 
 
+def handled(raw: bytes | None, job: Job) -> int | None:
+    """The last fire that the mark tells of; None where it is of another schedule, or is none."""
+    last, _, known = (raw or b"").partition(b":")
+    is_time = last.isdigit() and len(last) < 12
+    return int(last) if is_time and known == job.fingerprint.encode() else None
+
+
 def fingerprint(job: Job, *, is_paused: bool) -> str:
     """What stands beside the job's mark."""
     return PAUSED if is_paused else job.fingerprint
