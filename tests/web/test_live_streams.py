@@ -99,9 +99,9 @@ async def test_events_are_told_as_they_come(site: Site) -> None:
 async def test_a_stream_outlives_the_time_for_an_answer(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sse, "BEAT", 0.05)
+    monkeypatch.setattr(sse, "BEAT", 0.5)
     async with (
-        streaming(site, seconds=0.1) as (live, source),
+        streaming(site, seconds=2) as (live, source),
         live.somebody("viewer") as alice,
         reading(alice, "/said/live") as answer,
     ):

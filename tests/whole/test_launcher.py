@@ -6,10 +6,12 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -302,9 +304,21 @@ def test_two_starts_at_once_make_one_environment(checkout: Checkout) -> None:
     assert done[1].stderr == ""
 
 
+@contextmanager
+def waiting_for_packages(checkout: Checkout) -> Iterator[subprocess.Popen[str]]:
+    """A start that has asked for a package, and is not answered."""
+    with socket.create_server(("127.0.0.1", 0)) as index:
+        index.settimeout(120)
+        address = f"http://127.0.0.1:{index.getsockname()[1]}/simple"
+        away = {"PIP_NO_INDEX": "0", "PIP_FIND_LINKS": "", "PIP_INDEX_URL": address}
+        with checkout.popen(**away) as process:
+            connection, _ = index.accept()
+            with connection:
+                yield process
+
+
 def test_an_interrupted_start_ends_clean_and_the_next_begins_anew(checkout: Checkout) -> None:
-    with checkout.popen() as process:
-        wait_until((checkout.folder / ".venv/pyvenv.cfg").exists)
+    with waiting_for_packages(checkout) as process:
         process.send_signal(signal.SIGINT)
         done = finished(process)
     assert told_in_one_line(done, 130, "watchbell: stopped")
@@ -313,8 +327,7 @@ def test_an_interrupted_start_ends_clean_and_the_next_begins_anew(checkout: Chec
 
 
 def test_a_killed_start_is_made_good_by_the_next(checkout: Checkout) -> None:
-    with checkout.popen() as process:
-        wait_until((checkout.folder / ".venv/pyvenv.cfg").exists)
+    with waiting_for_packages(checkout) as process:
         process.kill()
     assert not checkout.stamp.exists()
     assert checkout.start().stdout == "ding\n"
