@@ -163,7 +163,7 @@ async def test_a_run_whose_lease_is_not_renewed_is_killed(runner: Runner, folder
 
 async def test_a_run_that_kills_the_warden_is_lost_and_the_next_one_is_not(runner: Runner) -> None:
     others = [await started(runner, "sleep", "1000") for _ in range(3)]
-    stubborn = await started(runner, "sh", "-c", "echo ready; exec setsid sleep 1000")
+    stubborn = await started(runner, "sh", "-c", "echo ready; exec setsid --wait sleep 1000")
     await anext(stubborn.batches())
     lines, ended = await finished(runner, "sh", "-c", "echo so; kill -9 $PPID; sleep 1000")
     assert (joined(lines), ended.cause, ended.returncode) == (b"so\n", Cause.LOST, None)
