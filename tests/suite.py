@@ -5,6 +5,7 @@ With arguments it is pytest alone with those arguments, for the loop of writing 
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,8 @@ fi
 
 def main(arguments: list[str]) -> int:
     os.chdir(ROOT)
+    # A shell that starts us in the background has it ignored, and so would all that tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if arguments:
         return subprocess.call([TOOLS / "pytest", *arguments])
     skipped = install_programs()
