@@ -1,5 +1,6 @@
 """Idling: what `watchbell up` costs while nothing happens, without its store."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -9,17 +10,24 @@ from pathlib import Path
 import psutil
 
 from bench.figures import Figure
+from tests.servers import held_port
 
 LAUNCHER = Path(__file__).resolve().parent.parent / "watchbell"
 PYTHON = getattr(sys, "_base_executable", sys.executable)
 SECONDS = 30
 
 
+def started(command: list[str], web_port: int) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "WATCHBELL_WEB_PORT": str(web_port)}
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+
+
 def figures() -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="wb-", dir="/tmp") as folder:
         command = [PYTHON, str(LAUNCHER), "up", "--data", folder, "--port", "0"]
-        quiet = subprocess.DEVNULL
-        with subprocess.Popen(command, stdout=quiet, stderr=subprocess.PIPE) as process:
+        with held_port() as hold, started(command, hold.getsockname()[1]) as process:
             assert process.stderr is not None
             while b'"serving"' not in process.stderr.readline():
                 pass  # the web is loaded last, after all others are up
