@@ -301,16 +301,16 @@ async def test_what_is_no_alert_is_put_aside_with_its_reason(store: Store, raw: 
     assert found.raw == raw[:4_000].decode(errors="replace")
 
 
-async def test_another_programs_alert_without_id_and_with_nulls_is_delivered(store: Store) -> None:
-    fields = msgspec.to_builtins(alert(1))
-    del fields["id"]
-    fields |= {"tags": None, "contact_last_name": None, "rollup_alerts": None, "extra": 1}
+async def test_another_programs_alert_with_the_fewest_fields_is_delivered(store: Store) -> None:
+    least = {"address": "alice@example.com", "event_id": "web:http", "state": "critical"}
+    nulls = dict.fromkeys(("id", "media", "tags", "event_count", "rollup_alerts"))
+    full = {**msgspec.to_builtins(alert(1)), **nulls, "contact_last_name": None, "extra": 1}
     post = Post()
-    await push(store, msgspec.json.encode(fields))
+    await push(store, *map(msgspec.json.encode, (full, {**least, "summary": "number 2"})))
     async with delivering(store, post):
         await eventually(lambda: cleared(store))
-    assert [letter.text for letter in post.letters] == ["number 1"]
-    assert len(post.ids[0]) == 32
+    assert sorted(letter.text for letter in post.letters) == ["number 1", "number 2"]
+    assert [len(one) for one in post.ids] == [32, 32]
 
 
 async def test_a_gateway_that_stops_finishes_what_it_has_in_hand(store: Store) -> None:

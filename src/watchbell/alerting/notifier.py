@@ -4,7 +4,7 @@ import msgspec
 from msgspec import Struct
 
 from watchbell import logs
-from watchbell.alerting import effects
+from watchbell.alerting import effects, foreign
 from watchbell.alerting.addressees import Addressees, Loaded, Person
 from watchbell.alerting.model import Notification
 from watchbell.alerting.notices import Notices
@@ -110,7 +110,7 @@ def _opened(piece: Batch) -> Opened:
             opened.unreadable.append((item, reason))
             continue
         try:
-            opened.notifications.append(msgspec.json.decode(item, type=Notification))
+            opened.notifications.append(foreign.notification(item))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             opened.unreadable.append((item, f"not a notification: {error}"))
     return opened

@@ -8,9 +8,10 @@ import msgspec
 from msgspec import Struct
 
 from watchbell import ids
+from watchbell.alerting import foreign
 from watchbell.alerting.event import encode
 from watchbell.alerting.keys import Alerting
-from watchbell.alerting.model import FAILING, Alert, CheckEvent
+from watchbell.alerting.model import Alert, CheckEvent
 from watchbell.gateways.keys import Gateways
 from watchbell.store.client import Argument, Store, patiently
 from watchbell.store.queue import Batch, Effects, Queue, Taker
@@ -255,10 +256,11 @@ class Outbox:
         unfit: list[str] = []
         for raw in batch.items:
             try:
-                item = Item(alert=_alert(raw), since=now)
+                alert = foreign.alert(raw, self.medium, _digest(raw))
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 unfit += [_digest(raw), _text(Unfit.of(raw, f"this is no alert: {error}", now))]
             else:
+                item = Item(alert=alert, since=now)
                 alerts += [item.alert.id, item.lane, _text(item)]
         keys, medium = self._keys, self.medium
         names = [keys.outbox(medium), keys.lanes(medium), keys.failed(medium)]
@@ -323,22 +325,6 @@ def told(medium: str, state: str, summary: str, now: int) -> CheckEvent:
         time=now,
         initial_failure_delay=0,
     )
-
-
-def _alert(raw: bytes) -> Alert:
-    """Other programs' alerts may have nulls, and no id; then what they say is their id."""
-    fields = msgspec.json.decode(raw)
-    if isinstance(fields, dict):
-        given = {name: value for name, value in fields.items() if value is not None}
-        fields = {"id": _digest(raw), "contact_first_name": "", "contact_last_name": "", **given}
-    alert = msgspec.convert(fields, Alert)
-    durations = [alert.state_duration, *(one.duration for one in alert.rollup_alerts.values())]
-    if any(seconds is not None and seconds < 0 for seconds in durations):
-        raise msgspec.ValidationError("a duration is below 0")
-    for name, entry in alert.rollup_alerts.items():
-        if entry.state not in FAILING:
-            raise msgspec.ValidationError(f"{name} is rolled up, but its state is {entry.state}")
-    return alert
 
 
 def _digest(raw: bytes) -> str:
