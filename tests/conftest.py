@@ -23,7 +23,32 @@ from watchbell.store.client import Store
 hypothesis.settings.register_profile("busy", deadline=None)
 hypothesis.settings.load_profile("busy")
 
+FEW = 10
+
 Topology = servers.Single | servers.SentinelSet | servers.Cluster
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--long", action="store_true", help="repeat faults more than ten times; run `long` tests"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves tests marked `long` out, which is no skip: the default run is whole without them."""
+    if config.getoption("--long"):
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+
+
+@pytest.fixture
+def repetitions(request: pytest.FixtureRequest) -> Callable[[int], int]:
+    """How often to repeat a fault: `repetitions(100)` is 100 with `--long`, and ten without."""
+    is_long = request.config.getoption("--long")
+    return lambda most: most if is_long else min(most, FEW)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
+
 
 def library() -> Path:
     found = sorted(Path("/usr/lib").glob("**/faketime/libfaketime.so.1"))
@@ -14,12 +16,12 @@ def library() -> Path:
 
 
 def environment(offset: str, *, monotonic: bool = False) -> dict[str, str]:
-    """The environment of a child whose clock is off by `+2s`, `-1h`, `+3d`.
+    """The environment of a child whose clock is `+2s`, `-1h`, `+3d` ahead of this process's.
 
     As with a real step of the clock, monotonic time does not move with it unless `monotonic`,
     and then it counts from another zero than ours.
     """
-    return {**_preload(monotonic=monotonic), "FAKETIME": offset}
+    return {**_preload(monotonic=monotonic), "FAKETIME": _from_machine(offset)}
 
 
 class SteppedClock:
@@ -35,10 +37,17 @@ class SteppedClock:
         }
 
     def step(self, offset: str) -> None:
-        """To `offset` from the machine's clock, not from the last step."""
+        """To `offset` from this process's clock, not from the last step."""
         fresh = self._file.with_suffix(".new")
-        fresh.write_text(offset + "\n")
+        fresh.write_text(_from_machine(offset) + "\n")
         fresh.replace(self._file)
+
+
+def _from_machine(offset: str) -> str:
+    """libfaketime counts from the machine's clock, which is not ours under `suite.py --at`."""
+    number = offset.rstrip("smhd")
+    seconds = float(number) * UNITS[offset[len(number) :]]
+    return f"{seconds + float(os.environ.get('FAKETIME', '0')):+.3f}"
 
 
 def _preload(*, monotonic: bool) -> dict[str, str]:

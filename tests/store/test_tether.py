@@ -15,9 +15,10 @@ from watchbell.store.tether import ALLOCATOR
     [
         pytest.param({}, ALLOCATOR, id="nothing"),
         pytest.param({"LD_PRELOAD": "mine.so"}, f"mine.so {ALLOCATOR}", id="something"),
+        pytest.param({"LD_PRELOAD": "/x/libfaketime.so.1"}, "/x/libfaketime.so.1", id="clock"),
     ],
 )
-def test_the_allocator_is_preloaded_after_what_somebody_else_preloads(
+def test_the_allocator_is_preloaded_after_other_libraries_and_never_with_a_clock(
     before: dict[str, str], after: str
 ) -> None:
     environment = {"PATH": os.environ["PATH"], **before}

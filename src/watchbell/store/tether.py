@@ -12,6 +12,9 @@ PR_SET_PDEATHSIG = 1
 ALLOCATOR = "libjemalloc.so.2"
 """What the command's memory comes from, where the machine has it. A server without an allocator of
 its own spends a third of its time in the C library's; the loader passes over what it can't find."""
+CLOCK = "libfaketime"
+"""A preloaded clock that the allocator can't be combined with: each waits for the other to start,
+and the server hangs."""
 
 
 def main(parent: int, command: list[str]) -> None:
@@ -20,7 +23,9 @@ def main(parent: int, command: list[str]) -> None:
     if os.getppid() != parent:  # it died before the kernel was asked
         sys.exit(1)
     inherited = os.environ  # noqa: TID251 it is what the command inherits
-    preloaded = f"{inherited.get('LD_PRELOAD', '')} {ALLOCATOR}".strip()
+    preloaded = inherited.get("LD_PRELOAD", "")
+    if CLOCK not in preloaded:
+        preloaded = f"{preloaded} {ALLOCATOR}".strip()
     os.execve(  # noqa: S606 an argument list, and no shell
         command[0], command, {**inherited, "LD_PRELOAD": preloaded}
     )
