@@ -46,6 +46,7 @@ PROGRAMS = {  # by Debian package
     "prosody": Program("prosody", ("gateways",)),
     "chromium": Program("chromium", ("browser",)),
     "prometheus-alertmanager": Program("amtool", ("web",)),
+    "prometheus": Program("promtool", ("web",)),
     "curl": Program("curl", ("browser", "web")),
     "openssl": Program("openssl", ("gateways", "web", "test_servers.py")),
 }

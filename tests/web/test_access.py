@@ -216,9 +216,9 @@ def test_a_role_may_all_that_lesser_roles_may(role: Role) -> None:
 
 
 def test_a_key_may_no_more_than_its_owner() -> None:
-    assert granted(("admin",), "viewer") == {"read"}
+    assert granted(("admin",), "viewer") == {"metrics", "read"}
     assert granted(("intake",), "viewer") == set()
-    assert granted(("intake", "read"), "operator") == {"intake", "read"}
+    assert granted(("intake", "read"), "operator") == {"intake", "metrics", "read"}
     assert granted(("ping",), "administrator") == set()
 
 

@@ -356,7 +356,7 @@ async def test_a_role_holds_at_once_for_sessions_and_keys(site: Site) -> None:
         assert changed.json()["role"] == "administrator"
         assert (await bob.get("/api/v1/users")).status == 200
         assert (await program.get("/api/v1/session")).json()["scopes"] == [
-            *("intake", "operate", "read", "write")
+            *("intake", "metrics", "operate", "read", "write")
         ]
         assert (await alice.ask("DELETE", "/api/v1/users/bob")).status == 204
         assert (await bob.get("/api/v1/session")).status == 401
@@ -409,7 +409,7 @@ async def test_a_key_is_shown_once_and_its_use_is_noted(site: Site) -> None:
         async with site.stranger() as program:
             headers = {"Authorization": f"Bearer {secret}"}
             me = await program.get("/api/v1/session", headers=headers)
-        assert (me.json()["user"], me.json()["scopes"]) == ("alice", ["intake", "read"])
+        assert (me.json()["user"], me.json()["scopes"]) == ("alice", ["intake", "metrics", "read"])
         (listed,) = (await alice.get("/api/v1/api-keys")).json()["items"]
         assert listed["last_use"] >= listed["created"]
         assert listed["expires"] == listed["created"] + 30 * 86_400

@@ -111,6 +111,7 @@ class AlertingOwn(Keyspace, document="watchbell"):
     drops = SortedSet("drops")
     parked = List("parked_notifications", expires=True)
     purging = String("purging", expires=True)
+    notification_counters = Hash("notification_counters")
     changed_checks = Channel("changed_checks")
     changed_windows = Channel("changed_windows")
 

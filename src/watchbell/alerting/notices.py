@@ -1,5 +1,6 @@
 """What the notifier writes: alerts, what holds further ones back, and why, as commands."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -113,6 +114,11 @@ class Notices:
         held = [word for key, end in ends.items() if end is not None for word in (end, key)]
         yield from _pieces(("ZREM", drops), gone)
         yield from _pieces(("ZADD", drops), held)
+
+    def counted(self, notifications: Iterable[Notification]) -> Iterable[Command]:
+        """How many notifications of each type there were, for metrics."""
+        for kind, number in Counter(one.type for one in notifications).items():
+            yield ["HINCRBY", self.own.notification_counters(), kind, number]
 
     def tidied(self, now: int) -> Command:
         """In a replay a key that held alerts back outlives its end, so it goes with its record."""

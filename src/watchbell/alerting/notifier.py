@@ -74,6 +74,7 @@ class Notifier:
                 settlement.add(settling.settle(notification, addressees))
             parked = (self._notices.parked(*bad, now) for bad in opened.unreadable)
             settlement.words += effects.flat(parked)
+            settlement.words += effects.flat(self._notices.counted(opened.notifications))
             tally.notifications += len(opened.notifications)
             tally.alerts += len(settlement.alerts)
             # What waits for nothing is packed while the store still applies the piece before.

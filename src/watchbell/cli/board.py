@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console, Group, RenderableType
@@ -12,10 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from watchbell import __version__, logs
-from watchbell.roles.supervisor import State, Status
 from watchbell.settings import Settings
+from watchbell.store.presence import RoleState
 
-_SIGNS: dict[State, tuple[str, str]] = {
+if TYPE_CHECKING:
+    from watchbell.roles.supervisor import Status
+
+_SIGNS: dict[RoleState, tuple[str, str]] = {
     "starting": ("·", "dim"),
     "running": ("●", "green"),
     "waiting": ("◌", "yellow"),

@@ -37,3 +37,4 @@ class CronOwn(Keyspace, document="watchbell"):
     job_omissions = List("{cronken}:watchbell:omissions:<job_name>")
     triggers = SortedSet("{cronken}:watchbell:triggers:<job_name>", expires=True)
     instances = Hash("{cronken}:watchbell:instances")
+    counters = Hash("{cronken}:watchbell:counters")

@@ -122,6 +122,7 @@ local function finish(run, job, lock, verdict, record, detail, score, event, sta
   local own_results = own.job_results[1] .. job .. own.job_results[2] .. verdict
   try('ZADD', general, score, run)
   try('ZADD', own_results, score, run)
+  try('HINCRBY', own.counters, verdict, 1)
   trim(own_results, general)
   release(lock, run)
   if event ~= '' then try('LPUSH', events, event) end
@@ -198,6 +199,7 @@ class Scribe:
                 "job_results": keys.job_results.literals,
                 "locks": keys.lock.literals[0],
                 "waiting": own.waiting.literals[0],
+                "counters": own.counters(),
                 "kept": OUTPUT_KEPT,
                 "most": most,
                 "most_of_job": most_of_job,

@@ -122,6 +122,7 @@ function settle.again(id, lane, item, reason)
   if redis.call('HEXISTS', outbox, id) == 0 then return end
   redis.call('HSET', outbox, id, item)
   redis.call('HSET', status, 'last_failure', now, 'last_error', reason)
+  redis.call('HINCRBY', status, 'retried', 1)
 end
 
 function settle.given_up(id, lane, item, reason, event)

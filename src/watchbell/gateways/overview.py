@@ -27,6 +27,25 @@ return answers
 """)
 
 
+# KEYS[1] lanes, KEYS[2] outbox; ARGV[1] what lanes begin with, ARGV[2] how many lanes to look at.
+# Returns the first message of each lane.
+_HEADS = Script("""
+local heads = {}
+for _, lane in ipairs(redis.call('ZRANGE', KEYS[1], 0, ARGV[2] - 1)) do
+  local id = redis.call('LINDEX', ARGV[1] .. lane, 0)
+  local item = id and redis.call('HGET', KEYS[2], id)
+  if item then heads[#heads + 1] = item end
+end
+return heads
+""")
+_LANES = 500
+"""Addresses whose oldest message is looked at, those that are due first."""
+
+
+class _Head(Struct):
+    since: float
+
+
 class Fare(Struct, kw_only=True):
     """How one medium fares. Times are seconds since 1970."""
 
@@ -39,6 +58,8 @@ class Fare(Struct, kw_only=True):
     seen: int = 0
     delivered: int = 0
     given_up: int = 0
+    retried: int = 0
+    """Attempts that failed and were followed by another one."""
     last_success: int | None = None
     last_answer: str = ""
     last_failure: int | None = None
@@ -74,6 +95,19 @@ def _fare(medium: str, queued: int, underway: int, failed: int, status: list[byt
     fields = {name: value for name, value in known.items() if name in Fare.__struct_fields__}
     counts = {"medium": medium, "queued": queued, "on_its_way": underway, "failed": failed}
     return msgspec.convert({**fields, **counts}, Fare, strict=False)
+
+
+async def oldest(store: Store, media: Sequence[str]) -> dict[str, float]:
+    """Since when the oldest message of each medium waits, in seconds since 1970."""
+    keys = Gateways(store.prefix)
+    found = {}
+    for medium in media:
+        names = [keys.lanes(medium), keys.outbox(medium)]
+        heads = await _HEADS(store, names, [keys.lane(medium, ""), _LANES])
+        waiting = [msgspec.json.decode(head, type=_Head).since for head in heads]
+        if waiting:
+            found[medium] = min(waiting)
+    return found
 
 
 async def failed(store: Store, medium: str, first: int, count: int) -> list[Item | Unfit]:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Literal
 
 from msgspec import Struct
 from redis.exceptions import ResponseError
@@ -14,8 +13,7 @@ from watchbell.errors import StoreUnavailable
 from watchbell.roles.role import Context, Role
 from watchbell.settings import Settings
 from watchbell.store.client import Store, patiently
-
-State = Literal["starting", "running", "waiting", "failed", "stopped"]
+from watchbell.store.presence import RoleState
 
 STEADY = 60.0
 """Seconds after which a role that failed again is treated as one that failed for the first time."""
@@ -25,7 +23,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.05, 5.0
 
 class Status(Struct):
     role: Role
-    state: State = "starting"
+    state: RoleState = "starting"
     words: str = ""
     """What the role says of itself, or why it is not running."""
     since: float = 0
@@ -130,7 +128,7 @@ class Supervisor:
         with suppress(ResponseError):  # a refusal is an answer, too
             await self._store.call("PING")
 
-    def _set(self, status: Status, state: State, words: str = "") -> None:
+    def _set(self, status: Status, state: RoleState, words: str = "") -> None:
         status.state, status.words, status.since = state, words, self._clock.now()
         self._on_change()
 

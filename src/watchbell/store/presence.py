@@ -1,5 +1,7 @@
 """Which processes there are, and how their roles fare: each says so every few seconds."""
 
+from typing import Literal
+
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +14,9 @@ ALIVE = 20.0
 """Seconds after which a process that said nothing is taken for gone."""
 KEPT = 86_400.0
 """Seconds for which it is remembered then, so that people see that it is missing."""
+
+
+RoleState = Literal["starting", "running", "waiting", "failed", "stopped"]
 
 
 class RoleSeen(Struct, frozen=True, kw_only=True):

@@ -5,17 +5,18 @@ from typing import Literal, get_args
 from msgspec import Struct
 
 Role = Literal["viewer", "operator", "editor", "administrator"]
-Scope = Literal["intake", "read", "operate", "write", "admin"]
-KeyScope = Literal["intake", "read", "operate", "write", "admin", "ping"]
+Scope = Literal["intake", "metrics", "read", "operate", "write", "admin"]
+KeyScope = Literal["intake", "metrics", "read", "operate", "write", "admin", "ping"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
 COVERS: dict[str, frozenset[Scope]] = {
     "ping": frozenset(),
     "intake": frozenset({"intake"}),
-    "read": frozenset({"read"}),
-    "operate": frozenset({"intake", "read", "operate"}),
-    "write": frozenset({"intake", "read", "operate", "write"}),
-    "admin": frozenset({"intake", "read", "operate", "write", "admin"}),
+    "metrics": frozenset({"metrics"}),
+    "read": frozenset({"metrics", "read"}),
+    "operate": frozenset({"intake", "metrics", "read", "operate"}),
+    "write": frozenset({"intake", "metrics", "read", "operate", "write"}),
+    "admin": frozenset({"intake", "metrics", "read", "operate", "write", "admin"}),
 }
 """What a scope lets its holder do. One of `ping` is used by its URL, and nowhere else."""
 

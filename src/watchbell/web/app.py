@@ -33,6 +33,7 @@ from watchbell.web.api import (
     gateways,
     live,
     maintenance,
+    metrics,
     overview,
     rejected,
     rules,
@@ -50,6 +51,7 @@ from watchbell.web.guard import guard
 from watchbell.web.intake import broker
 from watchbell.web.intake import routes as intake
 from watchbell.web.intake.writing import Intake
+from watchbell.web.latency import Latency, measured
 from watchbell.web.live.background import Background
 from watchbell.web.live.board import CheckBoard
 from watchbell.web.live.pulse import Pulse
@@ -74,7 +76,7 @@ API = Router(
     ],
 )
 HANDLERS: list[Router] = [
-    *(API, system.ROUTES, intake.ROUTES, broker.ROUTES),
+    *(API, system.ROUTES, metrics.ROUTES, intake.ROUTES, broker.ROUTES),
     *(people.ROUTES, acknowledging.ROUTES, documentation.ROUTES, static.ROUTES, shell.ROUTES),
 ]
 
@@ -103,6 +105,7 @@ async def open_desk(
         calendar=Calendar(store, clock, lambda: board.windows_changed),
         roster=Roster(store, clock),
         jobs=Board(store, reading(settings.cron), clock),
+        latency=Latency(clock),
     )
 
 
@@ -112,7 +115,7 @@ def application(desk: Desk) -> Litestar:
         HANDLERS,
         guards=[guard],
         lifespan=[_lifespan],
-        middleware=[tagged],
+        middleware=[measured, tagged],
         exception_handlers={Exception: problems.answer, HTTPException: problems.answer},
         openapi_config=None,
         request_max_body_size=MOST_BYTES,

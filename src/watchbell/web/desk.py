@@ -16,6 +16,7 @@ from watchbell.web.access import Identity
 from watchbell.web.api_keys import ApiKeys
 from watchbell.web.calendar import Calendar
 from watchbell.web.intake.writing import Intake
+from watchbell.web.latency import Latency
 from watchbell.web.limits import Limit
 from watchbell.web.live.background import Background
 from watchbell.web.live.board import CheckBoard
@@ -49,6 +50,7 @@ class Desk(Struct, frozen=True):
     calendar: Calendar
     roster: Roster
     jobs: Board
+    latency: Latency
 
     def now(self) -> int:
         return int(self.clock.now())

@@ -79,7 +79,7 @@ class NewPing(Struct, frozen=True, forbid_unknown_fields=True):
 
 class NewKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: Text
-    scopes: Annotated[tuple[KeyScope, ...], Meta(min_length=1, max_length=6)]
+    scopes: Annotated[tuple[KeyScope, ...], Meta(min_length=1, max_length=7)]
     days: Annotated[int, Meta(ge=1, le=36_500)] | None = None
     """Days for which it can be used; for ever without."""
     ping: NewPing | None = None

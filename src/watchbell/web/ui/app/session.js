@@ -3,7 +3,7 @@
 import { Cell } from "./cell.js";
 
 /**
- * @typedef {"intake" | "read" | "operate" | "write" | "admin"} Scope
+ * @typedef {"intake" | "metrics" | "read" | "operate" | "write" | "admin"} Scope
  * @typedef {{user: string, role: string, scopes: Scope[], csrf: string, has_password: boolean, asks_old: boolean}} Me
  */
 

@@ -10,6 +10,7 @@ const CURL = "curl -fsS -m 10 --retry 3";
 /** @param {string} secret @param {string[]} scopes */
 function example(secret, scopes) {
   const key = `-H "Authorization: Bearer ${secret}"`;
+  if (scopes.length === 1 && scopes[0] === "metrics") return `curl ${key} ${window.location.origin}/metrics`;
   if (scopes.some((one) => one !== "intake")) return `curl ${key} ${window.location.origin}/api/v1/system`;
   const event = `{"type": "service", "state": "ok", "entity": "web-1", "check": "HTTP"}`;
   return `curl ${key} -d '${event}' ${window.location.origin}/api/v1/check-events`;

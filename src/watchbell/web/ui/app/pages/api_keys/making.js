@@ -9,6 +9,7 @@ import { Choice, Field, Form, Toggle } from "../../kit/form.js";
 /** @type {[scope: string, may: string][]} */
 const SCOPES = [
   ["intake", "Report check events, and nothing else."],
+  ["metrics", "Read /metrics for Prometheus, and nothing else."],
   ["read", "Look at everything that a viewer sees."],
   ["operate", "Also acknowledge, put into maintenance, start and end runs, report."],
   ["write", "Also change what is watched, what is run and who is told."],

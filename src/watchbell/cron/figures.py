@@ -1,0 +1,33 @@
+"""What cron has run and what waits: the figures that metrics show."""
+
+from msgspec import Struct
+
+from watchbell.cron.keys import Cron, CronOwn
+from watchbell.store.client import Store
+from watchbell.store.script import Script
+
+# KEYS[1] counters, KEYS[2] jobs, KEYS[3] paused, KEYS[4] active runs, KEYS[5] pending.
+_READ = Script("""
+return {
+  redis.call('HMGET', KEYS[1], 'success', 'fail'), redis.call('HLEN', KEYS[2]),
+  redis.call('SCARD', KEYS[3]), redis.call('ZCARD', KEYS[4]), redis.call('LLEN', KEYS[5]),
+}
+""")
+
+
+class Figures(Struct, frozen=True):
+    succeeded: int
+    failed: int
+    """Since counting began; frozen runs are among the failed ones."""
+    jobs: int
+    paused: int
+    active: int
+    pending: int
+    """Runs that wait for an instance with a free place."""
+
+
+async def figures(store: Store) -> Figures:
+    keys, own = Cron(store.prefix), CronOwn(store.prefix)
+    names = [own.counters(), keys.jobs(), keys.paused(), keys.active(), own.pending()]
+    (succeeded, failed), *counts = await _READ(store, names)
+    return Figures(int(succeeded or 0), int(failed or 0), *counts)

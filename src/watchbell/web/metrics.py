@@ -1,0 +1,156 @@
+"""The figures of the whole system as Prometheus' metric families."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import get_args
+
+from prometheus_client import Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+import watchbell
+from watchbell.alerting import figures as alerting
+from watchbell.cron import figures as cron
+from watchbell.gateways import catalogue, overview
+from watchbell.gateways.overview import Fare
+from watchbell.store import health, presence
+from watchbell.store.presence import Process, RoleState
+from watchbell.web.desk import Desk
+
+EVENT_KINDS = ("ok", "failure", "action", "invalid")
+
+Samples = Iterable[tuple[tuple[str, ...], float]]
+
+
+class Collected(Collector):
+    """Families that were gathered, and those that another collector has."""
+
+    def __init__(self, gathered: Sequence[Metric], other: Collector) -> None:
+        self._gathered, self._other = gathered, other
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._gathered
+        yield from self._other.collect()
+
+
+async def gathered(desk: Desk) -> list[Metric]:
+    """What the store says, the same from whichever server it is asked."""
+    now, media = desk.clock.now(), [one.name for one in catalogue.configured(desk.settings)]
+    events = await alerting.figures(desk.store)
+    fares = await overview.fares(desk.store, media)
+    oldest = await overview.oldest(desk.store, media)
+    return [
+        _gauge("build_info", "The version of this server.", ["version"], [_one_version()]),
+        *_of_alerting(events),
+        *_of_deliveries(fares),
+        *_of_queues(events, fares, oldest, now),
+        *_of_cron(await cron.figures(desk.store)),
+        *_of_roles(await presence.present(desk.store)),
+        *await _of_store(desk),
+    ]
+
+
+def _one_version() -> tuple[tuple[str], int]:
+    return (watchbell.__version__,), 1
+
+
+def _of_alerting(events: alerting.Figures) -> Iterator[Metric]:
+    kinds = [((kind,), events.events.get(kind, 0)) for kind in EVENT_KINDS]
+    yield _counter("events", "Check events that were processed.", ["kind"], kinds)
+    yield _counter(
+        "notifications",
+        "Notifications that were processed.",
+        ["type"],
+        [((kind,), number) for kind, number in sorted(events.notifications.items())],
+    )
+    yield _gauge("checks", "Checks that are known.", [], [((), events.checks)])
+    yield _gauge("checks_failing", "Checks that fail now.", [], [((), events.failing)])
+
+
+def _of_deliveries(fares: Sequence[Fare]) -> Iterator[Metric]:
+    outcomes = [
+        ((fare.medium, outcome), number)
+        for fare in fares
+        for outcome, number in (
+            ("delivered", fare.delivered),
+            ("retried", fare.retried),
+            ("given_up", fare.given_up),
+        )
+    ]
+    text = "Attempts to deliver a message, by how they ended."
+    yield _counter("deliveries", text, ["medium", "outcome"], outcomes)
+
+
+def _of_queues(
+    events: alerting.Figures, fares: Sequence[Fare], oldest: dict[str, float], now: float
+) -> Iterator[Metric]:
+    lengths = [((name,), queue.length) for name, queue in events.queues.items()]
+    lengths += [((_queue(fare.medium),), fare.queued + fare.on_its_way) for fare in fares]
+    yield _gauge("queue_length", "Items that wait in a queue.", ["queue"], lengths)
+    since = {name: queue.oldest for name, queue in events.queues.items()}
+    since |= {_queue(medium): time for medium, time in oldest.items()}
+    ages = [((name,), max(0.0, now - time)) for name, time in since.items() if time is not None]
+    text = "Age of the oldest item of a queue; absent if the queue is empty or the age unknown."
+    yield _gauge("queue_oldest_seconds", text, ["queue"], ages)
+
+
+def _queue(medium: str) -> str:
+    return f"gateway {medium}"
+
+
+def _of_cron(figures: cron.Figures) -> Iterator[Metric]:
+    ended = [(("success",), figures.succeeded), (("failure",), figures.failed)]
+    yield _counter("cron_runs", "Cron runs that have ended.", ["result"], ended)
+    for name, text, number in (
+        ("cron_jobs", "Cron jobs that are defined.", figures.jobs),
+        ("cron_jobs_paused", "Cron jobs that are paused.", figures.paused),
+        ("cron_runs_active", "Cron runs in progress.", figures.active),
+        ("cron_runs_pending", "Cron runs that wait for a free instance.", figures.pending),
+    ):
+        yield _gauge(name, text, [], [((), number)])
+
+
+def _of_roles(processes: Sequence[Process]) -> Iterator[Metric]:
+    living = [
+        (process, role) for process in processes if process.is_alive for role in process.roles
+    ]
+    states = [
+        ((process.name, process.host, role.name, state), role.state == state)
+        for process, role in living
+        for state in get_args(RoleState)
+    ]
+    labels = ["process", "host", "role"]
+    yield _gauge("role_state", "1 for the state that a role is in.", [*labels, "state"], states)
+    failures = [
+        ((process.name, process.host, role.name), role.failures) for process, role in living
+    ]
+    yield _counter("role_failures", "Times that a role failed and was restarted.", labels, failures)
+    text = "Processes that stopped reporting without a regular end within the last day."
+    yield _gauge("processes_lost", text, [], [((), sum(not one.is_alive for one in processes))])
+
+
+async def _of_store(desk: Desk) -> list[Metric]:
+    facts = {one.name: await health.facts(one) for one in await desk.store.primaries()}
+
+    def family(name: str, text: str, fact: str) -> Metric:
+        samples = [((server,), float(known.get(fact, 0))) for server, known in facts.items()]
+        return _gauge(name, text, ["server"], samples)
+
+    return [
+        family("store_memory_bytes", "Memory that the store uses.", "used_memory"),
+        family("store_memory_limit_bytes", "The store's maxmemory; 0 for none.", "maxmemory"),
+        family("store_clients", "Connections to the store.", "connected_clients"),
+    ]
+
+
+def _counter(name: str, text: str, labels: Sequence[str], samples: Samples) -> Metric:
+    family = CounterMetricFamily(f"watchbell_{name}", text, labels=labels)
+    for values, number in samples:
+        family.add_metric(values, number)
+    return family
+
+
+def _gauge(name: str, text: str, labels: Sequence[str], samples: Samples) -> Metric:
+    family = GaugeMetricFamily(f"watchbell_{name}", text, labels=labels)
+    for values, number in samples:
+        family.add_metric(values, number)
+    return family
