@@ -505,3 +505,15 @@ def test_what_is_no_table_is_refused_without_being_shown(toml: str, tmp_path: Pa
     assert "gateways is" in said
     assert "expected tables" in said
     assert "hunter2" not in said
+
+
+def test_variables_that_settings_refer_to_are_kept_from_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOK", PASSWORD)
+    toml = '[gateways.sms]\nurl = "https://sms.example.com"\nheaders = [{token = "env:TOKEN"}]\n'
+    given = loaded(toml + "[oobetet]\nsecret = 'env:HOOK'\n", folder=tmp_path)
+    secrets = settings.secret_variables(given.settings)
+    assert secrets == {"TOKEN", "HOOK"}
+    inherited = {"TOKEN": "1", "HOOK": "2", "WATCHBELL_STORE_PASSWORD": "3", "TOKENS": "4"}
+    assert settings.for_children(inherited, secrets) == {"TOKENS": "4"}

@@ -42,10 +42,12 @@ class Fleet:
         data: str = "",
         clock: dict[str, str] | None = None,
         fault: str = "",
+        variables: dict[str, str] | None = None,
         **settings: object,
     ) -> subprocess.Popen[bytes]:
-        """With these settings of cron; `clock` is an environment with a wrong one, and `fault` the
-        point at which the instance kills itself."""
+        """With these settings of cron; `clock` is an environment with a wrong one, `fault` the
+        point at which the instance kills itself, and `variables` what else is in its environment.
+        """
         name = data or f"data{len(self.all)}"
         usual = {"heartbeat": 1, "kill_after": 1, "stop_wait": 0, **settings}
         environment = {f"WATCHBELL_CRON_{key.upper()}": str(v) for key, v in usual.items()}
@@ -53,7 +55,7 @@ class Fleet:
         with (self._folder / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
                 watchbell("run", "cron", "--store", self._url, "--data", str(self._folder / name)),
-                env={**bare_environment(**environment), **faked(clock or {})},
+                env={**bare_environment(**environment), **faked(clock or {}), **(variables or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -20,7 +20,7 @@ from watchbell.cron.instance import reading
 from watchbell.cron.model import Invalid
 from watchbell.cron.validation import from_fields
 from watchbell.errors import Refused
-from watchbell.settings import Loaded, Settings
+from watchbell.settings import Loaded, Settings, environment, for_children
 
 _SHOWN = 60
 
@@ -100,7 +100,8 @@ def _text(file: str) -> str:
             return sys.stdin.buffer.read().decode(errors="replace")
         if file:
             return Path(file).read_text(errors="replace")
-        done = subprocess.run(["crontab", "-l"], capture_output=True, check=False)  # noqa: S607
+        clean = for_children(environment())
+        done = subprocess.run(["crontab", "-l"], capture_output=True, check=False, env=clean)  # noqa: S607
     except OSError as error:
         name = file or "crontab -l"
         raise Refused(f"{name} can't be read: {error.strerror or error}") from None

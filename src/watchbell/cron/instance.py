@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import msgspec
@@ -46,8 +46,15 @@ def reading(settings: CronSettings) -> Reading:
     return Reading(zone, settings.upstream_weekdays)
 
 
-async def run(store: Store, settings: CronSettings, data: Path, say: Callable[[str], None]) -> None:
-    """Until cancelled; then runs are given the time of the settings, and ended after it."""
+async def run(
+    store: Store,
+    settings: CronSettings,
+    data: Path,
+    say: Callable[[str], None],
+    secrets: Collection[str] = (),
+) -> None:
+    """Until cancelled; then runs are given the time of the settings, and ended after it. `secrets`
+    are variables that no job inherits."""
     name, owner, clock = ids.process_name(), f"cron {data}", StoreClock()
     beat = instances.first_beat(name, store.url, settings.capacity)
     fires = Fires(store, name, beat.host, upstream=settings.upstream_data)
@@ -56,7 +63,7 @@ async def run(store: Store, settings: CronSettings, data: Path, say: Callable[[s
     wardens = data / "cron" / "wardens"
     keep = wardens if settings.orphans == "adopt" else None
     async with (
-        Runner(owner, grace=_WARDEN_GRACE, clock=clock, keep=keep) as processes,
+        Runner(owner, grace=_WARDEN_GRACE, clock=clock, keep=keep, secrets=secrets) as processes,
         asyncio.TaskGroup() as group,
     ):
         adopted, others = await processes.adopt(wardens)

@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +17,7 @@ from typing import Protocol
 from watchbell.process.doorway import Doorway, Meeting
 from watchbell.process.family import mark_of, own_mark
 from watchbell.process.line import Line
+from watchbell.settings import environment, for_children
 
 # Isolated and without site-packages, the interpreter starts in a third of the time.
 _PYTHON = (sys.executable, "-I", "-S", "-c")
@@ -112,9 +113,16 @@ def clear(folder: Path | None) -> None:
 
 
 def started(
-    owner: str, grace: float, cut: Callable[[Link], None], doorway: Doorway | None = None
+    owner: str,
+    grace: float,
+    cut: Callable[[Link], None],
+    doorway: Doorway | None = None,
+    secrets: Collection[str] = (),
 ) -> Link:
-    """With a new warden. With a doorway, what it started outlives us for as long as it may."""
+    """With a new warden. With a doorway, what it started outlives us for as long as it may.
+
+    The warden's environment is the one that all its children inherit, so our own variables and
+    `secrets` are removed here, and not even /proc shows them to a child."""
     configuration = {
         "owner": owner,
         "supervisor": os.getpid(),
@@ -129,6 +137,7 @@ def started(
             [*_PYTHON, _WARDEN, str(_OURS), str(theirs.fileno()), json.dumps(configuration)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
+            env=for_children(environment(), secrets),
             pass_fds=[theirs.fileno(), *([doorway.descriptor] if doorway else [])],
             start_new_session=True,  # a Ctrl-C is for us
         )

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import tempfile
+from collections.abc import Collection
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -55,10 +56,18 @@ class Runner:
     Every process of a run carries WB_RUN, the run, and WB_OWNER, the owner, in its environment."""
 
     def __init__(
-        self, owner: str, *, grace: float = 1.0, clock: Clock = SYSTEM, keep: Path | None = None
+        self,
+        owner: str,
+        *,
+        grace: float = 1.0,
+        clock: Clock = SYSTEM,
+        keep: Path | None = None,
+        secrets: Collection[str] = (),
     ) -> None:
         """`grace`: seconds from SIGTERM to SIGKILL for runs whose supervisor has died. `keep`: the
-        folder in which such runs can be found, if they are to be adopted."""
+        folder in which such runs can be found, if they are to be adopted. `secrets`: variables that
+        no run inherits, besides our own."""
+        self._secrets = secrets
         self._owner, self._grace, self._clock, self._keep = owner, grace, clock, keep
         self._numbers = itertools.count(1)
         self._window = asyncio.Semaphore(_WINDOW)
@@ -202,7 +211,7 @@ class Runner:
 
     def _connect(self) -> Link:
         doorway = Doorway(self._keep) if self._keep else None
-        self._link = started(self._owner, self._grace, self._cut, doorway)
+        self._link = started(self._owner, self._grace, self._cut, doorway, self._secrets)
         return self._link
 
     def _cut(self, link: Link) -> None:

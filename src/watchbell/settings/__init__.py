@@ -1,5 +1,6 @@
 """The settings: defaults, one TOML file, WATCHBELL_* variables, options; the later win."""
 
+from watchbell.settings.inheritance import for_children, secret_variables
 from watchbell.settings.loading import PREFIX, Loaded, as_shown, environment, load
 from watchbell.settings.sections import (
     Alerting,
@@ -31,7 +32,9 @@ __all__ = [
     "as_shown",
     "decode",
     "environment",
+    "for_children",
     "load",
     "redacted",
+    "secret_variables",
     "shown",
 ]

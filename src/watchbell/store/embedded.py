@@ -19,7 +19,7 @@ from msgspec import Struct
 from watchbell import ids, probes
 from watchbell.clock import SYSTEM
 from watchbell.errors import EmbeddedFailed, StoreUnavailable
-from watchbell.settings import Settings
+from watchbell.settings import Settings, environment, for_children, secret_variables
 from watchbell.store import aof
 from watchbell.store.client import Store
 from watchbell.store.url import StoreURL
@@ -163,6 +163,7 @@ class Embedded:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
+            env=for_children(environment(), secret_variables(self._settings)),
             pass_fds=(lock,),
             start_new_session=True,  # a Ctrl-C is for us, who then end the store last
         )
