@@ -51,10 +51,12 @@ async def test_the_first_administrator_comes_in_by_a_link_once(site: Site, store
 
 
 async def test_a_link_is_kept_as_its_digest_and_ends(site: Site, store: Store) -> None:
-    path = await links.make(store, await site.desk.users.add("alice", "viewer", BY), BY)
-    token = path.rpartition("/")[2]
-    assert 0 < await store.call("TTL", KEYS.link(digest(token))) <= links.LASTS
-    await store.call("DEL", KEYS.link(digest(token)))
+    alice = await site.desk.users.add("alice", "viewer", BY)
+    path = await links.make(store, alice, BY)
+    key = KEYS.link(alice.id)
+    assert await store.call("GET", key) == f"{digest(path.partition('_')[2])} alice".encode()
+    assert 0 < await store.call("TTL", key) <= links.LASTS
+    await store.call("DEL", key)
     async with site.stranger() as visitor:
         answer = await visitor.post(path, headers={"Accept": "text/html"})
     assert answer.status == 410
@@ -66,6 +68,71 @@ async def test_of_two_who_use_a_link_at_once_one_gets_in(site: Site, store: Stor
     async with site.stranger() as one, site.stranger() as other, asyncio.TaskGroup() as group:
         tasks = [group.create_task(visitor.post(path)) for visitor in (one, other) for _ in "ab"]
     assert sorted(task.result().status for task in tasks) == [303, 410, 410, 410]
+
+
+async def test_a_new_link_revokes_the_one_before(site: Site, store: Store) -> None:
+    alice = await site.desk.users.add("alice", "viewer", BY)
+    bob = await site.desk.users.add("bob", "viewer", BY)
+    his = await links.make(store, bob, BY)
+    old, new = [await links.make(store, alice, BY) for _ in range(2)]
+    async with site.stranger() as visitor:
+        assert [(await visitor.get(path)).status for path in (old, new)] == [410, 200]
+        assert [(await visitor.post(path)).status for path in (old, new)] == [410, 303]
+        assert (await visitor.post(his)).status == 303
+
+
+async def test_the_first_link_is_another_after_each_start(site: Site, store: Store) -> None:
+    old, new = [await links.first(store, int(SYSTEM.now())) for _ in range(2)]
+    assert old is not None
+    assert new is not None
+    async with site.stranger() as visitor:
+        assert [(await visitor.post(path)).status for path in (old, new)] == [410, 303]
+
+
+async def test_a_sign_in_by_password_revokes_the_link(site: Site, store: Store) -> None:
+    alice = await site.desk.users.add("alice", "viewer", BY)
+    await site.desk.users.set_password("alice", PASSWORD, BY)
+    path = await links.make(store, alice, BY)
+    given = {"user": "alice", "password": PASSWORD}
+    async with site.stranger() as visitor:
+        wrong = await visitor.post("/api/v1/session", json={**given, "password": "wrong"})
+        assert (wrong.status, (await visitor.get(path)).status) == (401, 200)
+        assert (await visitor.post("/api/v1/session", json=given)).status == 201
+        assert (await visitor.post(path)).status == 410
+
+
+async def test_a_new_password_revokes_the_link(site: Site, store: Store) -> None:
+    async with site.somebody("viewer", "alice") as alice, site.stranger() as visitor:
+        path = await links.make(store, await site.desk.users.get("alice"), BY)
+        body = {"new": PASSWORD}
+        assert (await alice.ask("PUT", "/api/v1/session/password", json=body)).status == 204
+        assert (await visitor.post(path)).status == 410
+        path = await links.make(store, await site.desk.users.get("alice"), BY)
+        await site.desk.users.set_password("alice", PASSWORD + "!", BY)
+        assert (await visitor.post(path)).status == 410
+
+
+async def test_a_link_and_a_new_password_at_once_leave_no_link(site: Site, store: Store) -> None:
+    """Whichever comes first, nothing is left that lets anybody in without the new password."""
+    alice = await site.desk.users.add("alice", "viewer", BY)
+    for number in range(10):
+        path = await links.make(store, alice, BY)
+        async with site.stranger() as visitor, asyncio.TaskGroup() as group:
+            used = group.create_task(visitor.post(path))
+            group.create_task(site.desk.users.set_password("alice", f"{PASSWORD} {number}", BY))
+        assert used.result().status in (303, 410)
+        assert await links.peek(store, path.rpartition("/")[2]) is None
+
+
+async def test_a_refused_link_is_in_the_audit_log(site: Site, store: Store) -> None:
+    alice = await site.desk.users.add("alice", "viewer", BY)
+    old = await links.make(store, alice, BY)
+    await links.make(store, alice, BY)
+    async with site.stranger() as visitor:
+        assert (await visitor.post(old)).status == 410
+    (last,) = await audit.read(store, "", 1)
+    assert (last.entry.action, last.entry.details) == ("session.refused", "link")
+    assert last.entry.address == "127.0.0.1"
 
 
 async def test_a_password_lets_its_user_in_and_nobody_else(site: Site) -> None:
@@ -102,7 +169,7 @@ async def test_no_secret_is_in_the_store(site: Site, store: Store) -> None:
         answer = await visitor.post("/api/v1/session", json={"user": "alice", "password": PASSWORD})
         cookie = answer.cookies["watchbell"].value
         kept = await everything(store)
-    for word in (PASSWORD, path.rpartition("/")[2], secret.rpartition("_")[2], cookie):
+    for word in (PASSWORD, path.partition("_")[2], secret.rpartition("_")[2], cookie):
         assert word.encode() not in kept
     assert b"$argon2id$" in kept
 
@@ -393,10 +460,11 @@ async def test_users_are_added_by_administrators_and_come_in_by_link(site: Site)
         assert nobody.status == 404
         names = [one["name"] for one in (await alice.get("/api/v1/users")).json()["items"]]
         assert names == ["administrator", "bob"]
-    for url in (added.json()["link"], link.json()["link"]):
-        async with site.stranger() as bob:
-            assert (await bob.post("/sign-in/" + url.rpartition("/")[2])).status == 303
-            assert (await bob.get("/api/v1/session")).json()["user"] == "bob"
+    async with site.stranger() as bob:
+        old, new = (one.json()["link"].rpartition("/")[2] for one in (added, link))
+        assert (await bob.post(f"/sign-in/{old}")).status == 410
+        assert (await bob.post(f"/sign-in/{new}")).status == 303
+        assert (await bob.get("/api/v1/session")).json()["user"] == "bob"
 
 
 async def test_a_key_is_shown_once_and_its_use_is_noted(site: Site) -> None:
@@ -468,7 +536,7 @@ async def test_who_changed_what_is_told_to_administrators(site: Site) -> None:
         found = (await alice.get("/api/v1/audit")).json()["items"]
     told = [(one["who"], one["action"], one["subject"], one["details"]) for one in found]
     assert told[:4] == [
-        ("", "session.refused", "bob\n<script>", ""),
+        ("", "session.refused", "bob\n<script>", "password"),
         ("alice", "user.role", "bob", "operator to viewer"),
         ("alice", "link.add", "bob", ""),
         ("alice", "user.add", "bob", "operator"),

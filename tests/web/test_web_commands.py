@@ -35,7 +35,7 @@ async def test_users_are_kept_from_the_command_line(store: Store) -> None:
 def _keep_users(store: Store) -> None:
     assert "There is no user" in told(store, "users", "list")
     link = told(store, "users", "add", "alice", "--role", "administrator")
-    assert re.fullmatch(r"http://127\.0\.0\.1:8180/sign-in/[A-Za-z0-9_-]{43}\n", link)
+    assert re.fullmatch(r"http://127\.0\.0\.1:8180/sign-in/[0-9a-f]{12}_[A-Za-z0-9_-]{43}\n", link)
     assert told(store, "users", "link", "alice") != link
     assert "already" in refused(store, "users", "add", "alice")
     assert "only administrator" in refused(store, "users", "role", "alice", "viewer")
@@ -76,19 +76,36 @@ def _keep_keys(store: Store) -> None:
     assert "there is no such key" in refused(store, "api-keys", "revoke", id_)
 
 
-def test_the_first_start_prints_where_to_go_and_a_link(folder: Path) -> None:
+def test_each_start_prints_a_link_that_revokes_the_last_until_there_was_a_sign_in(
+    folder: Path,
+) -> None:
     with servers.held_port() as hold:
         port = str(hold.getsockname()[1])
         with Up(folder / "data", "--port", "0", WATCHBELL_WEB_PORT=port) as up:
-            wait_until(lambda: '"event": "serving"' in up.log.read_text(), 20)
-            said = up.log.read_text()
-            assert f"http://127.0.0.1:{port}" in said
-            link = re.search(r"http://\S+(/sign-in/\S+) \(once\)", said)
-            assert link is not None
-            assert asyncio.run(signed_in(f"http://127.0.0.1:{port}", link[1])) == "admin"
+            url = f"http://127.0.0.1:{port}"
+            old = printed_link(up, url)
+            up.end()
+            new = printed_link(up.again(), url)
+            assert asyncio.run(posted(url, old)) == 410
+            assert asyncio.run(signed_in(url, new)) == "admin"
+            assert asyncio.run(posted(url, new)) == 410
             up.end()
             up.again()
             assert "/sign-in/" not in up.log.read_text()
+
+
+def printed_link(up: Up, url: str) -> str:
+    wait_until(lambda: '"event": "serving"' in up.log.read_text())
+    said = up.log.read_text()
+    assert url in said
+    link = re.search(r"http://\S+(/sign-in/\S+) \(once\)", said)
+    assert link is not None
+    return link[1]
+
+
+async def posted(url: str, path: str) -> int:
+    async with ClientSession() as http, http.post(url + path) as answer:
+        return answer.status
 
 
 async def signed_in(url: str, path: str) -> str:

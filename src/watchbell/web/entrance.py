@@ -19,8 +19,7 @@ async def by_password(request: Asked, name: str, password: str) -> User:
     await spend(request, BY_USER, name)
     user = await desk.users.find(name)
     if not await passwords.matches(password, user.password if user else "") or user is None:
-        failed = Actor("", desk.now(), address).entry("session.refused", name[:64])
-        await audit.record(desk.store, failed)
+        await _record_refusal(request, name[:64], "password")
         raise Trouble(401, "user or password is wrong")
     await BY_USER.forgive(desk.store, name)
     return user
@@ -31,8 +30,15 @@ async def by_link(request: Asked, token: str) -> User:
     await spend(request, BY_LINK, sender(address_of(request)))
     user = await links.use(desk.store, token)
     if user is None:
+        await _record_refusal(request, "", "link")
         raise Trouble(410, links.OVER)
     return user
+
+
+async def _record_refusal(request: Asked, name: str, how: str) -> None:
+    desk = desk_of(request)
+    actor = Actor("", desk.now(), address_of(request))
+    await audit.record(desk.store, actor.entry("session.refused", name, how))
 
 
 async def admitted(request: Asked, user: User, how: str) -> tuple[Cookie, Session]:

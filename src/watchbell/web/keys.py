@@ -13,7 +13,7 @@ class Web(Keyspace, document="watchbell"):
     pings = Hash("web_pings")
     session = String("web_session:DIGEST", expires=True)
     sessions = SortedSet("web_sessions")
-    link = String("web_link:DIGEST", expires=True)
+    link = String("web_link:USER_ID", expires=True)
     tries = String("web_tries:DIGEST", expires=True)
     audit = Stream("web_audit")
     intake_ids = Set("intake_ids:DAY", expires=True)

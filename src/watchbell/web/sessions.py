@@ -20,13 +20,15 @@ _AGENT = 200
 _FORGETTING = 900
 """Seconds after a sign-in by link within which the old password is not asked for."""
 
-# KEYS session, sessions, sign-ins, audit; ARGV[1] id, ARGV[2] session, ARGV[3] seconds it lasts
-# unused, ARGV[4] its end, ARGV[5] user, ARGV[6] now, ARGV[7] entry, ARGV[8] entries kept.
+# KEYS session, sessions, sign-ins, audit, sign-in link of the user, which any sign-in revokes;
+# ARGV[1] id, ARGV[2] session, ARGV[3] seconds it lasts unused, ARGV[4] its end, ARGV[5] user,
+# ARGV[6] now, ARGV[7] entry, ARGV[8] entries kept.
 _BEGIN = Script("""
 redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[6])
 redis.call('ZADD', KEYS[2], ARGV[4], ARGV[1])
 redis.call('HSET', KEYS[3], ARGV[5], ARGV[6])
+redis.call('DEL', KEYS[5])
 redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[8], '*', 'e', ARGV[7])
 """)
 
@@ -89,6 +91,7 @@ class Sessions:
         )
         name, keys = digest(given), self._keys
         places = [keys.session(name), keys.sessions(), keys.sign_ins(), keys.audit()]
+        places += [keys.link(user.id)]
         lasts = min(self._idle, self._length)
         text, told = msgspec.json.encode(session), audit.encoded(entry)
         words = (name, text, lasts, session.ends, user.name, entry.time, told, audit.MOST)

@@ -1,6 +1,7 @@
 """The people who may sign in, and their roles."""
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import Struct
@@ -109,7 +110,8 @@ class Users:
         for _ in range(_TRIES):
             user = await self.get(name)
             entry = by.entry("user.password", name)
-            if await self._changed(user, replace(user, password=kept), entry):
+            revoked = [self._keys.link(user.id)]
+            if await self._changed(user, replace(user, password=kept), entry, revoked=revoked):
                 return
         raise Refused(f"user {name} is being changed by others; try again")
 
@@ -117,7 +119,8 @@ class Users:
         for _ in range(_TRIES):
             user, others = await self._with_others(name)
             witness = self._remaining(user, others)
-            if await self._changed(user, None, by.entry("user.remove", name), witness):
+            entry, revoked = by.entry("user.remove", name), [self._keys.link(user.id)]
+            if await self._changed(user, None, entry, witness, revoked):
                 await self._store.call("HDEL", self._keys.sign_ins(), name)
                 return
         raise Refused(f"user {name} is being changed by others; try again")
@@ -147,8 +150,11 @@ class Users:
         new: User | None,
         entry: Entry,
         unchanged: dict[str, bytes] | None = None,
+        revoked: Sequence[str] = (),
     ) -> bool:
         before = msgspec.json.encode(old) if old else b""
         after = msgspec.json.encode(new) if new else b""
         table = self._keys.users()
-        return await change(self._store, table, entry.subject, before, after, entry, unchanged)
+        return await change(
+            self._store, table, entry.subject, before, after, entry, unchanged, revoked
+        )
