@@ -2,16 +2,21 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests import servers
 from tests.conftest import watched
 from tests.cron.crew import definition, ended, put, running, serving, until
 from tests.cron.fleet import alive
+from tests.faults.faketime import SteppedClock
 from tests.faults.proxy import Mode, Proxy
 from tests.waiting import eventually
 from watchbell.cron import history, jobs
 from watchbell.cron.keeper import LOCK_LOST, NOT_RENEWED, OVER
 from watchbell.cron.keys import Cron
-from watchbell.cron.model import lock_of
+from watchbell.cron.model import Begun, Fire, lock_of
+from watchbell.cron.running import Running
+from watchbell.process.run import Cause
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
 
@@ -90,34 +95,58 @@ async def nothing_runs(store: Store) -> bool:
     return not await history.active(store)
 
 
-async def test_cut_off_for_longer_than_its_lock_a_run_has_ended_before_it_lapses(
+async def test_cut_off_from_the_store_a_run_has_ended_before_its_lock_lapses(
     folder: Path,
 ) -> None:
+    """The store's clock stands: the lock lapses when this test says so, and not before."""
+    clock = SteppedClock(folder)
     with (
-        servers.single(folder / "s") as single,
+        servers.single(folder / "s", environment=clock.environment) as single,
         Proxy((servers.HOST, single.server.port)) as proxy,
     ):
         async for near in watched(single.url):
             async with Store(store_url.parse(proxy.url)) as far:
-                await cut_off(near, far, proxy, folder)
+                await cut_off(near, far, proxy, clock, folder)
 
 
-async def cut_off(near: Store, far: Store, proxy: Proxy, folder: Path) -> None:
-    await put(near, "long", definition("trap '' TERM; sleep 60; sleep 60", ttl=3, kill_after=60))
-    await put(near, "free", definition("sleep 3; echo done", lock=False))
+async def cut_off(near: Store, far: Store, proxy: Proxy, clock: SteppedClock, folder: Path) -> None:
+    deaf, gate = folder / "deaf", folder / "gate"
+    deafly = f"trap '' TERM; touch {deaf}; sleep 60; sleep 60"
+    await put(near, "long", definition(deafly, ttl=3, kill_after=60))
+    await put(near, "free", definition(f"{until(gate)}; echo done", lock=False))
     async with serving(far, folder):
         await jobs.trigger(near, "free")
         await jobs.trigger(near, "long")
         [seen] = await running(near, "long")
-        await eventually(lambda: alive(seen.id))
+        await eventually(deaf.exists)
+        clock.stop()
         proxy.set(Mode.STALL)
-        await eventually(lambda: is_free(near))
-        assert not alive(seen.id)
+        await eventually(lambda: not alive(seen.id))
+        assert await near.call("GET", LOCK) == seen.id.encode()
+        clock.step("+1m")
+        assert await is_free(near)
         proxy.set(Mode.PASS)
+        gate.touch()
         [done], [free] = await ended(near, "long"), await ended(near, "free")
     assert (done.record.status, done.record.retcode) == ("fail", -9)
-    assert done.detail.reason == NOT_RENEWED
+    assert done.detail.reason in (NOT_RENEWED, Cause.LAPSED.value)
     assert (free.record.status, free.record.output) == ("success", "done\n")
+
+
+@pytest.mark.parametrize("heartbeat", [0.5, 1, 10])
+@pytest.mark.parametrize("ttl", [1, 2, 3, 10, 60, 3600])
+@pytest.mark.parametrize("kill_after", [0, 1, 60])
+def test_a_run_is_killed_before_its_lock_can_lapse(
+    heartbeat: float, ttl: int, kill_after: float
+) -> None:
+    """Counted from when the store was asked to extend the lock, which it did later, or never."""
+    fire = Fire(fire=0, job="long", lock="long", ttl=ttl * 1000)
+    run = Running(Begun(run="r", fire=fire, has_lock=True, start=0), "i", kill_after)
+    run.kept(100, heartbeat)
+    assert run.lease_until is not None
+    assert run.lease_until <= 100 + ttl - 0.25
+    assert run.keep_until <= run.lease_until
+    assert 100 < run.next_keep < run.gives_up <= run.lease_until
 
 
 async def is_free(store: Store) -> bool:

@@ -1,6 +1,8 @@
 """Child processes whose clock is wrong, or is stepped while they run, by libfaketime."""
 
 import os
+import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -36,10 +38,17 @@ class SteppedClock:
             "FAKETIME_NO_CACHE": "1",
         }
 
+    def stop(self) -> None:
+        """It stands at the present second, until the next step."""
+        self._write(datetime.fromtimestamp(int(time.time())).strftime("%Y-%m-%d %H:%M:%S"))  # noqa: DTZ006 libfaketime reads local time
+
     def step(self, offset: str) -> None:
         """To `offset` from this process's clock, not from the last step."""
+        self._write(_from_machine(offset))
+
+    def _write(self, told: str) -> None:
         fresh = self._file.with_suffix(".new")
-        fresh.write_text(_from_machine(offset) + "\n")
+        fresh.write_text(told + "\n")
         fresh.replace(self._file)
 
 

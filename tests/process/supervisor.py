@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from watchbell import ids, probes
+from watchbell.clock import SYSTEM
 from watchbell.process.command import Command, Ending, Terms
 from watchbell.process.runner import Runner
 
@@ -27,12 +28,13 @@ async def main(owner: str, grace: float, lease: float, folder: str, keep: float)
                 run,
                 Command(argv=["sh", "-c", script]),
                 Ending(linger=None),
-                terms=Terms(keep=keep, note=f"a note on {run}"),
+                terms=Terms(keep_until=SYSTEM.monotonic() + keep, note=f"a note on {run}"),
             )
             async for _ in started.batches():  # it says something once it is ready
                 break
             if lease:
-                started.lease(lease, keep)
+                now = SYSTEM.monotonic()
+                started.lease(now + lease, now + keep)
             print("ready", flush=True)
         await asyncio.Event().wait()
 

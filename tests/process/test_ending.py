@@ -12,6 +12,7 @@ import pytest
 from tests.process.runs import alive, finished, joined, started, taken
 from tests.waiting import eventually
 from watchbell import ids
+from watchbell.clock import SYSTEM
 from watchbell.process.command import Command, Ending
 from watchbell.process.run import Cause, Ended, Run
 from watchbell.process.runner import Runner
@@ -154,8 +155,8 @@ async def test_a_run_whose_lease_is_not_renewed_is_killed(runner: Runner, folder
     script = f"trap '' TERM; {DAEMON}; sleep 1000"
     run = await started(runner, "sh", "-c", script, folder=str(folder))
     for _ in range(5):
-        run.lease(60)
-    run.lease(0.1)
+        run.lease(SYSTEM.monotonic() + 60)
+    run.lease(SYSTEM.monotonic() + 0.1)
     ended = await run.ended()
     assert (ended.cause, ended.signal) == (Cause.LAPSED, 9)
     assert not alive(run.id)

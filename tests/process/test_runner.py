@@ -152,8 +152,33 @@ async def test_a_command_that_is_to_end_before_its_time_is_never_begun(
 
 async def test_a_first_lease_comes_with_the_start(runner: Runner) -> None:
     command = Command(argv=["sleep", "1000"])
-    run = await runner.start(ids.token(), command, terms=Terms(lease=0.1))
+    terms = Terms(lease_until=SYSTEM.monotonic() + 5)
+    run = await runner.start(ids.token(), command, terms=terms)
     assert (await run.ended()).cause is Cause.LAPSED
+
+
+async def test_a_lease_ends_in_time_while_another_command_is_held(runner: Runner) -> None:
+    run = await started(runner, "sleep", "1000")
+    command, terms = Command(argv=["true"]), Terms(not_before=SYSTEM.monotonic() + 600)
+    held = asyncio.create_task(runner.start(ids.token(), command, terms=terms))
+    await eventually(lambda: len(runner.runs) == 2)
+    run.lease(SYSTEM.monotonic() + 0.1)
+    assert (await run.ended()).cause is Cause.LAPSED
+    [other] = runner.runs
+    other.kill()
+    with pytest.raises(Refused):
+        await held
+
+
+async def test_a_command_whose_lease_has_ended_before_its_time_is_never_begun(
+    runner: Runner, folder: Path
+) -> None:
+    command = Command(argv=["touch", str(folder / "begun")])
+    now = SYSTEM.monotonic()
+    terms = Terms(not_before=now + 0.2, lease_until=now + 0.1)
+    with pytest.raises(Refused, match="its lease ended before it could be started"):
+        await runner.start(ids.token(), command, terms=terms)
+    assert not (folder / "begun").exists()
 
 
 async def test_there_is_nothing_to_read_unless_it_was_given(runner: Runner) -> None:

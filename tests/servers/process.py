@@ -5,7 +5,7 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +62,7 @@ class Server:
         binary: Path | None = None,
         sentinel: bool = False,
         certificates: Certificates | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
@@ -73,6 +74,7 @@ class Server:
         self._short = Path(tempfile.mkdtemp(prefix="wb-", dir="/tmp"))
         self.socket = self._short / "s"
         self._sentinel = sentinel
+        self._environment = environment
         self._binary = binary or valkey()
         self.config = [*self._listening(), f'dir "{folder}"', *config]
         self._process: subprocess.Popen[bytes] | None = None
@@ -127,6 +129,7 @@ class Server:
             self._process = _spawner.submit(
                 subprocess.Popen[bytes],
                 [*command, *mode, *options],
+                env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

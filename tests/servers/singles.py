@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,8 +30,10 @@ class Single:
 
 
 @contextmanager
-def single(folder: Path, config: Iterable[str] = ()) -> Iterator[Single]:
-    with Server(folder / "single", [*DURABLE, *config]) as server:
+def single(
+    folder: Path, config: Iterable[str] = (), environment: Mapping[str, str] | None = None
+) -> Iterator[Single]:
+    with Server(folder / "single", [*DURABLE, *config], environment=environment) as server:
         yield Single(server.url, [server])
 
 

@@ -72,9 +72,8 @@ class Keeper:
     def begin(self, begun: Begun, asked: float) -> Running:
         """The run was begun in the store by a call that was sent at `asked`, monotonic time."""
         run = self.runs[begun.run] = Running(begun, self._instance, self._kill_after)
-        now = self._clock.monotonic()
-        run.kept(asked, now, self._heartbeat)
-        if run.next_keep - now < self._pause:
+        run.kept(asked, self._heartbeat)
+        if run.next_keep - self._clock.monotonic() < self._pause:
             self._sooner.set()
         return run
 
@@ -118,7 +117,7 @@ class Keeper:
             return
         for run, answer in zip(due, answers, strict=True):
             if answer == _KEPT:
-                run.kept(asked, self._clock.monotonic(), self._heartbeat)
+                run.kept(asked, self._heartbeat)
             else:
                 self._lose(run, OVER if answer == _OVER else LOCK_LOST)
 

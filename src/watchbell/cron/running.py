@@ -27,17 +27,22 @@ class Running:
         self.grace = grace
         """From SIGTERM to SIGKILL."""
 
-    def kept(self, asked: float, now: float, heartbeat: float) -> None:
-        """The store was asked at that time to keep the run and its lock, and has."""
+    def kept(self, asked: float, heartbeat: float) -> None:
+        """The store was asked at that time to keep the run and its lock, and has.
+
+        The store extends the lock when it reads the request, never before it was sent. So on the
+        store's clock the lock lapses at `asked` plus its seconds, or later, however long the
+        request, the reply and this process took.
+        """
         self.next_keep = asked + heartbeat
         self._freezes = asked + heartbeat * 1.5 - _margin(heartbeat)
         if self.lock:
             seconds = self.ttl / 1000
-            self.next_keep = asked + min(heartbeat, seconds / 3)
+            self.next_keep = asked + min(heartbeat, seconds / 4)
             self._lapses = asked + seconds - _margin(seconds)
             self.gives_up = self._lapses - min(self.grace, seconds / 4)
         if self.process:
-            self.process.lease(self.lease(now), self.keep(now))
+            self.process.lease(self.lease_until, self.keep_until)
 
     def started(self, process: Run) -> None:
         self.process = process
@@ -67,14 +72,18 @@ class Running:
         """Why it ended, where not by itself."""
         return self.reason or ("" if ended.cause is Cause.ITSELF else ended.cause.value)
 
-    def lease(self, now: float) -> float | None:
-        """Seconds that are left of the lock, where there is one, with a margin."""
-        return max(self._lapses - now, 0) if self.lock else None
+    @property
+    def lease_until(self) -> float | None:
+        """When the warden kills the run: before its lock lapses, where it has one."""
+        return self._lapses if self.lock else None
 
-    def keep(self, now: float) -> float:
-        """Seconds for which nobody else will begin or end the run in the store, with a margin."""
-        return max(min(self._lapses, self._freezes) - now, 0)
+    @property
+    def keep_until(self) -> float:
+        """Until when no other instance begins or ends the run in the store, with a margin."""
+        return min(self._lapses, self._freezes)
 
 
 def _margin(seconds: float) -> float:
-    return max(0.15, min(1.0, seconds / 10))
+    """Between the warden's SIGKILL and the lock's end: for the warden to be given a CPU, and for
+    all processes of the run to be gone, on a machine that has no CPU to spare."""
+    return max(0.25, min(2.0, seconds / 5))

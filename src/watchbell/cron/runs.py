@@ -135,8 +135,8 @@ class Runs:
         wait = min(max(running.begun.start - self._clock.now(), 0), _LONGEST_HOLD)
         return Terms(
             not_before=now + wait,
-            lease=running.lease(now),
-            keep=running.keep(now),
+            lease_until=running.lease_until,
+            keep_until=running.keep_until,
             note=msgspec.json.encode(running.begun).decode(),
         )
 

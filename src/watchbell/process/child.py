@@ -4,6 +4,7 @@ import os
 import resource
 import signal
 import sys
+from math import inf
 from typing import Any, NamedTuple
 
 from watchbell.process.family import group_of, sent, session_of
@@ -17,7 +18,11 @@ class Order(NamedTuple):
     given: int
     pipe: int
     """The other end of the output, where it is kept for an adopter; else -1."""
-    asked: float
+
+    @property
+    def lapses(self) -> float:
+        until = self.wish["lease_until"]
+        return inf if until is None else float(until)
 
     @property
     def not_before(self) -> float:
@@ -49,10 +54,10 @@ class Child:
         self.may_leave = wish["escaped"] == "leave"
         self.pid = pid
         self.begun = begun
-        self.lapses: float | None = None
-        self.keeps_until = 0.0
+        self.lapses = order.lapses
+        """When it is killed, unless its lease is extended."""
+        self.keeps_until = wish["keep_until"] or 0.0
         """For which it may go on without a supervisor."""
-        self.lease(wish["lease"], wish["keep"], order.asked)
         self.orphans: set[int] = set()
         self.told = 0
         """The last signal."""
@@ -60,9 +65,9 @@ class Child:
         self._user = self._system = 0.0
         self._peak = 0
 
-    def lease(self, seconds: float | None, keep: float | None, now: float) -> None:
-        self.lapses = None if seconds is None else now + seconds
-        self.keeps_until = 0.0 if keep is None else now + keep
+    def lease(self, until: float | None, keep_until: float | None) -> None:
+        self.lapses = inf if until is None else until
+        self.keeps_until = keep_until or 0.0
 
     def count(self, usage: resource.struct_rusage) -> None:
         self._user += usage.ru_utime

@@ -55,10 +55,10 @@ class Terms(Struct, frozen=True, kw_only=True):
 
     not_before: float = 0.0
     """Monotonic time at which it is; all else is done before, so that it is to the millisecond."""
-    lease: float | None = None
-    """Seconds for its first lease, from when it is asked for; see `Run.lease`."""
-    keep: float | None = None
-    """Seconds for which it may go on after this process's death, likewise."""
+    lease_until: float | None = None
+    """The end of its first lease, monotonic time; see `Run.lease`."""
+    keep_until: float | None = None
+    """Until when it may go on after this process's death, likewise."""
     note: str = ""
     """What an adopter is to know of it."""
 

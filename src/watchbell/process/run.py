@@ -95,11 +95,12 @@ class Run:
         self._cause = self._cause or Cause.KILLED
         self._kill()
 
-    def lease(self, seconds: float | None, keep: float | None = None) -> None:
-        """The run is killed unless a next call comes within that time, even if this process is
-        stopped meanwhile. So a lock on which the run depends can't outlive our hold of it. For
-        `keep` seconds it may go on after this process's death, where runs are kept."""
-        self._tell("lease", seconds, keep)
+    def lease(self, until: float | None, keep_until: float | None = None) -> None:
+        """The run is killed at `until`, monotonic time, unless a later call extends that, even if
+        this process is stopped meanwhile: so no run outlives the lock it depends on. A moment and
+        not a span, since a busy machine may take any time to bring this to the warden. Until
+        `keep_until` the run may go on after this process's death, where runs are kept."""
+        self._tell("lease", until, keep_until)
 
     def forget(self) -> None:
         """Its end is recorded: nobody need adopt it any more."""

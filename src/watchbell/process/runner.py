@@ -146,8 +146,8 @@ class Runner:
             "run": run,
             "escaped": ending.escaped,
             "not_before": terms.not_before,
-            "lease": terms.lease,
-            "keep": terms.keep,
+            "lease_until": terms.lease_until,
+            "keep_until": terms.keep_until,
             "memo": msgspec.to_builtins(memo) if link.folder else None,
         }
         link.send("start", number, wish, descriptors=theirs)

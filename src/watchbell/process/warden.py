@@ -14,9 +14,10 @@ Requests, a JSON list a line, and answers:
                          ends; where LEFT, other processes of the run go on
                          gone NUMBER USER SYSTEM PEAK, once none of them does
   signal NUMBER SIGNAL   to every process of the run, also those yet to be found
-  lease NUMBER SECONDS KEEP
-                         lapsed NUMBER, where none follows in time: the run is killed; KEEP is for
-                         how long it may go on without a supervisor
+  lease NUMBER UNTIL KEEP
+                         lapsed NUMBER, where none follows in time: the run is killed; until KEEP
+                         it may go on without a supervisor (both are monotonic time, which is the
+                         same for all processes of a machine)
                          unkept NUMBER, where no supervisor came in that time: the run is ended
   forget NUMBER          of a run with a memo, once its end was recorded
   close                  everything is to end
@@ -32,6 +33,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 from watchbell.clock import SYSTEM
@@ -41,7 +43,7 @@ from watchbell.process.family import MARKS, children, dead_children, marks_of, s
 from watchbell.process.spawning import account, reason, spawned
 
 PR_SET_CHILD_SUBREAPER = 36
-TICK = 0.1  # seconds between looks at leases and at what runs left behind
+TICK = 0.1  # seconds between looks at what runs left behind
 NEAR = 0.002  # seconds, within which the system's wait in whole milliseconds may be too long
 PATIENCE = 30.0  # seconds for which what survives SIGKILL is waited for before the warden ends
 SHELF = 60.0  # seconds for which ends of runs are kept for a supervisor that is to come
@@ -138,10 +140,13 @@ class Warden:
             child.words.append([word, *details])
 
     def _waits(self) -> float | None:
+        """Seconds until there is something to do, unless somebody asks for something before."""
+        nexts = [child.lapses for child in self._leased.values()]
         if self._held and not self._desk.is_cut:
-            return max(self._next_release() - now() - NEAR, 0)
-        is_busy = self._leftovers or self._leased or self._desk.is_cut
-        return TICK if is_busy else None
+            nexts.append(self._next_release() - NEAR)
+        if self._leftovers or self._desk.is_cut:
+            nexts.append(now() + TICK)
+        return max(min(nexts) - now(), 0) if nexts else None
 
     def _next_release(self) -> float:
         return min(held.not_before for held in self._held.values())
@@ -158,7 +163,7 @@ class Warden:
     def _start(self, number: int, wish: dict[str, Any]) -> None:
         output, given = self._desk.descriptor(), self._desk.descriptor()
         pipe = self._desk.descriptor() if wish["memo"] else -1
-        order = Order(wish, output, given, pipe, now())
+        order = Order(wish, output, given, pipe)
         if order.not_before > now():
             self._held[number] = order
         else:
@@ -166,6 +171,11 @@ class Warden:
 
     def _begin(self, number: int, order: Order) -> None:
         wish, begun = order.wish, now()
+        if order.lapses <= begun:
+            order.close()
+            self._desk.say("failed", number, "", "its lease ended before it could be started")
+            self._desk.flush()
+            return
         try:
             pid = spawned(wish, self._environment(wish), order.given, order.output)
         except OSError as error:
@@ -176,7 +186,7 @@ class Warden:
             child = Child(number, order, pid, begun)
             self._runs[number] = self._named[child.run] = child
             self._sessions[pid] = self._mains[pid] = child
-            if child.lapses is not None:
+            if child.lapses < inf:
                 self._leased[number] = child
             self._desk.say("started", number, pid)
         self._desk.flush()
@@ -199,16 +209,17 @@ class Warden:
         if child:
             child.signal(which)
 
-    def _lease(self, number: int, seconds: float | None, keep: float | None) -> None:
+    def _lease(self, number: int, until: float | None, keep_until: float | None) -> None:
         child = self._runs.get(number)
         if child:
-            child.lease(seconds, keep, now())
-            if seconds is not None:
+            child.lease(until, keep_until)
+            self._leased.pop(number, None)
+            if until is not None:
                 self._leased[number] = child
 
     def _end_lapsed(self) -> None:
         for number, child in list(self._leased.items()):
-            if child.lapses is not None and child.lapses < now():
+            if child.lapses <= now():
                 del self._leased[number]
                 self._tell(child, "lapsed")
                 child.signal(signal.SIGKILL)
