@@ -1,7 +1,8 @@
 """Waiting for a condition with a deadline; the only place in the tests that sleeps.
 
 A deadline is there for what never comes about. What comes about late, because the machine is busy
-with something else, is no failure: so deadlines are far beyond what anything takes.
+with something else, is no failure: so no deadline is shorter than `PATIENCE`, whatever is asked
+for, and that is far beyond what anything takes.
 """
 
 import asyncio
@@ -13,11 +14,12 @@ from typing import Any, TypeVar, overload
 T = TypeVar("T")
 
 POLL = 0.005
-PATIENCE = 60
+PATIENCE = 120
 
 
 def wait_until(predicate: Callable[[], T], seconds: float = PATIENCE, why: str = "") -> T:
     """The first true value that `predicate` gives; what it raises is raised."""
+    seconds = max(seconds, PATIENCE)
     deadline = time.monotonic() + seconds
     while not (value := predicate()):
         if time.monotonic() > deadline:
@@ -35,6 +37,7 @@ async def eventually(predicate: Callable[[], T], seconds: float = PATIENCE, why:
 async def eventually(predicate: Callable[[], Any], seconds: float = PATIENCE, why: str = "") -> Any:
     """As `wait_until`, on the event loop; a predicate that hangs is cut off at the deadline too."""
     value: Any = None
+    seconds = max(seconds, PATIENCE)
     deadline = asyncio.timeout(seconds)
     try:
         async with deadline:

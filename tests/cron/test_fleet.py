@@ -307,9 +307,10 @@ async def test_results_that_could_not_be_written_are_written_by_the_next_instanc
 
 
 async def hand_over(fleet: Fleet, store: Store, proxy: Proxy) -> None:
-    fleet.start(data="same", heartbeat=20, stop_wait=1)
+    # Nothing lapses and nobody is declared dead, however long the next one takes to start.
+    fleet.start(data="same", heartbeat=3600, stop_wait=1)
     await fleet.ready(store)
-    await put(store, "job", definition("sleep 60", ttl=60))
+    await put(store, "job", definition("sleep 1000", ttl=3600))
     await say(store, "reload", {})
     await say(store, "trigger", "job")
     [run] = await eventually(lambda: active(store, "job"))
@@ -318,7 +319,7 @@ async def hand_over(fleet: Fleet, store: Store, proxy: Proxy) -> None:
     await asyncio.to_thread(fleet.all[0].wait, 60)
     assert (await history.run(store, run)).record.status == "running"
     proxy.set(Mode.PASS)
-    fleet.start(data="same", heartbeat=20)
+    fleet.start(data="same", heartbeat=3600)
     [seen] = await ended(store, "job", 1)
     assert seen.id == run
     assert await store.call("EXISTS", KEYS.lock(lock_of("job"))) == 0

@@ -1,18 +1,19 @@
 """Cron jobs over HTTP: what there is, what each says, and what people do with them."""
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cron.crew import READING, definition, ended, put, serving
-from tests.cron.test_job_board import result
+from tests.cron.test_job_board import result, standing
 from tests.web.site import Site, Visitor
 from watchbell.cron import instances, jobs
 from watchbell.cron.keys import Cron
 from watchbell.store.client import Store
-from watchbell.web import audit
+from watchbell.web import audit, cron_view
 
 DAILY = {"cronstring": "30 2 * * *", "timezone": "Europe/Rome"}
 NAME = "nightly/backup: <b>straße</b>"
@@ -275,8 +276,10 @@ async def test_a_preview_remarks_on_clocks_that_are_set(site: Site) -> None:
     assert any("twice; it runs the first time only" in remark for remark in remarks)
 
 
-async def test_what_fires_in_the_hours_to_come_is_told_in_buckets(site: Site, store: Store) -> None:
-    await put(store, "daily", definition("true", DAILY))
+async def test_what_fires_in_the_hours_to_come_is_shown_in_buckets(
+    site: Site, store: Store
+) -> None:
+    await put(store, "daily", definition("true", {"cronstring": "@daily"}))
     await put(store, "hourly", definition("true", {"cronstring": "@hourly"}))
     await put(store, "often", definition("true", {"cronstring": "* * * * *"}))
     await put(store, "never", definition("true"))
@@ -284,11 +287,32 @@ async def test_what_fires_in_the_hours_to_come_is_told_in_buckets(site: Site, st
     await jobs.pause(store, "paused", READING)
     async with site.somebody("viewer") as bob:
         told = (await bob.get("/api/v1/cron/ahead")).json()
-    assert (told["seconds"], told["until"] - told["since"], told["frequent"]) == (900, 86_400, 1)
-    assert sum(bucket["count"] for bucket in told["buckets"]) in (24, 25)
+    assert (told["seconds"], told["until"] - told["since"], told["frequent"]) == (900, 87_300, 1)
+    assert sum(bucket["count"] for bucket in told["buckets"]) == 25
     named = [name for bucket in told["buckets"] for name in bucket["names"]]
     assert (named.count("daily"), named.count("paused")) == (1, 0)
     assert all(told["since"] <= bucket["at"] < told["until"] for bucket in told["buckets"])
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        *("2026-11-16T00:00:00", "2026-11-16T00:00:01", "2026-11-16T00:07:30"),
+        *("2026-11-16T00:15:00", "2026-11-16T12:00:00", "2026-11-16T23:59:59"),
+        *("2028-02-29T00:10:00", "2028-02-28T23:59:50", "2026-12-31T23:59:59"),
+    ],
+)
+async def test_a_day_ahead_has_each_daily_job_once_at_any_time_of_day(moment: str) -> None:
+    now = int(datetime.fromisoformat(f"{moment}+00:00").timestamp())
+    hourly = standing("hourly", {"cronstring": "@hourly"})
+    daily = [standing(f"{m}", {"cronstring": f"{m} 0 * * *"}) for m in (0, 5, 10, 15, 16)]
+    found = await cron_view.ahead([hourly, *daily], now, 900, 96)
+    assert sum(bucket.count for bucket in found.buckets) == 24 + len(daily)
+    for job in daily:
+        [bucket] = [one for one in found.buckets if job.name in one.names]
+        [fire] = [one for one in job.ahead(now, until=now + 86_400) if one <= now + 86_400]
+        assert bucket.at <= fire < bucket.at + 900
+        assert found.since <= bucket.at < found.until
 
 
 async def test_a_crontab_is_previewed_then_imported(site: Site, store: Store) -> None:

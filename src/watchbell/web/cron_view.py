@@ -116,17 +116,18 @@ def zone_name(job: Job) -> str:
 
 
 async def ahead(jobs: Sequence[Standing], now: int, seconds: int, buckets: int) -> Ahead:
-    """What fires from now on, in buckets of so many seconds; the first is under way. Of many jobs
-    some at a time, since others wait."""
+    """What fires within `buckets` times `seconds` from now. A bucket begins at a multiple of its
+    length, so there is one more: the first is under way, and the last is not seen to its end. Of
+    many jobs some at a time, since others wait."""
     since = now - now % seconds
-    until = since + seconds * buckets
+    last = now + seconds * buckets
     counts: dict[int, int] = defaultdict(int)
     names: dict[int, list[str]] = defaultdict(list)
     frequent = 0
     for i, one in enumerate(jobs):
         if i % _SLICE == _SLICE - 1:
             await asyncio.sleep(0)
-        found = [fire for fire in one.ahead(now, until=until) if fire < until]
+        found = [fire for fire in one.ahead(now, until=last) if fire <= last]
         if len(found) >= AHEAD:
             frequent += 1
             continue
@@ -136,4 +137,5 @@ async def ahead(jobs: Sequence[Standing], now: int, seconds: int, buckets: int) 
             if len(names[place]) < _NAMED and one.name not in names[place]:
                 names[place].append(one.name)
     shown = [Bucket(since + n * seconds, counts[n], names[n]) for n in sorted(counts)]
+    until = since + seconds * (buckets + 1)
     return Ahead(since=since, until=until, seconds=seconds, buckets=shown, frequent=frequent)
