@@ -54,6 +54,7 @@ OTHER: dict[str, tuple[str, str | int]] = {
     "oobetet.alarm_medium": ("sms", "sms"),
     "oobetet.alarm_address": ("+1", "+1"),
     "cron.capacity": ("7", 7),
+    "cron.tags": ("gpu, eu", "gpu, eu"),
     "cron.job_shell": ("/bin/sh", "/bin/sh"),
     "cron.timezone": ("Europe/Rome", "Europe/Rome"),
     "cron.missed_grace": ("5", 5),
@@ -82,7 +83,7 @@ OTHER: dict[str, tuple[str, str | int]] = {
 }
 TABLES = ["gateways"]
 LISTS = (
-    *("alerting.new_check_ignore_tags", "web.trusted_proxies"),
+    *("alerting.new_check_ignore_tags", "cron.tags", "web.trusted_proxies"),
     *("web.sns_topics", "web.sns_hosts"),
 )
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
-from watchbell.cli import cron_files, cron_runs, cron_times
+from watchbell.cli import cron_files, cron_output, cron_runs, cron_times
 from watchbell.cli.cron_times import dated, never
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
@@ -36,7 +36,10 @@ def command() -> None:
     """
 
 
-for other in (*cron_runs.COMMANDS, *cron_files.COMMANDS, *cron_times.COMMANDS):
+for other in (
+    *(*cron_output.COMMANDS, *cron_runs.COMMANDS),
+    *(*cron_files.COMMANDS, *cron_times.COMMANDS),
+):
     command.add_command(other)
 
 

@@ -1,7 +1,6 @@
 """The part of `watchbell cron` about runs, and about those who run them."""
 
 import asyncio
-import sys
 from typing import Literal
 
 import click
@@ -11,11 +10,9 @@ from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import in_bytes, show_table
 from watchbell.cli.telling import limited, plain, since, storable, when
 from watchbell.clock import SYSTEM
-from watchbell.cron import history, instances, jobs, outputs, overview
+from watchbell.cron import attempts, history, instances, jobs
 from watchbell.cron.history import Seen
-from watchbell.cron.instance import reading
 from watchbell.cron.model import Beat, Omission
-from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings
 
 Which = Literal["success", "fail", "running", "missed"]
@@ -34,30 +31,13 @@ class Run(Struct, kw_only=True):
     retcode: int | None = None
     host: str = ""
     why: str = ""
+    attempt: int = 1
+    attempts: int = 1
+    retry_at: float = 0
     reason: str = ""
     cpu: float = 0
     memory: int = 0
     output: str = ""
-
-
-@click.command
-@click.argument("name", metavar="JOB", type=storable)
-@with_settings()
-def trigger(*, loaded: Loaded, name: str) -> None:
-    """Run a job now, besides its schedule.
-
-    Example: watchbell cron trigger backup
-    """
-
-    async def work() -> None:
-        async with opened(loaded.settings) as store:
-            found = await overview.shown(store, name, reading(loaded.settings.cron), SYSTEM.now())
-            if found.errors:
-                raise Refused(f"{plain(name)!r} can't run: {plain('; '.join(found.errors))}")
-            await jobs.trigger(store, name)
-
-    asyncio.run(work())
-    click.echo(f"triggered {plain(name)}; `watchbell cron runs {plain(name)}` shows how it goes")
 
 
 @click.command
@@ -92,6 +72,8 @@ def runs(*, loaded: Loaded, job: str, only: tuple[Which, ...], limit: int, as_js
 
 async def _runs(settings: Settings, job: str, only: set[Which], most: int) -> list[Run]:
     async with opened(settings) as store:
+        if job:
+            await history.check_job(store, job)
         found: list[Run] = []
         if not only or "running" in only:
             found += [_of(one) for one in await history.active(store)]
@@ -117,6 +99,9 @@ def _of(seen: Seen) -> Run:
         retcode=record.retcode,
         host=record.host,
         why=detail.why,
+        attempt=detail.attempt,
+        attempts=detail.attempts,
+        retry_at=detail.retry_at,
         reason=detail.reason,
         cpu=detail.cpu,
         memory=detail.memory,
@@ -133,52 +118,17 @@ def _told(one: Run) -> list[str]:
     took = "" if one.duration is None else f"{one.duration:.2f} s"
     told_by_reason = one.reason and one.status in ("missed", "frozen")
     status = one.reason if told_by_reason else ": ".join(filter(None, [one.status, one.reason]))
+    status = ", ".join(filter(None, [status, _attempt(one)]))
     exit_code = "" if one.retcode is None else str(one.retcode)
     memory = in_bytes(one.memory) if one.memory else ""
     names = [plain(one.job), plain(status)]
     return [when(int(one.start)), *names, took, exit_code, plain(one.host), memory, one.id]
 
 
-@click.command
-@_run
-@click.option("--follow", "-f", is_flag=True, help="Until the run ends.")
-@click.option("--times", is_flag=True, help="With the time of each line.")
-@with_settings()
-def output(*, loaded: Loaded, run: str, follow: bool, times: bool) -> None:
-    """Print what a run printed, as it printed it.
-
-    Example: watchbell cron output 3f0c… --follow
-    """
-    asyncio.run(_output(loaded.settings, run, follow, times))
-
-
-async def _output(settings: Settings, run: str, follow: bool, times: bool) -> None:
-    async with opened(settings) as store:
-        seen = await history.run(store, run)
-        printed = False
-        if follow:
-            async for lines in outputs.follow(store, run):
-                printed = True
-                _print(lines, times)
-        else:
-            last = None
-            while lines := await outputs.lines(store, run, last):
-                last, printed = lines[-1], True
-                _print(lines, times)
-    if not printed and seen.record.output:
-        click.echo("its output is no longer kept; these are its last lines", err=True)
-        click.echo(seen.record.output, nl=not seen.record.output.endswith("\n"))
-
-
-def _print(lines: list[outputs.Line], times: bool) -> None:
-    """Without times the very bytes, which may well be no lines of text."""
-    for line in lines:
-        if times:
-            sys.stdout.buffer.write(f"{when(int(line.at))} ".encode())
-        sys.stdout.buffer.write(line.text)
-        if times and not line.text.endswith(b"\n"):
-            sys.stdout.buffer.write(b"\n")
-    sys.stdout.buffer.flush()
+def _attempt(one: Run) -> str:
+    following = f", the next at {when(int(one.retry_at))}" if one.retry_at else ""
+    described = attempts.described(one.attempt, one.attempts)
+    return f"{described}{following}" if described else ""
 
 
 @click.command
@@ -286,6 +236,6 @@ def reload(*, loaded: Loaded) -> None:
 
 
 COMMANDS: list[click.Command] = [
-    *(trigger, runs, output, terminate, kill),
+    *(runs, terminate, kill),
     *(list_instances, drain, reload),
 ]

@@ -4,6 +4,7 @@ import heapq
 from collections.abc import Iterator
 
 import msgspec
+from msgspec import UNSET
 
 from watchbell.cron.due import delay
 from watchbell.cron.model import Fire, Job, Why, lock_of
@@ -14,7 +15,10 @@ _TIDY = 1_000
 class Entry:
     """A job and where it stands."""
 
-    __slots__ = ("_items", "at", "digest", "fire", "is_kept", "is_paused", "job", "mark", "ticket")
+    __slots__ = (
+        *("_items", "at", "digest", "fire", "is_elsewhere", "is_kept", "is_paused", "job"),
+        *("mark", "ticket"),
+    )
 
     def __init__(self, job: Job, *, mark: int, digest: int = 0, is_kept: bool = True) -> None:
         self.job = job
@@ -25,6 +29,8 @@ class Entry:
         self.is_kept = is_kept
         """Whether the job is in the store; others were only announced on the channel."""
         self.is_paused = job.is_paused
+        self.is_elsewhere = False
+        """Whether only other instances may run it."""
         self.fire: int | None = None
         """The next one."""
         self.at = 0.0
@@ -32,27 +38,34 @@ class Entry:
         self.ticket = 0
         self._items: dict[Why, str] = {}
 
-    def item(self, fire: int, why: Why) -> str:
-        """A fire of the job as the store has it. All but its time is made once."""
+    def item(self, fire: int, why: Why, trigger: str = "") -> str:
+        """A fire of the job as the store has it. All but its time is made once, unless the sender
+        of a trigger waits for an answer."""
+        if trigger:
+            made = fire_of(self.job, fire, why, is_kept=self.is_kept)
+            return msgspec.json.encode(msgspec.structs.replace(made, trigger=trigger)).decode()
         end = self._items.get(why)
         if end is None:
-            end = self._items[why] = _end(self.job, why, is_kept=self.is_kept)
+            made = fire_of(self.job, 0, why, is_kept=self.is_kept)
+            end = self._items[why] = msgspec.json.encode(made).decode().removeprefix('{"fire":0')
         return f'{{"fire":{fire}{end}'
 
 
-def _end(job: Job, why: Why, *, is_kept: bool) -> str:
-    """Of the JSON of a fire, what comes after its time."""
+def fire_of(job: Job, fire: int, why: Why, *, is_kept: bool = True) -> Fire:
     is_made_up_for = why == "late" and job.conduct.missed == "all" and job.overlap != "allow"
-    fire = Fire(
-        fire=0,
+    attempts, placement = job.conduct.retrying.attempts, job.conduct.placement
+    return Fire(
+        fire=fire,
         why=why,
         job=job.name,
         lock=lock_of(job.lock),
         ttl=job.ttl * 1000 if job.lock else 0,
         overlap="each" if is_made_up_for else job.overlap,
         is_kept=is_kept,
+        attempt=1 if attempts > 1 else UNSET,
+        attempts=attempts if attempts > 1 else UNSET,
+        pool=msgspec.json.encode(placement).decode() if placement else UNSET,
     )
-    return msgspec.json.encode(fire).decode().removeprefix('{"fire":0')
 
 
 class Agenda:
@@ -94,7 +107,8 @@ class Agenda:
         self._unplan(entry)
         entry.fire = fire
         name = entry.job.name
-        if fire is None or entry.is_paused or self._entries.get(name) is not entry:
+        is_idle = entry.is_paused or entry.is_elsewhere
+        if fire is None or is_idle or self._entries.get(name) is not entry:
             return
         self._tickets += 1
         entry.at, entry.ticket = fire + delay(name, fire, entry.job.schedule.jitter), self._tickets

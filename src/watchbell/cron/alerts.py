@@ -7,9 +7,11 @@ from watchbell.cron.model import Record
 ENTITY = "cron"
 
 
-def ended(record: Record, reason: str, now: float) -> bytes:
-    """`reason` says why a run did not end by itself."""
+def ended(record: Record, reason: str, now: float, attempt: str = "") -> bytes:
+    """`reason` says why a run did not end by itself, `attempt` which of several it was."""
     duration = f"{record.duration or 0:.1f} s on {record.host}"
+    if attempt:
+        duration += f", {attempt}"
     if record.status == "success":
         summary = f"done in {duration}"
     else:

@@ -1,5 +1,6 @@
 """Commands as they are said on the channel: what each is called, and what it is told."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +17,8 @@ MOST_BYTES = 8 << 20
 class Command(Struct, frozen=True):
     action: str
     args: Any
-    """As the action wants them: a text, a tuple of texts, or for `add` a pair of name and
-    definition."""
+    """As the action wants them: a text, a tuple of texts, for `add` a pair of name and definition,
+    for `trigger` a pair of name and id."""
 
 
 def parse(raw: bytes) -> Command:
@@ -33,12 +34,23 @@ def parse(raw: bytes) -> Command:
     action = said["action"]
     if not isinstance(action, str) or action not in _ACTIONS:
         refuse("action", f"one of {', '.join(_ACTIONS)}", action)
-    return Command(action, _ACTIONS[action](said.get("args")))
+    args = _ACTIONS[action](said.get("args"))
+    return Command(action, (args, _id(said.get("id"))) if action == "trigger" else args)
 
 
 def said(action: str, args: Any) -> bytes:
     """The command as it is published."""
     return msgspec.json.encode({"action": action, "args": args})
+
+
+def triggered(job: str, trigger: str) -> bytes:
+    """The command to run a job, with an id for the answer; other programs ignore the id."""
+    return msgspec.json.encode({"action": "trigger", "args": job, "id": trigger})
+
+
+def _id(given: object) -> str:
+    """Empty where there is none, or one that we did not make."""
+    return given if isinstance(given, str) and re.fullmatch(r"\w{1,64}", given) else ""
 
 
 def _name(args: object) -> str:

@@ -87,11 +87,11 @@ class Control:
 
     async def _terminate(self, run: str) -> None:
         if run in self._runs:
-            self._runs[run].terminate("it was terminated on request")
+            self._runs[run].cancel("it was terminated on request")
 
     async def _kill(self, run: str) -> None:
         if run in self._runs:
-            self._runs[run].kill("it was killed on request")
+            self._runs[run].cancel("it was killed on request", kill=True)
 
     async def _add(self, job: tuple[str, bytes]) -> None:
         await self._roster.add(*job)
@@ -107,14 +107,17 @@ class Control:
             self._on_drained()
         await self._roster.reload(keep_announced=False)
 
-    async def _trigger(self, name: str) -> None:
+    async def _trigger(self, asked: tuple[str, str]) -> None:
+        name, trigger = asked
         if self._scheduler.is_closed:
             return
         entry = self._agenda.get(name)
         if entry is None:
             raise Refused(f"there is no job {name!r} to trigger")
+        if entry.is_elsewhere:
+            return
         known = max(self._triggers.get(name, 0), self._listening_since)
-        self._triggers[name] = await self._scheduler.trigger(entry, known)
+        self._triggers[name] = await self._scheduler.trigger(entry, known, trigger)
 
     async def _validate(self, names: tuple[str, ...]) -> None:
         await definitions.judge(self._store, names, self._reading)

@@ -5,15 +5,20 @@ moves the mark in the same script that begins the run: whoever comes second, at 
 later, with whatever clock, finds the mark moved.
 """
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
+from watchbell.alerting.effects import verbatim
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import marks
+from watchbell.cron.fire_lua import COMMON, prefixes
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import Begun, Fire, parsed
+from watchbell.cron.placement import Placement, Site, permits
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
 
@@ -29,130 +34,15 @@ TRIGGERS_KEPT = 3_600_000
 BEGUN, PENDING, LEFT_OUT, QUEUED, PAUSED, TOO_EARLY = -1, -2, -3, -4, -5, -6
 """What became of a claim; a number from 0 on is the mark that somebody else has set."""
 
-# What the scripts below have in common. ARGV[1] msgpack: who we are, and the beginnings of keys.
-_COMMON = """
-local jobs, runs, active, details, fired = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local pending, own_pending, backlog = KEYS[6], KEYS[7], KEYS[8]
-local omissions, awaited, events = KEYS[9], KEYS[10], KEYS[11]
-local own = cmsgpack.unpack(ARGV[1])
-local time = redis.call('TIME')
-local seconds = tonumber(time[1])
-local now = string.format('%d.%06d', time[1], time[2])
-local begun = {}
-
--- What JSON says, or an empty table where it is none: others can write these keys, too.
-local function decoded(text)
-  local is_json, said = pcall(cjson.decode, text)
-  return is_json and type(said) == 'table' and said or {}
-end
-
-local function omit(job, first, last, count, reason, is_gone)
-  local text = cjson.encode({job = job, first = first, last = last, count = count or cjson.null,
-                             reason = reason, at = tonumber(now)})
-  redis.call('LPUSH', omissions, text)
-  redis.call('LTRIM', omissions, 0, own.most_omissions - 1)
-  if is_gone then return end -- nobody would clear away what is kept of the job
-  redis.call('LPUSH', own.job_omissions .. job, text)
-  redis.call('LTRIM', own.job_omissions .. job, 0, own.most_job_omissions - 1)
-end
-
-local function leave_out(job, fire, reason, is_gone)
-  omit(job, fire, fire, 1, reason, is_gone)
-  return -3
-end
-
-local function is_to_come(at)
-  return at and at ~= '' and tonumber(at) > tonumber(now)
-end
-
--- A fire that waits for its lock; of each job one may, or all that are made up for.
-local function queue(item)
-  local key = own.waiting .. item.lock
-  for _, other in ipairs(item.overlap == 'queue' and redis.call('LRANGE', key, 0, -1) or {}) do
-    if decoded(other).job == item.job then
-      return leave_out(item.job, item.fire,
-                       'skipped: another fire already waits for the run that goes on')
-    end
-  end
-  local side = item.is_queued and 'LPUSH' or 'RPUSH' -- it was the next, and others came before it
-  item.is_queued = true
-  redis.call(side, key, cjson.encode(item))
-  redis.call('SADD', awaited, item.lock)
-  return -4
-end
-
-local function begin(run, item, text, at)
-  local has_lock = false
-  if item.lock ~= '' then
-    if redis.call('SET', own.locks .. item.lock, run, 'NX', 'PX', item.ttl) then
-      has_lock = true
-    elseif item.overlap == 'skip' then
-      return leave_out(item.job, item.fire, 'skipped: the lock is held, a run goes on')
-    elseif item.overlap ~= 'allow' then
-      return queue(item)
-    end
-  end
-  local start = is_to_come(at) and at or now
-  local record = '{"job_name":' .. cjson.encode(item.job) .. own.before_start .. start
-                 .. own.after_start
-  redis.call('HSET', runs, run, record)
-  redis.call('ZADD', active, now, run)
-  redis.call('HSET', details, run, string.sub(text, 1, -2) .. own.signature)
-  begun[#begun + 1] = {run, start, text, has_lock and 1 or 0}
-  return -1
-end
-
--- Whether a call before this one, whose answer was lost, began the run.
-local function was_begun(run)
-  local text, record = redis.call('HGET', details, run), redis.call('HGET', runs, run)
-  if not text or decoded(record).status ~= 'running' then return false end
-  local lock, start = decoded(text).lock or '', string.match(record, '"start_time":"?([%d.]+)')
-  local has_lock = lock ~= '' and redis.call('GET', own.locks .. lock) == run
-  begun[#begun + 1] = {run, start or now, text, has_lock and 1 or 0}
-  return true
-end
-
--- Whether fires wait for so long that there are more than the fleet can run.
-local known_as_behind
-local function is_behind()
-  if known_as_behind == nil then
-    local since = string.match(redis.call('LINDEX', pending, 0) or '', '"since":(%d+)')
-    known_as_behind = since and tonumber(since) < seconds - own.patience or false
-  end
-  return known_as_behind
-end
-
-local pushed = {}
-local function push(job, fire, text, is_own)
-  if is_own and redis.call('LLEN', own_pending) >= own.most_own then
-    return leave_out(job, fire, 'skipped: too many others wait for a place on ' .. own.name)
-  end
-  if not is_own and is_behind() and redis.call('HSETNX', backlog, job, seconds) == 0 then
-    return leave_out(job, fire, 'skipped: an earlier fire still waits, the fleet has no place free')
-  end
-  text = string.sub(text, 1, -2) .. ',"since":' .. seconds .. '}'
-  if is_own then redis.call('RPUSH', own_pending, text) else pushed[#pushed + 1] = text end
-  return -2
-end
-
--- How many fires wait, now that those of this call do.
-local function waiting()
-  for first = 1, #pushed, 1000 do
-    redis.call('RPUSH', pending, unpack(pushed, first, math.min(first + 999, #pushed)))
-  end
-  return redis.call('LLEN', pending) + redis.call('LLEN', own_pending)
-end
-"""
-
-# ARGV[2] how many may be begun here; ARGV[3] msgpack: claims, each {job, fire, mark, run, fire as
-# JSON, instant} or, for fires that are left out, {job, last, mark, '', first, count, reason,
-# event}. The mark is empty where the job has none: without lock, every instance runs it. Where
-# somebody handled some of the fires that are to be left out, what is claimed of the job is out of
-# date. Where its instant is to come, a fire that can't be begun now is left as it is: by then it
-# may be.
+# ARGV[1] as for `COMMON`, ARGV[2] how many may be begun here, ARGV[3] msgpack: claims, each
+# {job, fire, mark, run, fire as JSON, instant} or, for fires that are left out, {job, last, mark,
+# '', first, count, reason, event}. The mark is empty where the job has none: without lock, every
+# instance runs it. Where somebody handled some of the fires that are to be left out, what is
+# claimed of the job is out of date. Where its instant is to come, a fire that can't be begun now is
+# left as it is: by then it may be.
 # Returns what became of each, the runs begun, and how many fires are pending.
 _CLAIM = Script(
-    _COMMON
+    COMMON
     + """
 local room = tonumber(ARGV[2])
 local answers, outdated = {}, {}
@@ -201,7 +91,7 @@ return {answers, begun, waiting()}
 # earlier call began. Returns the runs begun, how many fires are pending still, and what was in the
 # list and is none.
 _TAKE = Script(
-    _COMMON
+    COMMON
     + """
 local names, bad = {}, {}
 
@@ -213,10 +103,17 @@ end
 for _, run in ipairs(cmsgpack.unpack(ARGV[2])) do
   if not was_begun(run) then names[#names + 1] = run end
 end
+-- The fires that only some may run come first: the others have more instances to take them.
+local function pop()
+  local text = redis.call('LPOP', own_pending)
+  for _, pool in ipairs(own.permitted) do text = text or redis.call('LPOP', pool) end
+  return text or redis.call('LPOP', pending)
+end
+
 local at, looked = 1, 0
 while ARGV[3] == '1' and at <= #names and looked < 1000 do
   looked = looked + 1
-  local text = redis.call('LPOP', own_pending) or redis.call('LPOP', pending)
+  local text = pop()
   if not text then break end
   local item = decoded(text)
   if not is_fire(item) then
@@ -224,6 +121,8 @@ while ARGV[3] == '1' and at <= #names and looked < 1000 do
   else
     redis.call('HDEL', backlog, item.job)
     if item.is_kept and redis.call('HEXISTS', jobs, item.job) == 0 then
+      redis.call('HDEL', retries, retry_key(item, own.name))
+      answer(item, {skipped = 'the job was removed before its turn came'})
       leave_out(item.job, item.fire, 'skipped: the job was removed before its turn came', true)
     elseif begin(names[at], item, text) == -1 then
       at = at + 1
@@ -239,7 +138,7 @@ return {begun, waiting(), bad}
 # trigger; the first to come here runs it, and each other finds that one's entry, the next after the
 # last it knew. Returns the entry's score, what became of the trigger, and the run where begun here.
 _TRIGGER = Script(
-    _COMMON
+    COMMON
     + """
 local run, text, triggers = ARGV[3], ARGV[4], ARGV[5]
 local mine = redis.call('ZSCORE', triggers, run)
@@ -257,29 +156,77 @@ return {score, answer, begun}
 """
 )
 
-# Fires whose lock was let go without anybody's telling become pending. Returns the time and how
-# many are.
+# Fires whose lock was let go without anybody's telling become pending, and so do retries that are
+# due. Returns the time, how many fires are pending, and the placements of which some are, each with
+# their number.
 _LOOK = Script(
-    _COMMON
+    COMMON
     + """
 -- Whether the next fire of a lock is on its way, which the one after it must not overtake.
-local heads
-local function is_pending(lock)
-  heads = heads or redis.call('LRANGE', pending, 0, 999)
-  for _, text in ipairs(heads) do
+local heads = {}
+local function is_pending(lock, list)
+  heads[list] = heads[list] or redis.call('LRANGE', list, 0, 999)
+  for _, text in ipairs(heads[list]) do
     if string.find(text, '"lock":"' .. lock .. '"', 1, true) then return true end
   end
   return false
 end
 
 for _, lock in ipairs(redis.call('SMEMBERS', awaited)) do
-  if redis.call('EXISTS', own.locks .. lock) == 0 and not is_pending(lock) then
-    local text = redis.call('LPOP', own.waiting .. lock)
-    if text then redis.call('LPUSH', pending, text) end
-    if redis.call('EXISTS', own.waiting .. lock) == 0 then redis.call('SREM', awaited, lock) end
+  local key = own.waiting .. lock
+  local list = list_of(redis.call('LINDEX', key, 0) or '')
+  if redis.call('EXISTS', own.locks .. lock) == 0 and not is_pending(lock, list) then
+    local text = redis.call('LPOP', key)
+    if text then redis.call('LPUSH', list, text) end
+    if redis.call('EXISTS', key) == 0 then redis.call('SREM', awaited, lock) end
   end
 end
-return {now, waiting()}
+
+local function is_paused(job)
+  local mark = redis.call('HGET', fired, job) or ''
+  return redis.call('SISMEMBER', paused, job) == 1 or string.match(mark, ':(.*)$') == own.paused
+end
+
+local function send(key)
+  redis.call('ZREM', retries_due, key)
+  local text = decoded(redis.call('HGET', retries, key)).fire
+  local item = decoded(text)
+  if not item.job or item.is_kept and redis.call('HEXISTS', jobs, item.job) == 0 then
+    redis.call('HDEL', retries, key)
+  elseif is_paused(item.job) then
+    give_up_retry(key)
+    leave_out(item.job, item.fire, 'retry not made: the job is paused')
+  elseif item.only_on then
+    redis.call('RPUSH', own.own_pendings .. item.only_on, stamped(text))
+  else
+    redis.call('RPUSH', list_of(text), stamped(text))
+  end
+end
+
+for _, key in ipairs(redis.call('ZRANGEBYSCORE', retries_due, '-inf', now, 'LIMIT', 0, 500)) do
+  send(key)
+end
+
+local found = {}
+for _, pool in ipairs(redis.call('SMEMBERS', pools)) do
+  local count = redis.call('LLEN', own.pool_pending .. redis.sha1hex(pool))
+  if count == 0 then redis.call('SREM', pools, pool) else found[#found + 1] = {pool, count} end
+end
+return {now, waiting(), found}
+"""
+)
+
+
+# ARGV[2] msgpack: keys of retries, ARGV[3] reason. Reports the failures that they were to mend.
+_GIVE_UP = Script(
+    COMMON
+    + """
+for _, key in ipairs(cmsgpack.unpack(ARGV[2])) do
+  if redis.call('HEXISTS', retries, key) == 1 then
+    local item = give_up_retry(key)
+    if item.job then leave_out(item.job, item.fire, ARGV[3]) end
+  end
+end
 """
 )
 
@@ -307,13 +254,20 @@ class Left(NamedTuple):
     event: str
 
 
+class _Kept(Struct, frozen=True):
+    fire: str
+
+
 class Fires:
     """The fires of a fleet, as one of its instances sees them."""
 
-    def __init__(self, store: Store, name: str, host: str, *, upstream: bool) -> None:
-        self._store = store
+    def __init__(
+        self, store: Store, name: str, host: str, *, upstream: bool, tags: tuple[str, ...] = ()
+    ) -> None:
+        self._store, self._site = store, Site(host, tags)
         keys, own = Cron(store.prefix), CronOwn(store.prefix)
-        self._triggers = own.triggers
+        self._retries = own.retries()
+        self._triggers, self._pool_pending = own.triggers, own.pool_pending
         self._keys = [
             keys.jobs(),
             keys.runs(),
@@ -326,25 +280,31 @@ class Fires:
             own.omissions(),
             own.awaited(),
             Alerting(store.prefix).events(),
+            own.pools(),
+            own.retries(),
+            own.retries_due(),
+            keys.paused(),
         ]
+        self._pools: tuple[str, ...] = ()
         quote = '"' if upstream else ""
         unknown = "" if upstream else ',"retcode":null,"output":null,"duration":null'
-        self._own = msgspec.msgpack.encode(
-            {
-                "name": name,
-                "locks": keys.lock.literals[0],
-                "waiting": own.waiting.literals[0],
-                "job_omissions": own.job_omissions.literals[0],
-                "before_start": f',"start_time":{quote}',
-                "after_start": f'{quote},"host":{_json(host)},"status":"running"{unknown}}}',
-                "signature": f',"instance":{_json(name)}}}',
-                "paused": marks.PAUSED,
-                "patience": PATIENCE,
-                "most_own": MOST_OWN,
-                "most_omissions": MOST_OMISSIONS,
-                "most_job_omissions": MOST_JOB_OMISSIONS,
-            }
-        )
+        self._constants = {
+            **prefixes(own),
+            "name": name,
+            "locks": keys.lock.literals[0],
+            "waiting": own.waiting.literals[0],
+            "job_omissions": own.job_omissions.literals[0],
+            "before_start": f',"start_time":{quote}',
+            "after_start": f'{quote},"host":{_json(host)},"status":"running"{unknown}}}',
+            "signature": f',"instance":{_json(name)}}}',
+            "paused": marks.PAUSED,
+            "patience": PATIENCE,
+            "most_own": MOST_OWN,
+            "most_omissions": MOST_OMISSIONS,
+            "most_job_omissions": MOST_JOB_OMISSIONS,
+        }
+        self._own = b""
+        self._permit(())
 
     async def claim(
         self, claims: Sequence[Claim | Left], room: int
@@ -382,8 +342,33 @@ class Fires:
 
     async def look(self) -> tuple[float, int]:
         """The store's time, and how many fires are pending for us."""
-        time, pending = await _LOOK(self._store, self._keys, [self._own])
-        return float(time), pending
+        time, pending, pools = await _LOOK(self._store, self._keys, [self._own])
+        known, counts = self._pools, dict(pools)
+        self._permit([pool for pool in counts if self._is_permitted(pool)])
+        new = sum(
+            counts[pool] for pool in counts if self._list(pool) in set(self._pools) - set(known)
+        )
+        return float(time), pending + new
+
+    async def give_up_retries(self, instance: str, reason: str) -> None:
+        """Those that only this instance could have made."""
+        found = await self._store.call("HGETALL", self._retries)
+        keys = [key for key, raw in found.items() if _instance_of(raw) == instance]
+        if keys:
+            packed = msgspec.msgpack.encode([verbatim(key) for key in keys])
+            await _GIVE_UP(self._store, self._keys, [self._own, packed, reason])
+
+    def _permit(self, pools: Sequence[bytes]) -> None:
+        """From now on fires of these placements are taken here, too."""
+        self._pools = tuple(map(self._list, sorted(pools)))
+        self._own = msgspec.msgpack.encode({**self._constants, "permitted": self._pools})
+
+    def _list(self, pool: bytes) -> str:
+        return self._pool_pending(hashlib.sha1(pool, usedforsecurity=False).hexdigest())
+
+    def _is_permitted(self, pool: bytes) -> bool:
+        placement = parsed(pool, Placement)
+        return placement is not None and permits(placement, self._site)
 
 
 def _read(answers: Sequence[Any]) -> tuple[list[Begun], list[bytes]]:
@@ -391,6 +376,13 @@ def _read(answers: Sequence[Any]) -> tuple[list[Begun], list[bytes]]:
     found = [(parsed(one[2], Fire), *one) for one in answers]
     runs = [Begun(run.decode(), float(at), it, lock == 1) for it, run, at, _, lock in found if it]
     return runs, [text for it, _, _, text, _ in found if not it]
+
+
+def _instance_of(raw: bytes) -> str:
+    """Of a retry as it is kept; empty where any may make it."""
+    kept = parsed(raw, _Kept)
+    fire = parsed(kept.fire.encode(), Fire) if kept else None
+    return fire.only_on or "" if fire else ""
 
 
 def _json(text: str) -> str:

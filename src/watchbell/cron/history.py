@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import Detail, Omission, Record, Status, decoded, parsed
-from watchbell.errors import NotFound
+from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store
 from watchbell.store.script import READ, Script
 
@@ -76,6 +76,19 @@ return answers
 """
 )
 _SPANS_AT_ONCE = 25
+
+# KEYS rundata; ARGV[1] cursor, ARGV[2] the beginning of an id. Returns the next cursor, and the ids
+# of this slice that begin so.
+_PREFIXED = Script("""
+local slice = redis.call('HSCAN', KEYS[1], ARGV[1], 'COUNT', 1000)
+local found = {}
+for i = 1, #slice[2], 2 do
+  local run = slice[2][i]
+  if string.sub(run, 1, #ARGV[2]) == ARGV[2] then found[#found + 1] = run end
+end
+return {slice[1], found}
+""")
+_MOST_NAMED = 5
 
 
 class Seen(Struct, frozen=True):
@@ -232,10 +245,66 @@ async def _all(store: Store, runs: Sequence[tuple[bytes, float | None]]) -> list
 
 
 async def run(store: Store, run_id: str) -> Seen:
+    """The run of this id, or the only one whose id begins so."""
     found = await _all(store, [(run_id.encode(), None)])
     if not found:
+        found = await _all(store, [(run, None) for run in await _beginning(store, run_id)])
+    if not found:
         raise NotFound(f"there is no run {run_id!r}")
+    if len(found) > 1:
+        shown = ", ".join(one.id for one in found[:_MOST_NAMED])
+        raise Refused(
+            f"several runs begin with {run_id!r}: {shown}"
+            f"{' and others' if len(found) > _MOST_NAMED else ''}; give more of the id"
+        )
     return found[0]
+
+
+async def _beginning(store: Store, prefix: str) -> list[bytes]:
+    """Ids that begin so; of many some."""
+    key, cursor, found = Cron(store.prefix).runs(), b"0", set[bytes]()
+    while len(found) <= _MOST_NAMED:
+        cursor, some = await _PREFIXED(store, [key], [cursor, prefix])
+        found.update(some)
+        if cursor == b"0":
+            break
+    return sorted(found)[: _MOST_NAMED + 1] if prefix else []
+
+
+async def latest(store: Store, job: str) -> Seen | None:
+    """The run of a job that goes on, the newest of several; else the one that ended last."""
+    active_ones = [one for one in await active(store) if one.record.job_name == job]
+    if active_ones:
+        return max(active_ones, key=lambda one: one.record.start_time)
+    last = (await lasts(store, [job.encode()]))[0]
+    return await run(store, last.id) if last else None
+
+
+async def run_or_latest(store: Store, word: str) -> Seen:
+    """The run of this id, else the latest of the job of this name, else by the beginning of an
+    id."""
+    exact = await _all(store, [(word.encode(), None)])
+    found = exact[0] if exact else await latest(store, word)
+    if found:
+        return found
+    if await store.call("HEXISTS", Cron(store.prefix).jobs(), word):
+        raise NotFound(f"job {word!r} has not run yet")
+    try:
+        return await run(store, word)
+    except NotFound:
+        raise NotFound(f"there is no job and no run {word!r}") from None
+
+
+async def check_job(store: Store, job: str) -> None:
+    """NotFound for a job of which nothing is known: no definition, no run, no missed fire."""
+    keys, own = Cron(store.prefix), CronOwn(store.prefix)
+    known = [keys.job_results(job, "success"), keys.job_results(job, "fail")]
+    if await store.call("HEXISTS", keys.jobs(), job):
+        return
+    if await store.call("EXISTS", *known, own.job_omissions(job)):
+        return
+    if not any(one.record.job_name == job for one in await active(store)):
+        raise NotFound(f"there is no job {job!r}; `watchbell cron list` lists all")
 
 
 async def omissions(store: Store, job: str = "", most: int = 50, skip: int = 0) -> list[Omission]:

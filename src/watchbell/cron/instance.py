@@ -15,12 +15,14 @@ from watchbell.cron.fires import Fires
 from watchbell.cron.instances import Presence
 from watchbell.cron.keeper import Keeper
 from watchbell.cron.model import Beat, Begun, Job
+from watchbell.cron.placement import Site
 from watchbell.cron.reaper import Reaper
 from watchbell.cron.roster import Roster
 from watchbell.cron.runs import Runs
 from watchbell.cron.scheduler import Scheduler
 from watchbell.cron.scribe import Scribe
 from watchbell.cron.timekeeping import StoreClock
+from watchbell.cron.unplaced import Unplaced
 from watchbell.cron.validation import Reading
 from watchbell.errors import StoreUnavailable
 from watchbell.process import orphans
@@ -56,8 +58,9 @@ async def run(
     """Until cancelled; then runs are given the time of the settings, and ended after it. `secrets`
     are variables that no job inherits."""
     name, owner, clock = ids.process_name(), f"cron {data}", StoreClock()
-    beat = instances.first_beat(name, store.url, settings.capacity)
-    fires = Fires(store, name, beat.host, upstream=settings.upstream_data)
+    beat = instances.first_beat(name, store.url, settings.capacity, settings.tags)
+    upstream = settings.upstream_data
+    fires = Fires(store, name, beat.host, upstream=upstream, tags=settings.tags)
     await patiently(lambda: clock.measure(fires.look))
     beat.since = clock.now()
     wardens = data / "cron" / "wardens"
@@ -100,7 +103,7 @@ class Instance:
         self._log = logs.get(role="cron")
         how, host = reading(settings), beat.host
         self._agenda = Agenda()
-        roster = Roster(store, self._agenda, clock, how)
+        roster = Roster(store, self._agenda, clock, how, Site(host, settings.tags))
         self._scribe = Scribe(
             store,
             most=settings.results,
@@ -142,6 +145,7 @@ class Instance:
             settings,
             ours=self._keeper.runs,
             find=self._known,
+            unplaced=Unplaced(store, self._agenda, settings.missed_grace),
             steady=lambda: clock.monotonic() - self._unsettled,
         )
 

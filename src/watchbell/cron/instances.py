@@ -25,7 +25,7 @@ redis.call('HSET', KEYS[2], ARGV[2], ARGV[3] .. ',"seen":' .. now .. '}')
 """)
 
 
-def first_beat(name: str, url: StoreURL, capacity: int) -> Beat:
+def first_beat(name: str, url: StoreURL, capacity: int, tags: tuple[str, ...] = ()) -> Beat:
     return Beat(
         name=name,
         host=socket.gethostname(),
@@ -33,6 +33,7 @@ def first_beat(name: str, url: StoreURL, capacity: int) -> Beat:
         pid=os.getpid(),
         version=watchbell.__version__,
         capacity=capacity,
+        tags=tags,
     )
 
 

@@ -9,10 +9,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from watchbell.cron import commands, definitions, instances, marks
+from watchbell.cron import commands, definitions, history, instances, marks
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import Invalid, Job
-from watchbell.cron.validation import EVERYBODY, Reading, from_fields
+from watchbell.cron.placement import obstacle
+from watchbell.cron.triggers import Trigger, new_trigger
+from watchbell.cron.validation import AS_USUAL, EVERYBODY, Reading, from_fields, read
 from watchbell.errors import Changed, NotFound, Refused
 from watchbell.store.client import Store
 from watchbell.store.script import Script
@@ -45,14 +47,16 @@ redis.call('PUBLISH', ARGV[5], ARGV[7])
 return 1
 """)
 
-# KEYS jobs, paused, fired, backlog, omissions of the job, its triggers; ARGV[1] name, ARGV[2]
-# channel, ARGV[3] command. Returns 1 if there was such a job.
+# KEYS jobs, paused, fired, backlog, omissions of the job, its triggers, retries, retries due;
+# ARGV[1] name, ARGV[2] channel, ARGV[3] command. Returns 1 if there was such a job.
 _REMOVE = Script("""
 local was_there = redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('SREM', KEYS[2], ARGV[1])
 redis.call('HDEL', KEYS[3], ARGV[1])
 redis.call('HDEL', KEYS[4], ARGV[1])
 redis.call('UNLINK', KEYS[5], KEYS[6])
+redis.call('HDEL', KEYS[7], ARGV[1])
+redis.call('ZREM', KEYS[8], ARGV[1])
 redis.call('PUBLISH', ARGV[2], ARGV[3])
 return was_there
 """)
@@ -147,6 +151,8 @@ async def remove(store: Store, name: str) -> None:
             own.backlog(),
             own.job_omissions(name),
             own.triggers(name),
+            own.retries(),
+            own.retries_due(),
         ],
         [name, keys.commands(), commands.said("remove", name)],
     )
@@ -187,25 +193,37 @@ async def turn_some(
     return found
 
 
-async def trigger_some(store: Store, names: Sequence[str]) -> list[str]:
-    """Returns the names of those that were found."""
-    found = [name.decode() for name, _ in await definitions.some(store, names)]
-    await _refuse_idle(store)
-    if found and not await _say_all(store, "trigger", found):
-        raise Refused(UNHEARD)
-    return found
-
-
-async def trigger(store: Store, name: str) -> None:
-    if not await definitions.some(store, [name]):
-        raise NotFound(f"there is no job {name!r}")
-    await _refuse_idle(store)
-    await _heard(store, "trigger", name)
-
-
-async def _refuse_idle(store: Store) -> None:
-    if await instances.is_idle(store):
+async def trigger_some(
+    store: Store, names: Sequence[str], reading: Reading = AS_USUAL
+) -> tuple[list[Trigger], dict[str, str]]:
+    """Those that were triggered, and by name why others were not; unknown ones are in neither."""
+    beats = await instances.instances(store)
+    made: list[Trigger] = []
+    refused: dict[str, str] = {}
+    for pair in await definitions.some(store, names):
+        job = read(*pair, reading)
+        if isinstance(job, Invalid):
+            refused[job.name] = job.text
+        elif reason := obstacle(job.conduct.placement, beats):
+            refused[job.name] = reason
+        else:
+            made.append(new_trigger(job, beats))
+    if made and await instances.is_idle(store):
         raise Refused(DRAINED)
+    said = [commands.triggered(one.job, one.id) for one in made]
+    if made:
+        await _check_heard(store, await _SAY_ALL(store, [Cron(store.prefix).commands()], said))
+    return made, refused
+
+
+async def trigger(store: Store, name: str, reading: Reading = AS_USUAL) -> Trigger:
+    """Refused where the job is not valid, or no instance would run it."""
+    made, refused = await trigger_some(store, [name], reading)
+    if name in refused:
+        raise Refused(f"{name!r} can't run: {refused[name]}")
+    if not made:
+        raise NotFound(f"there is no job {name!r}")
+    return made[0]
 
 
 async def validate(
@@ -229,9 +247,11 @@ async def kill(store: Store, run: str) -> None:
 
 
 async def _signal(store: Store, action: str, run: str) -> None:
-    if await store.call("ZSCORE", Cron(store.prefix).active(), run) is None:
+    """Of a run by its id, or by the beginning of it."""
+    seen = await history.run(store, run)
+    if await store.call("ZSCORE", Cron(store.prefix).active(), seen.id) is None:
         raise NotFound(f"no run {run!r} is under way")
-    await _heard(store, action, run)
+    await _heard(store, action, seen.id)
 
 
 async def drain(store: Store, hosts: Sequence[str]) -> None:
@@ -249,7 +269,14 @@ async def reload(store: Store) -> None:
 
 
 async def _heard(store: Store, action: str, args: Any) -> None:
-    if not await _say(store, action, args):
+    await _check_heard(store, await _say(store, action, args))
+
+
+async def _check_heard(store: Store, heard: int) -> None:
+    """Refused where no instance heard what was said. A cluster counts only those who listen at one
+    of its nodes, so there the heartbeats decide."""
+    is_cluster = store.url.topology == "cluster"
+    if not heard and not (is_cluster and await instances.hosts(store)):
         raise Refused(UNHEARD)
 
 

@@ -6,15 +6,17 @@ from math import isfinite
 from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
+from watchbell.cron.placement import Placement
+from watchbell.cron.retries import Policy
 from watchbell.schedule.firing import Schedule
 
 Missed = Literal["skip", "once", "all"]
 Overlap = Literal["skip", "queue", "allow"]
 Daemons = Literal["end", "leave"]
 Status = Literal["running", "success", "fail", "frozen"]
-Why = Literal["schedule", "late", "trigger"]
+Why = Literal["schedule", "late", "trigger", "retry"]
 T = TypeVar("T")
 
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -45,6 +47,24 @@ class Conduct(Struct, frozen=True, kw_only=True):
     group: str = ""
     nice: int | None = None
     limits: Mapping[str, int] = {}
+    output_limit: int | None = None
+    """MiB up to which a run's output is complete; None for the setting's."""
+    retries: int = 0
+    """How often a failed run is tried again."""
+    retry_delay: float = 60
+    """Seconds from a failure to the first retry."""
+    retry_factor: float = 2
+    """By which the delay grows from one retry to the next."""
+    hosts: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    @property
+    def retrying(self) -> Policy:
+        return Policy(retries=self.retries, delay=self.retry_delay, factor=self.retry_factor)
+
+    @property
+    def placement(self) -> Placement:
+        return Placement(self.hosts, self.tags)
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -94,6 +114,16 @@ class Fire(Struct, frozen=True, kw_only=True):
     """Whether the job is in the store; others were only announced on the channel."""
     is_queued: bool = False
     """Whether it waited for its lock."""
+    attempt: int | UnsetType = UNSET
+    """Of a job with retries: which attempt this is, from 1 on."""
+    attempts: int | UnsetType = UNSET
+    """How many there are at the most."""
+    only_on: str | UnsetType = UNSET
+    """Of a retry of a job without lock: the instance that runs it."""
+    pool: str | UnsetType = UNSET
+    """Of a job that may not run everywhere: its placement, JSON."""
+    trigger: str | UnsetType = UNSET
+    """The id of the trigger whose sender waits for an answer."""
 
 
 class Begun(NamedTuple):
@@ -124,6 +154,11 @@ class Detail(Struct, kw_only=True, omit_defaults=True):
     job: str = ""
     fire: int = 0
     why: Why = "schedule"
+    attempt: int = 1
+    attempts: int = 1
+    """How many attempts the job's retries allow."""
+    retry_at: float = 0
+    """When the next attempt is due; 0 where none follows."""
     lock: str = ""
     instance: str = ""
     reason: str = ""
@@ -161,6 +196,7 @@ class Beat(Struct, kw_only=True):
     running: int = 0
     capacity: int = 0
     is_drained: bool = False
+    tags: tuple[str, ...] = ()
 
 
 def parsed(raw: bytes | None, kind: type[T]) -> T | None:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Container, Sequence
 import msgspec
 
 from watchbell import logs
-from watchbell.cron import alerts, outputs
+from watchbell.cron import alerts, attempts, instances, outputs
 from watchbell.cron.fires import Fires, Left
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
 from watchbell.cron.model import Beat, Detail, Fire, Job, Record, decoded, encoded, parsed
 from watchbell.cron.scribe import Final, Outcome, Scribe
 from watchbell.cron.timekeeping import StoreClock
+from watchbell.cron.unplaced import Unplaced
 from watchbell.errors import LockLost, Refused, StoreUnavailable
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import Store
@@ -51,6 +52,7 @@ class Reaper:
         *,
         ours: Container[str],
         find: Callable[[str], Job | None],
+        unplaced: Unplaced,
         steady: Callable[[], float],
     ) -> None:
         """`ours` are runs that this instance answers for; `steady` tells for how many seconds the
@@ -59,7 +61,7 @@ class Reaper:
         self._settings, self._ours, self._find, self._steady = settings, ours, find, steady
         self._keys, self._own = Cron(store.prefix), CronOwn(store.prefix)
         self._instances = CronUpstream(store.prefix).instances()
-        self._next_sweep = 0.0
+        self._next_sweep, self._unplaced = 0.0, unplaced
         self._log = logs.get(role="cron")
 
     async def run(self) -> None:
@@ -81,6 +83,8 @@ class Reaper:
             await self._freeze(runs, stale)
         await self._store.call("ZREMRANGEBYSCORE", self._instances, "-inf", f"({stale:.6f}")
         await self._bury(stale - self._settings.heartbeat)
+        present = [beat for beat in await instances.instances(self._store) if beat.seen >= stale]
+        await self._unplaced.report(present, self._clock.now())
         if self._clock.monotonic() >= self._next_sweep:
             self._next_sweep = self._clock.monotonic() + _SWEEP_EVERY
             await self._sweep()
@@ -112,6 +116,12 @@ class Reaper:
         record.output = await outputs.tail(self._store, run, self._settings.last_lines)
         job = self._find(record.job_name)
         alert = job is None or job.conduct.alert
+        attempt = attempts.described(detail.attempt, detail.attempts)
+        event = alerts.ended(record, detail.reason, now, attempt) if alert else b""
+        # What every instance runs can be tried again only where it failed, and that one is gone.
+        failed = attempts.fire_from(record.job_name, detail)
+        retry = attempts.following(job, failed, "", now) if job and job.lock else None
+        detail.retry_at = round(retry.at, 3) if retry else 0
         outcome = await self._scribe.finish(
             Final(
                 run=run,
@@ -121,8 +131,10 @@ class Reaper:
                 record=encoded(record, upstream=self._settings.upstream_data),
                 detail=msgspec.json.encode(detail),
                 score=now,
-                event=alerts.ended(record, detail.reason, now) if alert else b"",
+                event=event,
                 stale=f"{stale:.6f}",
+                retry=retry.fire if retry else b"",
+                retry_at=retry.at if retry else 0.0,
             )
         )
         if outcome is Outcome.DONE:
@@ -165,4 +177,5 @@ async def bury(store: Store, fires: Fires, instance: str) -> None:
         ]
         await fires.claim(left, 0)
         await store.call("LTRIM", own.own_pending(instance), len(texts), -1)
+    await fires.give_up_retries(instance, f"retry not made: the instance {instance} ended")
     await store.call("HDEL", own.instances(), instance)

@@ -9,6 +9,7 @@ from watchbell.cron.definitions import Pair, Replacement
 from watchbell.cron.keys import Cron
 from watchbell.cron.marks import marked
 from watchbell.cron.model import Invalid, Job
+from watchbell.cron.placement import Site, permits
 from watchbell.cron.timekeeping import StoreClock
 from watchbell.cron.validation import Reading, read
 from watchbell.store.client import Store
@@ -17,8 +18,10 @@ _SLICE = 500
 
 
 class Roster:
-    def __init__(self, store: Store, agenda: Agenda, clock: StoreClock, reading: Reading) -> None:
-        self._store, self._agenda = store, agenda
+    def __init__(
+        self, store: Store, agenda: Agenda, clock: StoreClock, reading: Reading, site: Site
+    ) -> None:
+        self._store, self._agenda, self._site = store, agenda, site
         self._clock, self._reading = clock, reading
         self._keys = Cron(store.prefix)
         self._invalid: dict[bytes, int] = {}  # digests of the definitions that are not valid
@@ -139,6 +142,7 @@ class Roster:
             mark = marks.get(job.name, self._own_mark(job, now))
             entry = Entry(job, mark=mark, digest=digest, is_kept=is_kept)
             entry.is_paused = job.name in paused
+            entry.is_elsewhere = not permits(job.conduct.placement, self._site)
             self._agenda.add(entry)
 
     def _own_mark(self, job: Job, now: int) -> int:

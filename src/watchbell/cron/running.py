@@ -20,7 +20,7 @@ class Running:
         self.process: Run | None = None
         self.reason = ""
         """Why it was stopped, where it was."""
-        self._is_to_be_killed = False
+        self._is_to_be_killed = self.is_cancelled = False
         self.output_bytes = 0
         self.next_keep = self.gives_up = inf
         self._lapses = self._freezes = inf
@@ -56,6 +56,14 @@ class Running:
         self.reason = self.reason or reason
         if self.process:
             self.process.terminate()
+
+    def cancel(self, reason: str, *, kill: bool = False) -> None:
+        """A person ends the run: it is not tried again."""
+        self.is_cancelled = True
+        if kill:
+            self.kill(reason)
+        else:
+            self.terminate(reason)
 
     def kill(self, reason: str) -> None:
         self.reason = self.reason or reason

@@ -8,7 +8,8 @@ import msgspec
 
 from watchbell import logs
 from watchbell.clock import Clock
-from watchbell.cron import alerts
+from watchbell.cron import alerts, attempts
+from watchbell.cron.attempts import Attempt
 from watchbell.cron.keeper import Keeper
 from watchbell.cron.model import Begun, Detail, Fire, Job, Record, encoded
 from watchbell.cron.printed import Printed
@@ -47,7 +48,6 @@ class Runs:
         self._processes, self._scribe, self._keeper = processes, scribe, keeper
         self._find, self._stored, self._clock = find, stored, clock
         self._settings, self._host = settings, host
-        self._volume = Volume(complete=settings.output_limit << 20)
         self._by_job: Counter[str] = Counter()
         self._log = logs.get(role="cron")
         self.free = settings.capacity
@@ -85,7 +85,7 @@ class Runs:
         try:
             job = await patiently(lambda: self._find(running.job_name))
             following = (
-                self._followed(running, process, printed)
+                self._followed(running, job, process, printed)
                 if process
                 else self._ended(running, job, printed)
             )
@@ -115,17 +115,17 @@ class Runs:
         command = _command(job, running.begun.fire, self._settings.job_shell)
         try:
             process = await self._processes.start(
-                running.id, command, ending, self._volume, self._terms(running)
+                running.id, command, ending, self._volume(job), self._terms(running)
             )
         except Refused as error:
             return None, str(error)
         running.started(process)
-        return await self._followed(running, process, printed)
+        return await self._followed(running, job, process, printed)
 
     async def _followed(
-        self, running: Running, process: Run, printed: Printed
+        self, running: Running, job: Job | None, process: Run, printed: Printed
     ) -> tuple[Ended | None, str]:
-        await self._print(process, printed)
+        await self._print(process, printed, self._volume(job).complete)
         ended = await process.ended()
         running.output_bytes = process.output.size
         return ended, running.why(ended)
@@ -140,10 +140,14 @@ class Runs:
             note=msgspec.json.encode(running.begun).decode(),
         )
 
-    async def _print(self, process: Run, printed: Printed) -> None:
+    def _volume(self, job: Job | None) -> Volume:
+        limit = job.conduct.output_limit if job else None
+        return Volume(complete=(limit or self._settings.output_limit) << 20)
+
+    async def _print(self, process: Run, printed: Printed, complete: int) -> None:
         async for batch in process.batches():
             self._scribe.print(process.id, printed.add(batch))
-            is_much = printed.weight > self._volume.complete
+            is_much = printed.weight > complete
             if is_much or self._scribe.unwritten > _MOST_UNWRITTEN:
                 process.output.overlook()
         self._scribe.print(process.id, printed.rest())
@@ -167,7 +171,17 @@ class Runs:
             output=printed.tail(),
             duration=round(max(end - running.begun.start, 0), 6),
         )
-        event = alerts.ended(record, reason, end) if job and job.conduct.alert else b""
+        fire, succeeded = running.begun.fire, record.status == "success"
+        attempt = attempts.described(fire.attempt or 1, fire.attempts or 1)
+        event = alerts.ended(record, reason, end, attempt) if job and job.conduct.alert else b""
+        retry = attempts.following(
+            job,
+            fire,
+            running.instance,
+            end,
+            succeeded=succeeded,
+            cancelled=running.is_cancelled,
+        )
         outcome = await self._scribe.finish(
             Final(
                 run=running.id,
@@ -175,9 +189,12 @@ class Runs:
                 lock=running.lock,
                 verdict=record.status,
                 record=encoded(record, upstream=self._settings.upstream_data),
-                detail=msgspec.json.encode(_detail(running, ended, reason)),
+                detail=msgspec.json.encode(_detail(running, ended, reason, retry)),
                 score=end,
                 event=event,
+                retry=retry.fire if retry else b"",
+                instance=running.instance,
+                retry_at=retry.at if retry else 0.0,
             )
         )
         self._keeper.end(running)
@@ -195,9 +212,10 @@ class Runs:
 
 def _command(job: Job, fire: Fire, shell: str) -> Command:
     conduct = job.conduct
+    ours = {"WB_JOB": job.name, "WB_FIRE": str(fire.fire), "WB_ATTEMPT": str(fire.attempt or 1)}
     return Command(
         argv=[shell, "-c", job.cmd],
-        environment={**conduct.environment, "WB_JOB": job.name, "WB_FIRE": str(fire.fire)},
+        environment={**conduct.environment, **ours},
         folder=conduct.folder,
         user=conduct.user,
         group=conduct.group,
@@ -216,12 +234,15 @@ def _ending(job: Job, kill_after: int) -> Ending:
     )
 
 
-def _detail(running: Running, ended: Ended | None, reason: str) -> Detail:
+def _detail(running: Running, ended: Ended | None, reason: str, retry: Attempt | None) -> Detail:
     fire = running.begun.fire
     return Detail(
         job=fire.job,
         fire=fire.fire,
         why=fire.why,
+        attempt=fire.attempt or 1,
+        attempts=fire.attempts or 1,
+        retry_at=round(retry.at, 3) if retry else 0,
         lock=running.lock,
         instance=running.instance,
         reason=reason,

@@ -216,11 +216,11 @@ class Scheduler:
             self._log.error("what was pending is no fire, and was dropped", found=text)
         return pending > 0
 
-    async def trigger(self, entry: Entry, known: float) -> float:
+    async def trigger(self, entry: Entry, known: float, trigger: str = "") -> float:
         """Runs the job now, unless an instance that heard of the trigger before us does. Returns
         up to which trigger of the job we know."""
         job, run, fire = entry.job, ids.token(), int(self._clock.now())
-        item = entry.item(fire, "trigger")
+        item = entry.item(fire, "trigger", trigger)
         claim = Claim(job.name, fire, "", run, item)
         asked = self._clock.monotonic()
         with self._places(1) as places:

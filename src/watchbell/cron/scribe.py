@@ -14,6 +14,7 @@ from msgspec import Struct
 from watchbell import logs
 from watchbell.alerting.effects import verbatim
 from watchbell.alerting.keys import Alerting
+from watchbell.cron.fire_lua import SHARED, prefixes
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.printed import SECOND, Lines
 from watchbell.errors import StoreUnavailable
@@ -29,18 +30,25 @@ _GATHER_LINES, _GATHER_ENDS = 0.2, 0.01
 """Seconds for which others may come to be written together."""
 _MOST_GATHERED = 256 << 10
 
-# KEYS rundata, active, details, pending, awaited, events; ARGV[1] msgpack: beginnings of keys and
-# limits, ARGV[2] msgpack: lines, each {run, index, scores, members, drop after, drop before};
-# ARGV[3] msgpack: ends, each {run, job, lock, verdict, record, detail, score, event, stale}: with
-# `stale`, only a run without heartbeat since then is ended.
+# KEYS rundata, active, details, pending, awaited, events, pools, retries, retries due; ARGV[1]
+# msgpack: beginnings of keys and limits, ARGV[2] msgpack: lines, each {run, index, scores, members,
+# drop after, drop before}; ARGV[3] msgpack: ends, each {run, job, lock, verdict, record, detail,
+# score, event, stale, retry, instance, retry at}: with `stale`, only a run without heartbeat since
+# then is ended. With `retry`, the next attempt as JSON, that waits until it is due, and the event
+# is kept with it: the failure is reported only if the attempt is not made.
 # A run that is not running any more stays as it is. What the store refuses (a key of a wrong type,
 # left by somebody else) is told and stops nothing else. Returns what became of each end, how many
 # fires are pending, and what was refused.
-_WRITE = Script("""
+_WRITE = Script(
+    """
 local runs, active, details = KEYS[1], KEYS[2], KEYS[3]
 local pending, awaited, events = KEYS[4], KEYS[5], KEYS[6]
+local pools, retries, retries_due = KEYS[7], KEYS[8], KEYS[9]
 local own = cmsgpack.unpack(ARGV[1])
 local refused = {}
+"""
+    + SHARED
+    + """
 
 local function try(...)
   local answer = redis.pcall(...)
@@ -81,7 +89,7 @@ local function release(lock, run)
   if lock == '' or try('GET', own.locks .. lock) ~= run then return end
   redis.call('DEL', own.locks .. lock)
   local next_up = redis.call('LPOP', own.waiting .. lock)
-  if next_up then redis.call('LPUSH', pending, next_up) end
+  if next_up then redis.call('LPUSH', list_of(next_up), next_up) end
   if redis.call('EXISTS', own.waiting .. lock) == 0 then redis.call('SREM', awaited, lock) end
 end
 
@@ -103,7 +111,15 @@ local function trim(key, general)
   end
 end
 
-local function finish(run, job, lock, verdict, record, detail, score, event, stale)
+local function retry_later(text, instance, at, event)
+  local key = retry_key(decoded(text), instance)
+  if try('HEXISTS', retries, key) == 1 then give_up_retry(key) end
+  try('HSET', retries, key, cjson.encode({fire = text, event = event}))
+  try('ZADD', retries_due, at, key)
+end
+
+local function finish(run, job, lock, verdict, record, detail, score, event, stale, retry, instance,
+                      retry_at)
   local known = redis.call('HGET', runs, run)
   if known == record then return 'done' end
   local is_json, fields = pcall(cjson.decode, known or '')
@@ -125,7 +141,11 @@ local function finish(run, job, lock, verdict, record, detail, score, event, sta
   try('HINCRBY', own.counters, verdict, 1)
   trim(own_results, general)
   release(lock, run)
-  if event ~= '' then try('LPUSH', events, event) end
+  if retry ~= '' then
+    retry_later(retry, instance, retry_at, event)
+  elseif event ~= '' then
+    try('LPUSH', events, event)
+  end
   return 'done'
 end
 
@@ -133,7 +153,8 @@ for _, lines in ipairs(cmsgpack.unpack(ARGV[2])) do write(unpack(lines)) end
 local answers = {}
 for i, final in ipairs(cmsgpack.unpack(ARGV[3])) do answers[i] = finish(unpack(final)) end
 return {answers, redis.call('LLEN', pending), refused}
-""")
+"""
+)
 
 
 class Outcome(Enum):
@@ -155,6 +176,10 @@ class Final(NamedTuple):
     score: float
     event: bytes = b""
     stale: str = ""
+    retry: bytes = b""
+    """The next attempt, a `Fire` as JSON; empty where none follows."""
+    instance: str = ""
+    retry_at: float = 0.0
 
 
 class Unwritten(Struct, frozen=True):
@@ -191,9 +216,13 @@ class Scribe:
             own.pending(),
             own.awaited(),
             Alerting(store.prefix).events(),
+            own.pools(),
+            own.retries(),
+            own.retries_due(),
         ]
         self._own = msgspec.msgpack.encode(
             {
+                **prefixes(own),
                 "outputs": keys.output.literals[0],
                 "results": keys.results.literals[0],
                 "job_results": keys.job_results.literals,

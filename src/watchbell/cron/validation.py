@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from watchbell.cron.model import UNREADABLE, Conduct, Daemons, Invalid, Job, Missed, Overlap, parsed
+from watchbell.cron.retries import LONGEST_DELAY, MOST_RETRIES
 from watchbell.errors import Refused
 from watchbell.process.command import LIMITS
 from watchbell.schedule import cron_args
@@ -20,6 +21,9 @@ LONGEST_NAME = 500
 LONGEST_CMD = 100_000
 """Bytes; a system takes no longer argument than 128 KiB."""
 LONGEST_TIME = 366 * 86_400
+LONGEST_HOST = 253
+MOST_NAMES = 100
+"""Of hosts, or of tags, of one job."""
 
 
 class Reading(NamedTuple):
@@ -32,11 +36,11 @@ class Reading(NamedTuple):
 
 _NAME = "the job's name"
 _FIELD = re.compile(r"(?:cron_args|job_args|job_state|watchbell)(?:\.\w+)*")
-_AS_USUAL = Reading()
+AS_USUAL = Reading()
 _NO_CONDUCT = Conduct()
 
 
-def read(name: bytes | str, raw: bytes, reading: Reading = _AS_USUAL) -> Job | Invalid:
+def read(name: bytes | str, raw: bytes, reading: Reading = AS_USUAL) -> Job | Invalid:
     """Never raises, whatever the bytes."""
     shown = name if isinstance(name, str) else name.decode(errors="backslashreplace")
     try:
@@ -49,7 +53,7 @@ def read(name: bytes | str, raw: bytes, reading: Reading = _AS_USUAL) -> Job | I
 
 
 def from_fields(
-    name: bytes | str, said: Mapping[str, Any], reading: Reading = _AS_USUAL
+    name: bytes | str, said: Mapping[str, Any], reading: Reading = AS_USUAL
 ) -> Job | Invalid:
     errors: list[str] = []
     text = name if isinstance(name, str) else name.decode(errors="backslashreplace")
@@ -205,6 +209,24 @@ def _number(least: float, most: float) -> Callable[[str, object], float]:
     return reader
 
 
+def _factor(field: str, said: object) -> float:
+    if isinstance(said, bool) or not isinstance(said, int | float) or not 1 <= said <= 100:
+        refuse(field, "a number from 1 to 100", said)
+    return said
+
+
+def _names(field: str, said: object) -> tuple[str, ...]:
+    """Each once, in the order of the alphabet."""
+    if not isinstance(said, list) or len(said) > MOST_NAMES or not all(map(_is_name, said)):
+        refuse(field, f"a list of at most {MOST_NAMES} names without spaces and commas", said)
+    return tuple(sorted(set(said)))
+
+
+def _is_name(said: object) -> bool:
+    fits = isinstance(said, str) and 0 < len(said) <= LONGEST_HOST and said.isprintable()
+    return fits and not set(str(said)) & {" ", ","}
+
+
 def _integer(least: int, most: int) -> Callable[[str, object], int]:
     def reader(field: str, said: object) -> int:
         number = _whole(said)
@@ -263,6 +285,12 @@ _CONDUCT: dict[str, Callable[[str, object], Any]] = {
     "group": _text,
     "nice": _integer(-20, 19),
     "limits": _limits,
+    "output_limit": _integer(1, 1_024),
+    "retries": _integer(0, MOST_RETRIES),
+    "retry_delay": _number(1, LONGEST_DELAY),
+    "retry_factor": _factor,
+    "hosts": _names,
+    "tags": _names,
 }
 
 

@@ -42,6 +42,14 @@ def ending(record: Record, detail: Detail) -> str:
     return f"{detail.reason}; {code}" if detail.reason else code
 
 
+def status_code(record: Record) -> int:
+    """What a program that waited for the run exits with: the run's exit code, 128 and the number of
+    the signal that ended it, or 1 for a run that was not started or froze."""
+    if record.retcode is None:
+        return 1
+    return record.retcode if record.retcode >= 0 else 128 - record.retcode
+
+
 def exit_code(retcode: int | None) -> str:
     if retcode is None:
         return "it was not started"

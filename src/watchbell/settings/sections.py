@@ -102,6 +102,8 @@ class Oobetet(Struct, frozen=True, kw_only=True):
 class Cron(Struct, frozen=True, kw_only=True):
     capacity: Annotated[int, Meta(ge=1, le=10_000)] = 100
     """Runs that an instance has at once, at the most."""
+    tags: tuple[str, ...] = ()
+    """Tags of this instance; a job with tags runs only where an instance has all of them."""
     job_shell: str = "/bin/bash"
     """The shell that is given each command."""
     timezone: str = "UTC"

@@ -73,8 +73,13 @@ def problems(errors: Iterable[str], *, masked: bool) -> list[FieldError]:
     for error in errors:
         field = field_of(error)
         is_secret = masked and field.startswith("watchbell")
-        found.append(FieldError(field, error.partition(", not ")[0] if is_secret else error))
+        found.append(FieldError(field, unquoted(error) if is_secret else error))
     return found
+
+
+def unquoted(error: str) -> str:
+    """An error without the value that it refuses."""
+    return error.partition(", not ")[0]
 
 
 def definition(raw: bytes, *, masked: bool) -> Any:

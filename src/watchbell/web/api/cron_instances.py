@@ -36,6 +36,7 @@ def _shown(beat: Beat) -> InstanceShown:
         running=beat.running,
         capacity=beat.capacity,
         is_drained=beat.is_drained,
+        tags=beat.tags,
     )
 
 

@@ -10,11 +10,12 @@ import msgspec
 from litestar import Router, delete, get, post, put
 from litestar.params import JSONBody, QueryParameter
 
-from watchbell.cron import definitions, jobs, selection
+from watchbell.cron import jobs, selection, triggers
 from watchbell.cron.instance import reading
 from watchbell.cron.model import Invalid, Job
 from watchbell.cron.selection import Place, Sort, Wanted
-from watchbell.cron.validation import Reading, from_fields, read
+from watchbell.cron.triggers import Answer
+from watchbell.cron.validation import Reading, from_fields
 from watchbell.errors import Changed, Refused
 from watchbell.process.command import LIMITS
 from watchbell.web import cron_view
@@ -43,6 +44,8 @@ from watchbell.web.problems import Trouble
 
 _FIRES = 10
 _TOLD = 1_000
+_ANSWER_WAIT = 3.0
+"""Seconds for which the ids of triggered runs are waited for."""
 _ANY_COMMAND = {"cmd": "true", "lock": True, "ttl": 60}
 
 Name = Annotated[str, QueryParameter(min_length=1, max_length=5_000, description="A job's name.")]
@@ -233,19 +236,25 @@ async def _turn(request: Asked, names: list[str], *, paused: bool) -> Items:
 
 @post("/cron/jobs/trigger", status_code=200, opt=needs("operate"))
 async def trigger(request: Asked, data: JSONBody[Chosen]) -> Items:
-    """Run jobs now, besides their schedules. Their runs begin within moments."""
-    store, how = desk_of(request).store, reading_of(request)
-    pairs = await definitions.some(store, data.names)
-    judged = [read(name, raw, how) for name, raw in pairs]
-    masked = _is_masked(request)
-    unfit = {
-        one.name: "; ".join(each.reason for each in cron_view.problems(one.errors, masked=masked))
-        for one in judged
-        if isinstance(one, Invalid)
-    }
+    """Run jobs now, besides their schedules. Those that begin within moments come with the ids of
+    their runs; `reason` says why others wait, or are not run."""
+    store = desk_of(request).store
     async with changing(request):
-        found = await jobs.trigger_some(store, [name for name in data.names if name not in unfit])
-    return await _answered(request, "cron.trigger", data.names, found, unfit)
+        made, refused = await jobs.trigger_some(store, data.names, reading_of(request))
+    if _is_masked(request):
+        refused = {name: cron_view.unquoted(reason) for name, reason in refused.items()}
+    answers = await triggers.answers(store, made, _ANSWER_WAIT)
+    done = [one.job for one in made]
+    items = await _answered(request, "cron.trigger", data.names, done, refused)
+    return Items([_with_answers(item, answers.get(item.name, [])) for item in items.items])
+
+
+def _with_answers(item: Item, answers: Sequence[Answer]) -> Item:
+    runs = [answer.run for answer in answers if answer.run]
+    skipped = [answer.skipped for answer in answers if answer.skipped]
+    waits = [answer.waits for answer in answers if answer.waits]
+    reason = item.reason or "; ".join(sorted({*skipped, *waits}))
+    return Item(item.name, item.done and not (skipped and not runs), reason, runs)
 
 
 async def _answered(

@@ -24,9 +24,14 @@ class RunShown(Struct, frozen=True, kw_only=True):
     host: str
     instance: str
     why: Why
-    """Whether it was scheduled, late or triggered."""
+    """Whether it was scheduled, late, triggered or tried again."""
     fire: int
     """The second for which it was scheduled, or in which it was triggered; 0 where not known."""
+    attempt: int
+    attempts: int
+    """How many there are at the most, by the job's retries."""
+    retry_at: float | None
+    """When the next attempt is due; null where none follows."""
     cpu: float
     """Seconds of CPU time."""
     memory: int
@@ -105,6 +110,7 @@ class InstanceShown(Struct, frozen=True, kw_only=True):
     running: int
     capacity: int
     is_drained: bool
+    tags: tuple[str, ...]
 
 
 class Fleet(Struct, frozen=True, kw_only=True):

@@ -28,7 +28,9 @@ FARTHEST = 1 << 40
 _PLACE = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)_(.{1,150})", re.DOTALL)
 _VERDICTS: tuple[Verdict, ...] = ("success", "fail")
 
-Id = Annotated[str, PathParameter(min_length=1, max_length=150, description="A run's id.")]
+Id = Annotated[
+    str, PathParameter(min_length=1, max_length=150, description="A run's id, or its beginning.")
+]
 Job = Annotated[str, QueryParameter(max_length=5_000, description="Only of this job.")]
 Only = Annotated[
     Literal["", "success", "fail"], QueryParameter(description="Only those that ended so.")
@@ -117,12 +119,12 @@ async def output(
     """What a run printed: from `start` on, up to `end`, or `around` a line; its last lines without
     any of these. Long lines make it fewer."""
     store = desk_of(request).store
-    await history.run(store, id)
+    run = (await history.run(store, id)).id
     if around is not None:
         start = max(around - limit // 2, 0)
     if start is not None:
-        return run_view.output(await outputs.window(store, id, start, limit, end))
-    return run_view.output(await outputs.end(store, id, limit, end))
+        return run_view.output(await outputs.window(store, run, start, limit, end))
+    return run_view.output(await outputs.end(store, run, limit, end))
 
 
 @get("/cron/runs/{id:str}/search", opt=needs("read"))
@@ -135,9 +137,9 @@ async def search(
 ) -> HitsShown:
     """Lines that have a text. Some thousand lines are looked at; `next` says where to go on."""
     store = desk_of(request).store
-    await history.run(store, id)
+    run = (await history.run(store, id)).id
     begin = (FARTHEST if backward else 0) if start is None else start
-    found = await outputs.search(store, id, text, begin, backward=backward)
+    found = await outputs.search(store, run, text, begin, backward=backward)
     return HitsShown(found.places, found.following)
 
 
@@ -165,8 +167,8 @@ async def live(
     over; `gone` where it was forgotten. Of very many lines the newest come, and a number says how
     many were left out."""
     store = desk_of(request).store
-    await history.run(store, id)
-    return streamed(request, run_view.live(store, id, last or resume))
+    run = (await history.run(store, id)).id
+    return streamed(request, run_view.live(store, run, last or resume))
 
 
 @post("/cron/runs/{id:str}/terminate", status_code=204, opt=needs("operate"))
@@ -184,8 +186,8 @@ async def kill(request: Asked, id: Id) -> None:  # noqa: A002
 async def _end(request: Asked, run: str, *, kill: bool) -> None:
     store = desk_of(request).store
     seen = await history.run(store, run)
-    await (jobs.kill(store, run) if kill else jobs.terminate(store, run))
-    await noted(request, "cron.kill" if kill else "cron.terminate", seen.record.job_name, run)
+    await (jobs.kill(store, seen.id) if kill else jobs.terminate(store, seen.id))
+    await noted(request, "cron.kill" if kill else "cron.terminate", seen.record.job_name, seen.id)
 
 
 ROUTES = Router(

@@ -118,6 +118,8 @@ class Item(Struct, frozen=True):
     name: str
     done: bool
     reason: str = ""
+    runs: list[str] = []
+    """Of a job that was triggered: the ids of its runs, as far as they have begun."""
 
 
 class Items(Struct, frozen=True):

@@ -1,0 +1,141 @@
+"""The part of `watchbell cron` that runs a job now, and prints what runs print."""
+
+import asyncio
+import sys
+from math import inf
+
+import click
+
+from watchbell.cli.options import opened, with_settings
+from watchbell.cli.telling import plain, storable, when
+from watchbell.cron import history, jobs, outputs, triggers, wording
+from watchbell.cron.history import Seen
+from watchbell.cron.instance import reading
+from watchbell.cron.triggers import Answer, Trigger
+from watchbell.errors import Refused
+from watchbell.settings import Loaded, Settings
+from watchbell.store.client import Store
+
+_ANSWER_WAIT = 10.0
+"""Seconds within which an instance that lives answers a trigger, also on a busy machine."""
+
+
+@click.command
+@click.argument("name", metavar="JOB", type=storable)
+@click.option("--wait", is_flag=True, help="Print its output, and exit with its exit code.")
+@with_settings()
+def trigger(*, loaded: Loaded, name: str, wait: bool) -> int:
+    """Run a job now, besides its schedule. With --wait the exit code is the run's: 128 and the
+    number of the signal where one ended it, 1 where it was not run.
+
+    \b
+    Examples:
+      watchbell cron trigger backup
+      watchbell cron trigger backup --wait && echo done
+    """
+    return asyncio.run(_trigger(loaded.settings, name, wait))
+
+
+async def _trigger(settings: Settings, name: str, wait: bool) -> int:
+    async with opened(settings) as store:
+        made = await jobs.trigger(store, name, reading(settings.cron))
+        found = (await triggers.answers(store, [made], _ANSWER_WAIT))[name]
+        if wait:
+            return await _awaited(store, made, found)
+    if not found:
+        click.echo(
+            f"triggered {plain(name)}; `watchbell cron runs {plain(name)}` shows how it goes"
+        )
+    for answer in found:
+        click.echo(f"triggered {plain(name)}: {_said(answer)}")
+    return 1 if found and all(answer.skipped for answer in found) else 0
+
+
+def _said(answer: Answer) -> str:
+    if answer.run:
+        return f"run {answer.run}"
+    return f"it waits: {answer.waits}" if answer.waits else f"it was not run: {answer.skipped}"
+
+
+async def _awaited(store: Store, made: Trigger, found: list[Answer]) -> int:
+    """Of a job that every instance runs, one after the other; the exit code is the first that is
+    not 0."""
+    if not found:
+        raise Refused(
+            f"no instance answered within {_ANSWER_WAIT:g} s; "
+            f"`watchbell cron runs {plain(made.job)}` shows whether the job ran"
+        )
+    for answer in found:
+        if answer.waits:
+            click.echo(f"{plain(made.job)} waits: {answer.waits}", err=True)
+    codes = []
+    for answer in (await triggers.answers(store, [made], inf, final=True))[made.job]:
+        if answer.skipped:
+            raise Refused(f"{plain(made.job)} was not run: {answer.skipped}")
+        await _follow(store, answer.run, times=False)
+        ended = await history.run(store, answer.run)
+        codes.append(wording.status_code(ended.record))
+        if codes[-1]:
+            said = wording.ending(ended.record, ended.detail)
+            click.echo(f"{plain(made.job)}: {plain(said)}", err=True)
+    return next((code for code in codes if code), 0)
+
+
+@click.command
+@click.argument("which", metavar="JOB|RUN", type=storable)
+@click.option("--follow", "-f", is_flag=True, help="Until the run ends.")
+@click.option("--times", is_flag=True, help="With the time of each line.")
+@with_settings()
+def output(*, loaded: Loaded, which: str, follow: bool, times: bool) -> None:
+    """Print what a run printed, as it printed it. Of a job its latest run; of a run the beginning
+    of its id is enough.
+
+    \b
+    Examples:
+      watchbell cron output backup
+      watchbell cron output 3f0c --follow
+    """
+    asyncio.run(_output(loaded.settings, which, follow, times))
+
+
+async def _output(settings: Settings, which: str, follow: bool, times: bool) -> None:
+    async with opened(settings) as store:
+        seen = await history.run_or_latest(store, which)
+        if follow:
+            printed = await _follow(store, seen.id, times)
+        else:
+            printed = await _dump(store, seen, times)
+    if not printed and seen.record.output:
+        click.echo("its output is no longer kept; these are its last lines", err=True)
+        click.echo(seen.record.output, nl=not seen.record.output.endswith("\n"))
+
+
+async def _follow(store: Store, run: str, times: bool) -> bool:
+    """Whether there was something to print."""
+    printed = False
+    async for lines in outputs.follow(store, run):
+        printed = True
+        _print(lines, times)
+    return printed
+
+
+async def _dump(store: Store, seen: Seen, times: bool) -> bool:
+    last = None
+    while lines := await outputs.lines(store, seen.id, last):
+        last = lines[-1]
+        _print(lines, times)
+    return last is not None
+
+
+def _print(lines: list[outputs.Line], times: bool) -> None:
+    """Without times the very bytes, which may well be no lines of text."""
+    for line in lines:
+        if times:
+            sys.stdout.buffer.write(f"{when(int(line.at))} ".encode())
+        sys.stdout.buffer.write(line.text)
+        if times and not line.text.endswith(b"\n"):
+            sys.stdout.buffer.write(b"\n")
+    sys.stdout.buffer.flush()
+
+
+COMMANDS: list[click.Command] = [trigger, output]

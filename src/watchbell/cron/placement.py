@@ -1,0 +1,66 @@
+"""Where a job may run: its hosts and tags against those of an instance."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+
+class Candidate(Protocol):
+    """An instance, as far as the decision needs it."""
+
+    @property
+    def host(self) -> str: ...
+    @property
+    def tags(self) -> Collection[str]: ...
+
+
+class Site(Struct, frozen=True):
+    """Where an instance runs."""
+
+    host: str
+    tags: tuple[str, ...] = ()
+
+
+class Placement(Struct, frozen=True, order=True):
+    """Where a job may run. Without hosts and tags: everywhere."""
+
+    hosts: tuple[str, ...] = ()
+    """Host names, of which the instance must have one; upper and lower case are the same."""
+    tags: tuple[str, ...] = ()
+    """All of these the instance must have."""
+
+    def __bool__(self) -> bool:
+        """Whether it restricts anything."""
+        return bool(self.hosts or self.tags)
+
+
+ANYWHERE = Placement()
+
+
+def refusal(placement: Placement, candidate: Candidate) -> str:
+    """Why the instance may not run the job; empty where it may."""
+    hosts = {host.casefold() for host in placement.hosts}
+    if hosts and candidate.host.casefold() not in hosts:
+        return f"{candidate.host} is not among its hosts ({', '.join(placement.hosts)})"
+    lacking = [tag for tag in placement.tags if tag not in candidate.tags]
+    if lacking:
+        return f"{candidate.host} lacks the tag {', '.join(lacking)}"
+    return ""
+
+
+def permits(placement: Placement, candidate: Candidate) -> bool:
+    return not refusal(placement, candidate)
+
+
+def obstacle(placement: Placement, candidates: Iterable[Candidate]) -> str:
+    """Why none of the instances may run the job; empty where one may, or there are none."""
+    refusals = [refusal(placement, one) for one in candidates]
+    if not placement or not refusals or not all(refusals):
+        return ""
+    return f"no instance may run it: {_listed(sorted(set(refusals)))}"
+
+
+def _listed(reasons: Sequence[str], most: int = 3) -> str:
+    more = f"; and {len(reasons) - most} more" if len(reasons) > most else ""
+    return "; ".join(reasons[:most]) + more

@@ -1,0 +1,69 @@
+"""What becomes of a trigger: who would run the job, and what the instances answer."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from watchbell import ids
+from watchbell.clock import SYSTEM, Clock
+from watchbell.cron.keys import CronOwn
+from watchbell.cron.model import Beat, Job, parsed
+from watchbell.cron.placement import permits
+from watchbell.store.client import Store
+
+_EVERY = 0.05
+
+
+class Trigger(Struct, frozen=True, kw_only=True):
+    """A job that was told to run."""
+
+    id: str
+    job: str
+    runs: int = 1
+    """How many runs there will be: one, or of a job without lock one on each instance."""
+
+
+class Answer(Struct, frozen=True):
+    """What an instance says of a trigger: one of these."""
+
+    run: str = ""
+    """The id of the run that was begun."""
+    waits: str = ""
+    """Why it is begun later."""
+    skipped: str = ""
+    """Why it is not run."""
+
+
+def new_trigger(job: Job, beats: Sequence[Beat]) -> Trigger:
+    ready = [beat for beat in beats if not beat.is_drained]
+    everywhere = sum(permits(job.conduct.placement, beat) for beat in ready)
+    return Trigger(id=ids.token(), job=job.name, runs=1 if job.lock else max(everywhere, 1))
+
+
+async def answers(
+    store: Store,
+    triggers: Sequence[Trigger],
+    seconds: float,
+    *,
+    final: bool = False,
+    clock: Clock = SYSTEM,
+) -> Mapping[str, list[Answer]]:
+    """By job, once all have answered or the time is over. With `final`, a run that waits for its
+    turn has not answered yet."""
+    ends = clock.monotonic() + seconds
+    while True:
+        found = {one.job: await _answers(store, one, final=final) for one in triggers}
+        is_over = clock.monotonic() >= ends
+        if is_over or all(len(found[one.job]) >= one.runs for one in triggers):
+            return found
+        await asyncio.sleep(_EVERY)
+
+
+async def _answers(store: Store, trigger: Trigger, *, final: bool) -> list[Answer]:
+    """Of each run the last; without `final` also of those that wait."""
+    texts = await store.call("LRANGE", CronOwn(store.prefix).answers(trigger.id), 0, -1)
+    found = [answer for text in texts if (answer := parsed(text, Answer))]
+    settled = [answer for answer in found if not answer.waits]
+    waiting = [answer for answer in found if answer.waits]
+    return settled if final else settled + waiting[len(settled) :]
