@@ -223,6 +223,43 @@ BOMBS = [
     "{{ ('x' * 100000).replace('', 'x' * 100000) }}",
     "{{ range(9999) | join('x' * 100000) }}",
     "{{ ('x' * 100000) | join('x' * 100000) }}",
+    "{{ range(9999) | join(['x' * 200000]) }}",
+    (
+        "{% for a in ['x' * 200000, 1] %}{{ ([loop] * 9999) | join(attribute='previtem') }}"
+        "{% endfor %}"
+    ),
+    "{{ ('x' * 100000) | replace('x', ['y' * 200000]) }}",
+    "{{ ('%(a)s' * 20000) | format(a='x' * 200000) }}",
+    "{{ ('%(a)s' * 20000) % {'a': 'x' * 200000} }}",
+    "{{ [1, [2]] | tojson(indent=10 ** 9) }}",
+    "{{ [1, [2]] | tojson(indent='x' * 200000) }}",
+    (
+        "{% set n = namespace(x=range(9999) | list) %}{% for a in range(150) %}"
+        "{% set n.x = [n.x] %}{% endfor %}{{ n.x | tojson(indent=8) }}"
+    ),
+    "{{ ('a.com ' * 40000) | urlize(rel='x' * 9999) }}",
+    "{{ ('a.com ' * 40000) | urlize(target='x' * 9999) }}",
+    "{{ ('a.com ' * 20000) | urlize(extra_schemes=['x:'] * 9999) }}",
+    "{{ ('.' * 900 + 'a. ') * 200 }}{{ (('.' * 900 + 'a. ') * 200) | urlize }}",
+    "{{ (('a@' * 400 + 'a. ') * 200) | urlize }}",
+    "{{ ('x' * 250000) | sort }}",
+    "{% for a in range(9999) %}{% set x = ('x' * 200000) | sort %}{% endfor %}",
+    "{% set x = 'x' * 250000 %}{{ " + "~".join(["x"] * 20_000) + " }}",
+    "{% set x, y = 'x' * 250000, 'x' * 250000 %}{% for a in range(9999) %}"
+    + "{% if x == y %}{% endif %}" * 99
+    + "{% endfor %}",
+    "{% set x = 'x' * 250000 %}{% for a in range(9999) %}"
+    + "{% if 'y' in x %}{% endif %}" * 99
+    + "{% endfor %}",
+    "{% set x = 'x' * 250000 %}{% for a in range(9999) %}"
+    + "{% if 'y' is in x %}{% endif %}" * 99
+    + "{% endfor %}",
+    "{% set x = 'x' * 250000 %}{% for a in range(9999) %}"
+    + "{% set y = x[::-1] %}" * 99
+    + "{% endfor %}",
+    "{% set x = ('1' * 250000) | int(base=32) %}{% for a in range(999) %}"
+    + "{% set y = x // (x - 1) %}" * 99
+    + "{% endfor %}",
     "{{ time | time('UTC', '%1000000000d') }}",
     "{% set n = namespace(x='x') %}{% for a in range(99) %}{% set n.x = n.x ~ n.x %}{% endfor %}",
     "{% set n = namespace(x='x') %}{% for a in range(99) %}{% set n.x = n.x + n.x %}{% endfor %}",
@@ -270,6 +307,30 @@ def test_what_would_never_end_ends_and_the_built_in_text_is_sent(
     assert time.process_time() - began < 5
     [told] = own.told
     assert not re.search("undefined|writes nothing", told)  # it was stopped, not mistaken
+
+
+@pytest.mark.parametrize("part", ["text", "html"])
+def test_a_long_word_is_no_link_and_costs_no_template(own: Own, part: str) -> None:
+    """What a check reports can't make `urlize` slow, nor have the template set aside."""
+    long = "www." + "<a@a." * 300
+    own.write(f"email/problem.{part}.j2", "{{ details | urlize(rel='x') }}")
+    alert = sample("problem", details=f"see www.example.com & {long} or a@example.com")
+    escaped = long.replace("<", "&lt;")
+    assert own.words()(part, alert) == (
+        'see <a href="https://www.example.com" rel="noopener x">www.example.com</a> '
+        f'&amp; {escaped} or <a href="mailto:a@example.com">a@example.com</a>'
+    )
+    assert own.told == []
+
+
+@pytest.mark.parametrize("letters", [".", "<", "(", "@a", "a.", "&", "http://a.", "a@a.", "www.-"])
+def test_whatever_a_check_reports_links_are_found_in_few_steps(own: Own, letters: str) -> None:
+    own.write("email/problem.text.j2", "{{ details | urlize }}")
+    words = own.words()
+    for length in (90, 900, 9_000):
+        word = letters * (length // len(letters)) + ". "
+        words("text", sample("problem", details=word * (10_000 // len(word))))
+    assert own.told == []
 
 
 def test_a_template_that_used_up_its_steps_is_not_tried_again(own: Own) -> None:

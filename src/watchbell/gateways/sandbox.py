@@ -1,35 +1,30 @@
 """The sandbox of people's templates: it bounds their steps, their output and what they may call."""
 
-import functools
-import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, cast
 
-from jinja2 import StrictUndefined, TemplateRuntimeError, Undefined, nodes, pass_context
+from jinja2 import StrictUndefined, Undefined, nodes, pass_context
 from jinja2.exceptions import SecurityError
-from jinja2.filters import FILTERS
-from jinja2.runtime import BlockReference, LoopContext, Macro
+from jinja2.runtime import BlockReference, LoopContext, Macro, markup_join, str_join
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.tests import TESTS
 from jinja2.utils import Namespace
 from jinja2.visitor import NodeTransformer
 
-STEPS = 100_000
-OUTPUT = 256 * 1024
-"""Characters that a template may write, or hold in one value."""
-SOURCE = 100_000
-_LONGEST_LIST = 10_000
-_BITS = 1_024
-_CHARACTERS_A_STEP, _STEPS_A_CALL = 256, 10
-_CONTAINERS = (dict, list, tuple, set)
+from watchbell.gateways import bounded_filters
+from watchbell.gateways.bounded_filters import check_format, metered
+from watchbell.gateways.meter import (
+    BITS,
+    CHARACTERS_A_STEP,
+    LONGEST_LIST,
+    Meter,
+    TooMuch,
+    check_size,
+    size,
+)
 
-# Those whose result is bounded by what they are given. Not among them: what pads or repeats by a
-# number (`center`, `indent`, `batch`, `slice`, `round`, `wordwrap`), and what nobody needs here.
-_FILTERS = """
-    abs capitalize count d default dictsort e escape filesizeformat first float forceescape format
-    groupby int items join last length list lower map max min reject rejectattr replace reverse
-    safe select selectattr sort string striptags title tojson trim truncate unique upper urlencode
-    urlize wordcount
-"""
+SOURCE = 100_000
+_STEPS_A_CALL = 10
 _METHODS = {
     str: """
         capitalize casefold count endswith find isdigit isnumeric lower lstrip partition
@@ -39,63 +34,6 @@ _METHODS = {
     dict: "get items keys values",
     LoopContext: "changed cycle",
 }
-_WIDE = re.compile(r"%(?:\([^)]*\))?[^a-zA-Z%]*(?:\*|\d{3})")
-
-
-class TooMuch(TemplateRuntimeError):
-    """A template used up what one message may cost."""
-
-
-class Meter:
-    """What the present render may still use. A render never awaits, so there is one at a time."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        self.steps, self.output = STEPS, OUTPUT
-
-    def step(self, count: int = 1) -> None:
-        self.steps -= count
-        if self.steps < 0:
-            raise TooMuch(f"it takes more than {STEPS:,} steps; does it loop without end?")
-
-    def write(self, characters: int) -> None:
-        self.output -= characters
-        if self.output < 0:
-            raise TooMuch(f"it writes more than {OUTPUT // 1024} KiB")
-
-    def counted(self, items: Iterator[Any]) -> Iterator[Any]:
-        for item in items:
-            self.step()
-            yield item
-
-    def sized(self, value: Any) -> Any:
-        """The value, if it is of a bearable size."""
-        if hasattr(value, "__next__"):
-            return self.counted(value)
-        size = _size(value)
-        items = len(value) if isinstance(value, _CONTAINERS) else 0
-        self.step(items + size // _CHARACTERS_A_STEP)
-        if size > OUTPUT:
-            raise TooMuch(f"a value has more than {OUTPUT // 1024} KiB")
-        return value
-
-
-def _size(value: Any) -> int:
-    """About how many characters the value has when it is written. Lists within lists count as
-    often as they would be written, so they can't grow without end by holding each other."""
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(8 + _size(one) for one in value.values())
-    if isinstance(value, _CONTAINERS):
-        if len(value) > _LONGEST_LIST:
-            raise TooMuch(f"a list has more than {_LONGEST_LIST:,} items")
-        return sum(8 + _size(one) for one in value)
-    if isinstance(value, Namespace):
-        raise TooMuch("a namespace can't be a value; use what is in it")
-    return 8
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
@@ -107,9 +45,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self.meter = Meter()
         super().__init__(undefined=StrictUndefined, finalize=_written(self.meter), **options)
         self.globals = {"range": self._range, "namespace": self._namespace}
-        allowed = {**{name: FILTERS[name] for name in _FILTERS.split()}, **filters}
-        self.filters = {name: self._metered(one) for name, one in allowed.items()}
-        self.filters[_STEP], self.filters[_SIZED] = _at_run_time(self.meter)
+        self.filters = bounded_filters.filters(self.meter, filters)
+        self.filters.update(_at_run_time(self.meter))
+        tests = cast("Mapping[str, Callable[..., Any]]", TESTS)
+        self.tests = {name: metered(self.meter, one) for name, one in tests.items()}
 
     def compile(self, source: Any, *names: Any, **options: Any) -> Any:
         """With all that can be done over and over put on the meter."""
@@ -130,7 +69,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         meter = self.meter
-        meter.step(_STEPS_A_CALL + _size(getattr(obj, "__self__", "")) // _CHARACTERS_A_STEP)
+        meter.step(_STEPS_A_CALL + size(getattr(obj, "__self__", "")) // CHARACTERS_A_STEP)
         for value in (*args, *kwargs.values()):
             meter.sized(value)
         if not self.is_safe_callable(obj):
@@ -140,27 +79,15 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         if operator == "%" and isinstance(left, str):
-            left = _narrow(left)
+            check_format(left, right)
         elif operator in {"*", "**"}:
             _check_product(operator, left, right)
         return self.meter.sized(super().call_binop(context, operator, left, right))
 
-    def _metered(self, one: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(one)  # with the mark by which a filter asks for the environment
-        def metered(*args: Any, **kwargs: Any) -> Any:
-            for value in (*args, *kwargs.values()):
-                if isinstance(value, (str, Namespace, *_CONTAINERS)):
-                    self.meter.sized(value)
-            self.meter.step()
-            return self.meter.sized(bounded(*args, **kwargs))
-
-        bounded = _BOUNDED.get(one, one)
-        return metered
-
     def _range(self, *args: int) -> range:
         wanted = range(*args)
-        if len(wanted) > _LONGEST_LIST:
-            raise TooMuch(f"a range has more than {_LONGEST_LIST:,} items")
+        if len(wanted) > LONGEST_LIST:
+            raise TooMuch(f"a range has more than {LONGEST_LIST:,} items")
         return wanted
 
     def _namespace(self, **values: Any) -> Namespace:
@@ -178,7 +105,7 @@ def _written(meter: Meter) -> Callable[..., Any]:
     return written
 
 
-def _at_run_time(meter: Meter) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _at_run_time(meter: Meter) -> dict[str, Callable[..., Any]]:
     @pass_context
     def step(_: Any, written: int) -> None:
         meter.step()
@@ -188,61 +115,37 @@ def _at_run_time(meter: Meter) -> tuple[Callable[..., Any], Callable[..., Any]]:
     def sized(_: Any, value: Any) -> Any:
         return meter.sized(value)
 
-    return step, sized
+    @pass_context
+    def concat(context: Any, parts: list[Any]) -> str:
+        meter.sized(parts)
+        joins = markup_join if context.eval_ctx.autoescape else str_join
+        return joins(parts)
 
-
-def _join(eval_ctx: Any, value: Any, d: str = "", attribute: Any = None) -> Any:
-    items = list(value)
-    if sum(_size(item) + len(d) for item in items) > OUTPUT:
-        raise TooMuch(f"a joined text has more than {OUTPUT // 1024} KiB")
-    return FILTERS["join"](eval_ctx, items, d, attribute)
-
-
-def _replace(eval_ctx: Any, s: str, old: str, new: str, count: int | None = None) -> Any:
-    if len(s) + (str(s).count(old) * len(new)) > OUTPUT:
-        raise TooMuch(f"a text after replacing has more than {OUTPUT // 1024} KiB")
-    return FILTERS["replace"](eval_ctx, s, old, new, count)
-
-
-def _format(value: str, *args: Any, **kwargs: Any) -> Any:
-    return FILTERS["format"](_narrow(value), *args, **kwargs)
-
-
-_BOUNDED: dict[Callable[..., Any], Callable[..., Any]] = {
-    FILTERS["join"]: _join,
-    FILTERS["replace"]: _replace,
-    FILTERS["format"]: _format,
-}
-
-
-def _narrow(pattern: str) -> str:
-    if _WIDE.search(pattern):
-        raise TooMuch("a width of more than 99 characters in a format")
-    return pattern
+    return {_STEP: step, _SIZED: sized, _CONCAT: concat}
 
 
 def _check_product(operator: str, left: Any, right: Any) -> None:
     if isinstance(left, int) and isinstance(right, int):
-        size = (
+        bits = (
             left.bit_length() * right
             if operator == "**"
             else left.bit_length() + right.bit_length()
         )
-        if size > _BITS:
-            raise TooMuch(f"a number has more than {_BITS} bits")
+        if bits > BITS:
+            raise TooMuch(f"a number has more than {BITS} bits")
     elif not (isinstance(left, int | float) and isinstance(right, int | float)):
         count = right if isinstance(right, int) else left
         text = left if isinstance(right, int) else right
-        if isinstance(count, int) and count * max(_size(text), 1) > OUTPUT:
-            raise TooMuch(f"a repeated text has more than {OUTPUT // 1024} KiB")
+        if isinstance(count, int):
+            check_size("a repeated text", count * max(size(text), 1))
 
 
-_STEP, _SIZED = "step on the meter", "size on the meter"
+_STEP, _SIZED, _CONCAT = "step on the meter", "size on the meter", "join on the meter"
 
 
 class _Metering(NodeTransformer):
     """Each loop's turn, each test of a loop and each output is a step; each value that is put
-    together is sized."""
+    together, cut out or compared is sized."""
 
     def visit_Template(self, node: nodes.Template) -> nodes.Template:  # noqa: N802
         self.generic_visit(node)
@@ -264,15 +167,36 @@ class _Metering(NodeTransformer):
             node.test = nodes.And(stepped, node.test, lineno=node.lineno)
         return node
 
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Expr:  # noqa: N802
+        """The parts are sized before they are joined: there can be thousands of them."""
+        self.generic_visit(node)
+        parts = nodes.List(node.nodes, lineno=node.lineno)
+        return _filtered(parts, _CONCAT)
+
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Compare:  # noqa: N802
+        self.generic_visit(node)
+        node.expr = _filtered(node.expr, _SIZED)
+        for operand in node.ops:
+            operand.expr = _filtered(operand.expr, _SIZED)
+        return node
+
+    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Expr:  # noqa: N802
+        self.generic_visit(node)
+        return _filtered(node, _SIZED) if isinstance(node.arg, nodes.Slice) else node
+
     def _sized(self, node: nodes.Expr) -> nodes.Expr:
         self.generic_visit(node)
         if getattr(node, "ctx", "load") != "load":
             return node
-        return nodes.Filter(node, _SIZED, [], [], None, None, lineno=node.lineno)
+        return _filtered(node, _SIZED)
 
-    visit_Concat = visit_List = visit_Tuple = visit_Dict = _sized  # noqa: N815
+    visit_List = visit_Tuple = visit_Dict = _sized  # noqa: N815
+
+
+def _filtered(node: nodes.Expr, name: str) -> nodes.Expr:
+    return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
 
 
 def _step(at: nodes.Node, written: int = 0) -> nodes.Expr:
     count = nodes.Const(written, lineno=at.lineno)
-    return nodes.Filter(count, _STEP, [], [], None, None, lineno=at.lineno)
+    return _filtered(count, _STEP)

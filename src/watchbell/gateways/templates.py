@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import jinja2
 from jinja2 import Environment, FunctionLoader, Template, TemplateSyntaxError
 
-from watchbell.gateways.sandbox import SOURCE, Sandbox, TooMuch
+from watchbell.gateways.meter import TooMuch
+from watchbell.gateways.sandbox import SOURCE, Sandbox
 from watchbell.gateways.words import KINDS, PARTS, one_line
 
 BUILT_IN = Path(__file__).parent / "templates"
