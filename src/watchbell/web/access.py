@@ -48,11 +48,16 @@ def granted(scopes: tuple[KeyScope, ...], role: Role) -> frozenset[Scope]:
     return wanted & COVERS[ROLE_SCOPE[role]]
 
 
+def may_ping(role: Role) -> bool:
+    """Whether a key for pings works whose owner has this role."""
+    return "operate" in COVERS[ROLE_SCOPE[role]]
+
+
 def may_give(role: Role, scopes: tuple[KeyScope, ...]) -> bool:
     """Whether somebody of this role may make a key of these scopes."""
     own = COVERS[ROLE_SCOPE[role]]
     needed = frozenset[Scope]().union(*(COVERS[scope] for scope in scopes))
-    return needed <= own and ("ping" not in scopes or "operate" in own)
+    return needed <= own and ("ping" not in scopes or may_ping(role))
 
 
 class Identity(Struct, frozen=True, kw_only=True):

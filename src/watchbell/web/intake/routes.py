@@ -9,7 +9,7 @@ from litestar.params import JSONBody, PathParameter
 from msgspec import Struct
 
 from watchbell.alerting.model import CheckEvent, Rejection
-from watchbell.web.access import PUBLIC, needs
+from watchbell.web.access import PUBLIC, may_ping, needs
 from watchbell.web.api_keys import Ping
 from watchbell.web.desk import Asked, desk_of, identity_of
 from watchbell.web.intake import alertmanager, items, pings
@@ -205,6 +205,9 @@ async def _pinged(request: Asked, key: str, signal: str) -> Response[str]:
     known = await desk.api_keys.find(key, now)
     if known is None or known.key.ping is None:
         raise Trouble(404, "this ping is not known, was revoked, or is over")
+    if not may_ping(known.role):
+        reason = f"the owner of this ping key is a {known.role} now and may no longer report"
+        raise Trouble(403, f"{reason}; use a key of an operator")
     table = Web(desk.store.prefix).pings()
     if signal == "start":
         await desk.store.call("HSET", table, known.key.id, now)
