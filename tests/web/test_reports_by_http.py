@@ -5,6 +5,7 @@ import base64
 import hashlib
 import json
 import subprocess
+from collections.abc import Awaitable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,12 +17,14 @@ from hypothesis import strategies as st
 from tests.alerting import recorded
 from tests.waiting import eventually
 from tests.web.site import BY, Site, served
+from watchbell.alerting import contacts
 from watchbell.alerting.keys import Alerting
-from watchbell.alerting.model import CheckEvent, Rejection
+from watchbell.alerting.model import CheckEvent, Contact, Rejection
 from watchbell.clock import SYSTEM
 from watchbell.gateways import links as message_links
-from watchbell.gateways.links import Offer
+from watchbell.gateways.links import LASTS, Offer
 from watchbell.store.client import Store
+from watchbell.web import audit
 from watchbell.web.api_keys import Ping, ping_of
 from watchbell.web.intake import alertmanager, httpbroker, items, pings
 from watchbell.web.intake.alertmanager import Alert
@@ -419,6 +422,36 @@ async def test_a_ping_opens_nothing_else_and_other_keys_do_not_ping(site: Site) 
             assert (await visitor.get(path)).status == 404
 
 
+async def test_a_ping_ends_with_its_owners_permission(site: Site, store: Store) -> None:
+    users = site.desk.users
+    alice = await users.add("alice", "operator", BY)
+    path = (await ping_url(site, owner=alice)).removeprefix(site.url)
+    async with site.stranger() as visitor:
+
+        async def status() -> int:
+            return (await visitor.get(path)).status
+
+        async def becomes(expected: int) -> None:
+            await eventually(lambda: _is(status(), expected), why=f"a ping answers {expected}")
+
+        assert await status() == 200
+        await users.set_role("alice", "viewer", BY)
+        await becomes(403)
+        refused = await visitor.get(f"{path}/start")
+        assert (refused.status, "is a viewer now" in refused.text) == (403, True)
+        await users.set_role("alice", "editor", BY)
+        await becomes(200)
+        await users.remove("alice", BY)
+        await becomes(404)
+        await users.add("alice", "operator", BY)  # another one of the same name
+        assert await status() == 404
+    assert await store.call("EXISTS", Web(store.prefix).pings()) == 0
+
+
+async def _is(answer: Awaitable[int], expected: int) -> bool:
+    return await answer == expected
+
+
 async def test_a_ping_is_made_by_the_api(site: Site) -> None:
     async with site.somebody("operator") as alice:
         ping = {"check": "db-1:backup", "ttl": 60}
@@ -457,8 +490,9 @@ def test_a_ping_is_for_a_check() -> None:
 async def test_links_of_messages_are_answered_here_too(site: Site, store: Store) -> None:
     now = int(SYSTEM.now())
     await recorded.check(store, "web-1:HTTP", [(now - 60, "critical")], last_update=now)
+    await contacts.save(store, Contact(id="alice", first_name="Alice"))
     signer = await message_links.signer(store)
-    token = signer.token(Offer("web-1:HTTP", "alice", now + 60))
+    token = signer.token(Offer("web-1:HTTP", "alice", now + LASTS))
     async with site.stranger() as visitor:
         looked = await visitor.get(f"/ack/{token}")
         wrong = await visitor.get("/ack/nonsense")
@@ -472,3 +506,6 @@ async def test_links_of_messages_are_answered_here_too(site: Site, store: Store)
     assert "unsafe" not in policy
     (event,) = await queued(store)
     assert (event["state"], event["duration"]) == ("acknowledgement", 7_200)
+    (used,) = await audit.read(store, "", 1)
+    assert (used.entry.who, used.entry.action) == ("Alice (link)", "check.acknowledge")
+    assert (used.entry.subject, used.entry.address) == ("web-1:HTTP", "127.0.0.1")

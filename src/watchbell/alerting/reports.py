@@ -41,6 +41,17 @@ class Downtime(Struct, frozen=True):
     """What is left of the outages outside planned work."""
 
 
+def outage_began(history: Sequence[Change]) -> Change | None:
+    """The change with which the present outage began, whatever other failing states followed;
+    None where the check is ok, or its history does not go back that far. `history` is in order."""
+    began = None
+    for change in reversed(history):
+        if change.state == "ok":
+            return began
+        began = change
+    return None
+
+
 def outages(history: Sequence[Change], start: int | None, end: int | None) -> list[Outage]:
     """The outages of [start, end]; `history` is in order and has the change before the range."""
     if start is not None and end is not None and end < start:

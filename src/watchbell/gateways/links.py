@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from watchbell.alerting.model import Alert
+from watchbell.alerting.reports import Change
 from watchbell.clock import Clock
 from watchbell.errors import Refused
 from watchbell.gateways.keys import Gateways
@@ -26,6 +27,14 @@ class Offer(Struct, frozen=True, array_like=True):
     event_id: str
     contact_id: str
     ends: int
+    count: int = 0
+    """The number of the event that the message was about; 0 where it is not known."""
+
+    def is_from_before(self, began: Change) -> bool:
+        """Whether its message is older than an outage that began with this change."""
+        if self.count and began.count is not None:
+            return self.count < began.count
+        return self.ends - LASTS < began.timestamp
 
 
 class Signer:
@@ -47,7 +56,7 @@ class Signer:
         except (ValueError, msgspec.DecodeError):
             raise Refused("this link is not whole; copy all of it") from None
         if offer.ends < now:
-            raise Refused("this link was for a week, which is over; use a newer message")
+            raise Refused("this link is more than a week old; use the link of a newer message")
         return offer
 
     def _signature(self, content: bytes) -> bytes:
@@ -76,6 +85,7 @@ async def open_links(store: Store, url: str, clock: Clock) -> Callable[[Alert], 
         if alert.notification_type != "problem" or alert.rollup:
             return ""
         ends = int(clock.now()) + LASTS
-        return f"{base}/ack/{signs.token(Offer(alert.event_id, alert.contact_id, ends))}"
+        offer = Offer(alert.event_id, alert.contact_id, ends, alert.event_count)
+        return f"{base}/ack/{signs.token(offer)}"
 
     return link

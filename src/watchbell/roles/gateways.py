@@ -9,6 +9,7 @@ from watchbell.gateways.catalogue import Configured
 from watchbell.gateways.delivery import Delivery
 from watchbell.roles.role import Context, Role, Several
 from watchbell.settings import Settings
+from watchbell.web.ack_links import LinkUses
 
 
 def media(settings: Settings) -> list[Role]:
@@ -40,7 +41,7 @@ def answering(settings: Settings) -> list[Role]:
 
 async def _answer(context: Context) -> None:
     port = context.settings.delivery.link_port
-    async with answers.serving(context.store, context.clock, port):
+    async with answers.serving(context.store, context.clock, port, LinkUses(context.store)):
         context.say(f"http://127.0.0.1:{port}")
         await asyncio.Event().wait()
 

@@ -19,6 +19,7 @@ from watchbell.gateways.answers import Answers
 from watchbell.settings import Settings
 from watchbell.store.client import Store
 from watchbell.web import description, problems
+from watchbell.web.ack_links import LinkUses
 from watchbell.web.api import (
     alerts,
     api_keys,
@@ -95,7 +96,7 @@ async def open_desk(
         users=Users(store),
         sessions=Sessions(store, settings.web),
         api_keys=ApiKeys(store, clock),
-        answers=Answers(store, await message_links.signer(store), clock),
+        answers=Answers(store, await message_links.signer(store), clock, LinkUses(store)),
         weights=Weights(store, clock),
         intake=Intake(store, settings.web, clock),
         streams=Streams(),

@@ -39,7 +39,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     until: int | None = None
 
     def fits(self, entry: Entry) -> bool:
-        if self.who and self.who not in (entry.who, entry.who.partition(" (key ")[0]):
+        if self.who and self.who not in (entry.who, entry.who.partition(" (")[0]):
             return False
         if self.action and not f"{entry.action}.".startswith(f"{self.action}."):
             return False

@@ -46,5 +46,6 @@ class Limit:
 BY_ADDRESS = Limit("sign-in from", 30, 300)
 BY_USER = Limit("sign-in as", 10, 900)
 BY_LINK = Limit("sign-in link from", 30, 300)
+BY_ACK_LINK = Limit("acknowledgement link from", 120, 300)
 KEYS_MADE = Limit("keys made by", 60, 3_600)
 """So that nobody who only looks can push everything else out of the audit log."""

@@ -5,7 +5,7 @@ from litestar.params import FromPath
 
 from watchbell.gateways.answers import BODY_MOST, HEADERS, Page
 from watchbell.web.access import PUBLIC
-from watchbell.web.desk import Asked, desk_of
+from watchbell.web.desk import Asked, address_of, desk_of
 
 
 def _sent(page: Page) -> Response[str]:
@@ -21,7 +21,8 @@ async def ask(request: Asked, token: FromPath[str]) -> Response[str]:
 async def acknowledge(request: Asked, token: FromPath[str]) -> Response[str]:
     """The link itself is the permission: it is signed, and for one check."""
     form = {name: str(value) for name, value in (await request.form()).items()}
-    return _sent(await desk_of(request).answers.acknowledge(token, form))
+    answers = desk_of(request).answers
+    return _sent(await answers.acknowledge(token, form, address_of(request)))
 
 
 ROUTES = Router("/", route_handlers=[ask, acknowledge])
