@@ -379,3 +379,14 @@ def test_nothing_rejected_is_told_so(place: servers.Single) -> None:
     assert ran(place, "rejected") == (0, "Nothing was rejected.\n", "")
     code, out, _ = ran(place, "rejected", "--json")
     assert (code, json.loads(out)) == (0, {"rejections": [], "hours": {}})
+
+
+def test_drain_registers_its_process_beside_its_counters(place: servers.Single) -> None:
+    assert ran(place, "event", "web", "http", "ok", "fine")[0] == 0
+    code, _, errors = ran(place, "drain", "--at", "1700000000")
+    assert (code, errors) == (0, "")
+    (counters,) = place.server.call("KEYS", KEYS.instance_counters("*", "*"))
+    instance = KEYS.instance(*counters.split(":")[-2:])
+    boot = int(place.server.call("HGET", instance, "boot_time"))
+    assert abs(boot - SYSTEM.now()) < 3_600  # when the process began, not the time of the replay
+    assert int(place.server.call("TTL", instance)) > 0

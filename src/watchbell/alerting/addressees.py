@@ -44,14 +44,19 @@ local known, rule_fields = cmsgpack.unpack(ARGV[4]), {unpack(ARGV, 5)}
     + dossier.LUA
     + """
 local drops, rollups = families.drops[1], families.rollups[1]
+local expiries = families.drop_expiries[1]
 local is_any_rolled_up = (read('SCARD', rollups) or 0) > 0
 
--- By our record, else by the key's expiry, else for a day; 0 if there is no such key.
+-- By our record, unless somebody changed the key's expiry since; else by that, else for a day. 0 if
+-- there is no such key.
 local function ends(key)
   local left = redis.call('PTTL', key)
   if left == -2 then return 0 end
-  local recorded = read('ZSCORE', drops, key)
-  if recorded then return math.floor(math.max(math.min(tonumber(recorded), 2^52), 0)) end
+  local recorded, expiry = read('ZSCORE', drops, key), read('HGET', expiries, key)
+  local is_ours = not expiry or tonumber(expiry) == redis.call('PEXPIRETIME', key)
+  if recorded and is_ours then
+    return math.floor(math.max(math.min(tonumber(recorded), 2^52), 0))
+  end
   return left < 0 and now + 86400 or now + math.max(math.floor(left / 1000), 1)
 end
 
@@ -245,7 +250,8 @@ class Addressees:
         self._keys, own = Keys(prefix), AlertingOwn(prefix)
         self._default_zone, self._general = default_zone, general
         named = {name: getattr(self._keys, name).literals for name in _FAMILIES}
-        named |= {"drops": own.drops.literals, "rollups": own.rollups.literals}
+        ours = ("drops", "drop_expiries", "rollups")
+        named |= {name: getattr(own, name).literals for name in ours}
         self._families = msgspec.msgpack.encode(named)
 
     async def load(

@@ -52,7 +52,7 @@ class Checks:
         if event.type == "service":
             found += self._state(facts, event, outcome, count, now)
         else:
-            found.append(["HSET", keys.actions(entity, check), now, event.state])
+            found.append(["ACT", keys.actions(entity, check), now, event.state])
         if outcome.planned or outcome.entered or outcome.ended is not None or outcome.opened:
             found += self._maintenance(facts, event, outcome, now)
         ends = outcome.entered or outcome.opened or (outcome.changed and event.state == "ok")

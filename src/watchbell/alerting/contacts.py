@@ -160,9 +160,9 @@ def _check_credential(name: str, value: str) -> None:
 
 # What is said of a contact's media in alerting sets, their other sides and the rollups is taken
 # back: ARGV[1] contact, ARGV[2] what the keys of its alerting sets begin with, ARGV[3] what those
-# of the other sides begin with, ARGV[4] the rollups, ARGV[5] the ends of drops.
+# of the other sides begin with, ARGV[4] the rollups.
 _COMMON = """
-local id, alerting, sides, rollups, drops = unpack(ARGV, 1, 5)
+local id, alerting, sides, rollups = unpack(ARGV, 1, 4)
 local function forget(medium)
   local side = id .. ':media:' .. medium
   local checks = redis.pcall('ZRANGE', alerting .. medium, 0, -1)
@@ -174,18 +174,18 @@ local function forget(medium)
 end
 """
 
-# KEYS[1…7] contact, media, intervals, thresholds, pagerduty, time zone, rules; ARGV[6] what keys
-# of rules begin with, ARGV[7] what keys of contacts' rules begin with, ARGV[8] all that is to be
+# KEYS[1…7] contact, media, intervals, thresholds, pagerduty, time zone, rules; ARGV[5] what keys
+# of rules begin with, ARGV[6] what keys of contacts' rules begin with, ARGV[7] all that is to be
 # stored, as JSON: one list of fields and values for each of the first five keys, `zone`, `rules`
 # (false to leave them, or a list of id and hash), `untag` and `tag` (lists of keys), `replaces`
 # (false for whatever there is, the SHA-1 of the contact that there has to be, or '' for none) and
-# `tagged` (keys of the sets that it then has to be in); ARGV[9] and ARGV[10] as of _LOAD. Returns
+# `tagged` (keys of the sets that it then has to be in); ARGV[8] and ARGV[9] as of _LOAD. Returns
 # '' once done, -1 where the contact is another, or the id of a rule that is another contact's.
 _SAVE = Script(
     _COMMON
     + """
-local rule_at, rules_of, new = ARGV[6], ARGV[7], cjson.decode(ARGV[8])
-local families, rule_fields = cmsgpack.unpack(ARGV[9]), cmsgpack.unpack(ARGV[10])
+local rule_at, rules_of, new = ARGV[5], ARGV[6], cjson.decode(ARGV[7])
+local families, rule_fields = cmsgpack.unpack(ARGV[8]), cmsgpack.unpack(ARGV[9])
 """
     + READ
     + dossier.LUA
@@ -283,20 +283,21 @@ def _own_keys(keys: Alerting, contact_id: str) -> list[str]:
 def _about(store: Store, contact_id: str) -> list[str]:
     keys, own = Alerting(store.prefix), AlertingOwn(store.prefix)
     sides = own.alerting_media.literals[0]
-    return [contact_id, keys.alerting_checks(contact_id, ""), sides, own.rollups(), own.drops()]
+    return [contact_id, keys.alerting_checks(contact_id, ""), sides, own.rollups()]
 
 
 def _flat(table: dict[str, str]) -> list[str]:
     return [text for pair in table.items() for text in pair]
 
 
-# KEYS as for saving; ARGV[6] what keys of rules begin with, ARGV[7] how many of its media there may
+# KEYS as for saving; ARGV[5] what keys of rules begin with, ARGV[6] the ends of drops and ARGV[7]
+# their expiries; ARGV[8] how many of its media there may
 # be alerting sets for, those, then how many sets it is a member of, those, then keys to delete.
 # Returns whether there was such a contact.
 _REMOVE = Script(
     _COMMON
     + """
-local there, at = redis.pcall('HEXISTS', KEYS[1], 'first_name'), 7
+local there, at = redis.pcall('HEXISTS', KEYS[1], 'first_name'), 8
 local function each(act)
   for i = at + 1, at + tonumber(ARGV[at]) do act(ARGV[i]) end
   at = at + tonumber(ARGV[at]) + 1
@@ -305,10 +306,11 @@ each(forget)
 each(function(set) redis.pcall('SREM', set, id) end)
 for i = at, #ARGV do
   redis.call('DEL', ARGV[i])
-  redis.pcall('ZREM', drops, ARGV[i])
+  redis.pcall('ZREM', ARGV[6], ARGV[i])
+  redis.pcall('HDEL', ARGV[7], ARGV[i])
 end
 local rules = redis.pcall('SMEMBERS', KEYS[7])
-for _, rule in ipairs(rules.err and {} or rules) do redis.call('DEL', ARGV[6] .. rule) end
+for _, rule in ipairs(rules.err and {} or rules) do redis.call('DEL', ARGV[5] .. rule) end
 redis.call('DEL', unpack(KEYS))
 return there
 """
@@ -328,8 +330,9 @@ async def remove(store: Store, contact_id: str) -> None:
     for drops in (keys.medium_drop, keys.rollup_drop):
         gone += await _keys_of(store, drops(contact_id, ""), "string")
     gone += await _keys_of(store, keys.alerts_by_medium(contact_id, ""), "zset")
-    args: list[Argument] = [*_about(store, contact_id), keys.rule(""), len(media), *media]
-    args += [len(sets), *sets, *gone]
+    own = AlertingOwn(store.prefix)
+    args: list[Argument] = [*_about(store, contact_id), keys.rule("")]
+    args += [own.drops(), own.drop_expiries(), len(media), *media, len(sets), *sets, *gone]
     if not await _REMOVE(store, _own_keys(keys, contact_id), args):
         raise NotFound(f"there is no contact {contact_id}")
 

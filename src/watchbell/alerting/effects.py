@@ -26,7 +26,7 @@ end
 _RUN = (
     FORGET
     + """
--- Seven commands are ours: those that look before they write, and what is often written together.
+-- Ten commands are ours: those that look before they write, and what is often written together.
 local refused = {}
 local function look_at(answer, command, key)
   if type(answer) == 'table' and answer.err then
@@ -89,12 +89,52 @@ local function note(key, most, seconds, text)
   return redis.pcall('EXPIRE', key, seconds)
 end
 
--- TIDY: keys whose recorded end has come go with their records, so many at once.
-local function tidy(ends, now, most)
+-- HOLD: keys that hold alerts back, each after its end and its milliseconds to live. Its expiry is
+-- recorded too: where an operator changes that, it counts instead of the recorded end.
+local function hold(ends, expiries, ...)
+  local words, scored, expire = {...}, {}, {}
+  for i = 1, #words, 3 do
+    local key = words[i + 2]
+    local answer = redis.pcall('SET', key, 'd', 'PX', words[i + 1])
+    if answer.err then return answer end
+    scored[#scored + 1], scored[#scored + 2] = words[i], key
+    expire[#expire + 1], expire[#expire + 2] = key, redis.call('PEXPIRETIME', key)
+  end
+  local answer = redis.pcall('ZADD', ends, unpack(scored))
+  return type(answer) == 'table' and answer or redis.pcall('HSET', expiries, unpack(expire))
+end
+
+-- FREE: such keys and their records go.
+local function free(ends, expiries, ...)
+  redis.pcall('DEL', ...)
+  local answer = redis.pcall('ZREM', ends, ...)
+  return type(answer) == 'table' and answer or redis.pcall('HDEL', expiries, ...)
+end
+
+-- TIDY: keys whose recorded end has come go with their records, so many at once. One whose expiry
+-- was changed lives until then.
+local function tidy(ends, expiries, now, most)
   local keys = redis.pcall('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, most)
   if keys.err or #keys == 0 then return keys end
-  redis.pcall('DEL', unpack(keys))
+  local recorded = redis.pcall('HMGET', expiries, unpack(keys))
+  for i, key in ipairs(keys) do
+    local expiry = not recorded.err and recorded[i]
+    if not expiry or tonumber(expiry) == redis.call('PEXPIRETIME', key) then
+      redis.call('DEL', key)
+    end
+  end
+  redis.pcall('HDEL', expiries, unpack(keys))
   return redis.pcall('ZREM', ends, unpack(keys))
+end
+
+-- ACT: an action is recorded under its second, or the next one that has no action yet.
+local function act(actions, now, action)
+  local answer = redis.pcall('HSETNX', actions, now, action)
+  while answer == 0 do
+    now = now + 1
+    answer = redis.pcall('HSETNX', actions, now, action)
+  end
+  return answer
 end
 
 -- HEAR: a field of many hashes gets the same value.
@@ -105,8 +145,8 @@ local function hear(field, value, ...)
 end
 
 local ours = {
-  CLAIM = claim, FORGET = forget, COUNT = count, RECORD = record, NOTE = note, TIDY = tidy,
-  HEAR = hear
+  CLAIM = claim, FORGET = forget, COUNT = count, RECORD = record, NOTE = note, HOLD = hold,
+  FREE = free, TIDY = tidy, ACT = act, HEAR = hear
 }
 local words, at = cmsgpack.unpack(ARGV[1]), 1
 local pcall, unpack, total = redis.pcall, unpack, #words

@@ -109,6 +109,7 @@ class AlertingOwn(Keyspace, document="watchbell"):
     alerting_media = Set("alerting_media:ENTITY:CHECK")
     rollups = Set("rollups")
     drops = SortedSet("drops")
+    drop_expiries = Hash("drop_expiries")
     parked = List("parked_notifications", expires=True)
     purging = String("purging", expires=True)
     notification_counters = Hash("notification_counters")

@@ -23,6 +23,8 @@ from watchbell.alerting.model import (
 PARKED_KEPT, PARKED_SHOWN = 1_000, 10_000
 _TELLING = frozenset(fate.name for fate in TELLING)
 _TIDIED = 1_000
+_WORDS = 996
+"""As many words as a script passes on at once; whole pairs and triples."""
 
 Ends = dict[str, int | None]
 """When keys stop holding alerts back; None for those that do so no more."""
@@ -54,7 +56,7 @@ class Notices:
         check = split_id(notification.event_id)
         yield from self._counted(check, notification, fated, now)
         yield from self._rolled_up(fated, ends, now)
-        yield from self._held_back(check, notification, fated, ends, now)
+        self._held_back(check, notification, fated, ends, now)
 
     def _counted(
         self, check: tuple[str, str], notification: Notification, fated: Sequence[Fated], now: int
@@ -86,10 +88,10 @@ class Notices:
             drop = self.keys.rollup_drop(one.contact, one.medium)
             if one.settled.rollup == "problem":
                 yield ["SADD", self.own.rollups(), one.name]
-                yield _hold(drop, one.interval, ends, now)
+                ends[drop] = now + one.interval
             else:
                 yield ["SREM", self.own.rollups(), one.name]
-                yield _free([drop], ends)
+                ends[drop] = None
 
     def _held_back(
         self,
@@ -98,22 +100,27 @@ class Notices:
         fated: Sequence[Fated],
         ends: Ends,
         now: int,
-    ) -> Iterable[Command]:
+    ) -> None:
         drop = self.keys.state_drop
         for one in fated:
             if notification.type in ENDING:
-                failed = [drop(one.contact, one.medium, *check, state) for state in FAILING]
-                yield _free(failed, ends)
+                for state in FAILING:
+                    ends[drop(one.contact, one.medium, *check, state)] = None
             elif one.settled.tells:
                 key = drop(one.contact, one.medium, *check, notification.state)
-                yield _hold(key, one.interval, ends, now)
+                ends[key] = now + one.interval
 
-    def recorded(self, ends: Ends) -> Iterable[Command]:
-        drops = self.own.drops()
+    def recorded(self, ends: Ends, now: int) -> Iterable[Command]:
+        """The keys that hold alerts back: by their expiry, as others read it, and by their end as
+        of our clock."""
+        records = self.own.drops(), self.own.drop_expiries()
         gone = [key for key, end in ends.items() if end is None]
-        held = [word for key, end in ends.items() if end is not None for word in (end, key)]
-        yield from _pieces(("ZREM", drops), gone)
-        yield from _pieces(("ZADD", drops), held)
+        held: list[Word] = []
+        for key, end in ends.items():
+            if end is not None:
+                held += (end, max(end - now, 1) * 1000, key)
+        yield from _pieces(("FREE", *records), gone)
+        yield from _pieces(("HOLD", *records), held)
 
     def counted(self, notifications: Iterable[Notification]) -> Iterable[Command]:
         """How many notifications of each type there were, for metrics."""
@@ -122,7 +129,7 @@ class Notices:
 
     def tidied(self, now: int) -> Command:
         """In a replay a key that held alerts back outlives its end, so it goes with its record."""
-        return ["TIDY", self.own.drops(), now, _TIDIED]
+        return ["TIDY", self.own.drops(), self.own.drop_expiries(), now, _TIDIED]
 
     def alerts(self, alerts: Sequence[Alert], now: int) -> Iterable[Command]:
         """The alerts on their queues, and in the records by which people find them."""
@@ -178,18 +185,7 @@ class Notices:
         return ["NOTE", key, DECISIONS_KEPT, DECISIONS_SECONDS, told]
 
 
-def _hold(key: str, seconds: int, ends: Ends, now: int) -> Command:
-    """Held back by the key's expiry, as others read it, and by its end as of our clock."""
-    ends[key] = now + seconds
-    return ["SET", key, "d", "PX", max(seconds, 1) * 1000]
-
-
-def _free(keys: Sequence[str], ends: Ends) -> Command:
-    ends.update(dict.fromkeys(keys))
-    return ["DEL", *keys]
-
-
 def _pieces(head: Sequence[Word], words: Sequence[Word]) -> Iterable[Command]:
     """A command with as many words as a script can pass on at once."""
-    for first in range(0, len(words), 1000):
-        yield [*head, *words[first : first + 1000]]
+    for first in range(0, len(words), _WORDS):
+        yield [*head, *words[first : first + _WORDS]]

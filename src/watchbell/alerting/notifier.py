@@ -98,7 +98,7 @@ class Notifier:
 
     def _packed(self, settlement: Settlement, now: int) -> bytes:
         words = settlement.words
-        words += effects.flat(self._notices.recorded(settlement.ends))
+        words += effects.flat(self._notices.recorded(settlement.ends, now))
         words += effects.flat(self._notices.alerts(settlement.alerts, now))
         return effects.packed(words)
 

@@ -61,6 +61,7 @@ async def _drain(settings: Settings, moments: Iterator[int]) -> None:
         silence = Silence(store)
         processor = Processor(store, settings.alerting, os.getpid())
         notifier = Notifier(store, settings.alerting)
+        await processor.boot(int(SYSTEM.now()))
         try:
             for now in moments:
                 done: Drained = await drain(silence, processor, notifier, now)
