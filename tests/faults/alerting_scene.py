@@ -217,6 +217,8 @@ async def contents(store: Store) -> dict[str, Any]:
                 records.append(sorted(pairs(value).items()))
             elif one.family in _QUEUES:
                 found[one.key] = sorted(map(_anonymous, value))
+            elif one.family is AlertingOwn.drop_expiries:  # by the store's clock
+                found[one.key] = sorted(pairs(value))
             elif one.family is Alerting.archive or one.kind == "set":
                 found[one.key] = sorted(value)
             else:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from watchbell.alerting import dossier, rules
+from watchbell.alerting import dossier, members, rules
 from watchbell.alerting.decide.routing import Addressee, Alerting, Standing, addressee
 from watchbell.alerting.effects import verbatim
 from watchbell.alerting.keys import Alerting as Keys
@@ -17,31 +17,33 @@ from watchbell.store.client import Argument, Store
 from watchbell.store.script import READ, Script
 
 _FAMILIES = (
-    *("entity_ids", "entity_id", "entity_contacts", "check_contacts"),
-    *("failed_checks", "current_checks"),
-    *("scheduled", "scheduled_windows", "unscheduled", "unscheduled_windows"),
     *("contact_drop", "medium_drop", "check_drop", "state_drop", "rollup_drop", "alerting_checks"),
     *dossier.FAMILIES,
+    *members.FAMILIES,
 )
+_LOOKED_AT = 250
+"""Failing checks of a medium, beyond its threshold, of which is asked whether they belong there;
+more than the notifications that are in hand then, each of which may take one away."""
 
-# KEYS[1] any key of the namespace, by which a cluster finds the server. ARGV[1] msgpack: what
-# stands between the parts of each family of keys; ARGV[2] now; ARGV[3] msgpack: notifications,
-# flat: entity, check, state; ARGV[4] msgpack: contacts that are known already, by id: once more in
-# msgpack, since few of them are looked at, each medium and whether it has a threshold; ARGV[5…] the
-# fields of a rule.
-# Returns the other contacts, and what there is to say of each notification. Of a contact: its id,
-# all of it in MessagePack, and for each of its media: name, whether it has a threshold, how many
-# checks it is alerted about, whether alerts are rolled up, until when it is told nothing and until
-# when no summary. Of a notification: whether its check can be counted, and a list for each contact:
-# its id, and for each of its media whether the check is counted, until when nothing of it is told
-# and until when not this state.
+# KEYS[1] the queue of notifications. ARGV[1] msgpack: what stands between the parts of each family
+# of keys; ARGV[2] now; ARGV[3] msgpack: notifications, flat: entity, check, state; ARGV[4] msgpack:
+# contacts that are known already, by id: once more in msgpack, since few of them are looked at,
+# each medium and whether it has a threshold; ARGV[5] how many notifications are in hand; ARGV[6]
+# how many failing checks of a medium are looked at beyond its threshold; ARGV[7…] the fields of a
+# rule. Returns the other contacts, and what there is to say of each notification. Of a contact: its
+# id, all of it in MessagePack, and for each of its media: name, whether it has a threshold, the
+# checks it is alerted about and should not be, how many others there are, whether alerts are rolled
+# up, until when it is told nothing and until when no summary. Of a notification: whether its check
+# can be counted, and a list for each contact: its id, and for each of its media whether the check
+# is counted, until when nothing of it is told and until when not this state.
 _LOAD = Script(
     """
 local families, now, asked = cmsgpack.unpack(ARGV[1]), tonumber(ARGV[2]), cmsgpack.unpack(ARGV[3])
-local known, rule_fields = cmsgpack.unpack(ARGV[4]), {unpack(ARGV, 5)}
+local known, rule_fields = cmsgpack.unpack(ARGV[4]), {unpack(ARGV, 7)}
 """
     + READ
     + dossier.LUA
+    + members.LUA
     + """
 local drops, rollups = families.drops[1], families.rollups[1]
 local expiries = families.drop_expiries[1]
@@ -60,39 +62,31 @@ local function ends(key)
   return left < 0 and now + 86400 or now + math.max(math.floor(left / 1000), 1)
 end
 
--- Maintenance ends by its record, so that a replay sees it end.
-local function is_open(key, windows)
-  local start = read('GET', key)
-  if not start then return false end
-  local length = read('ZSCORE', windows, start)
-  local last = length and tonumber(start) and tonumber(start) + tonumber(length)
-  return not last or last > now
-end
-
-local function of_check(name, entity, check)
-  local parts = families[name]
-  return parts[1] .. entity .. parts[2] .. check .. parts[3]
-end
-
-local function is_in_maintenance(entity, check)
-  return is_open(of_check('scheduled', entity, check),
-      of_check('scheduled_windows', entity, check))
-    or is_open(of_check('unscheduled', entity, check),
-      of_check('unscheduled_windows', entity, check))
-end
-
 -- The key of a contact's medium; or where it goes on, what such keys begin with.
 local function for_medium(name, id, medium)
   local parts = families[name]
   return parts[1] .. id .. parts[2] .. medium .. parts[3]
 end
 
--- What a medium is alerted about matters only where there is a threshold.
-local function standing(id, medium, has_threshold)
+local names, pending = {}, {}
+for i = 1, #asked, 3 do
+  names[#names + 1] = asked[i] .. ':' .. asked[i + 1]
+  pending[names[#names]] = true
+end
+if #names == 0 then return {{}, {}} end
+local are_all_in_hand = #names >= tonumber(ARGV[5]) and (read('LLEN', KEYS[1]) or 0) == 0
+
+-- How many checks a medium is alerted about matters only where there is a threshold.
+local function standing(id, medium, threshold)
+  local alerted = for_medium('alerting_checks', id, medium)
   local failing, rolled, held, summary = 0, 0, 0, 0
-  if has_threshold then
-    failing = read('ZCARD', for_medium('alerting_checks', id, medium)) or 0
+  local lost = are_all_in_hand and strays(id, alerted, threshold + ARGV[6], pending) or {}
+  if threshold > 0 then
+    failing = read('ZCARD', alerted) or 0
     rolled = is_any_rolled_up and read('SISMEMBER', rollups, id .. ':media:' .. medium) or 0
+    -- A store that another program worked on has no list of rollups.
+    if failing >= threshold then rolled = 1 end
+    failing = failing - #lost
   end
   local contact_drop = families.contact_drop[1] .. id
   local medium_drop = for_medium('medium_drop', id, medium)
@@ -100,7 +94,7 @@ local function standing(id, medium, has_threshold)
   if redis.call('EXISTS', contact_drop, medium_drop, rollup_drop) > 0 then
     held, summary = math.max(ends(contact_drop), ends(medium_drop)), ends(rollup_drop)
   end
-  return has_threshold and 1 or 0, failing, rolled, held, summary
+  return lost, failing, rolled, held, summary
 end
 
 local people = {}
@@ -110,11 +104,9 @@ local function meet(id)
   local limits, answer, found = {}, {id, packed}, {}
   for i = 1, #thresholds, 2 do limits[thresholds[i]] = tonumber(thresholds[i + 1]) end
   for i = 1, #media, 2 do
-    local medium, last = media[i], 3 * i - 1
-    local has_threshold = (limits[medium] or 0) > 0
-    found[i], found[i + 1], answer[last + 1] = medium, has_threshold, medium
-    answer[last + 2], answer[last + 3], answer[last + 4], answer[last + 5], answer[last + 6] =
-      standing(id, medium, has_threshold)
+    local medium, threshold = media[i], math.max(limits[media[i]] or 0, 0)
+    found[i], found[i + 1] = medium, threshold > 0
+    answer[#answer + 1] = {medium, threshold > 0 and 1 or 0, standing(id, medium, threshold)}
   end
   people[#people + 1] = answer
   return found
@@ -152,37 +144,26 @@ local function stands(id, media, name, about_check, about_state)
   return answer
 end
 
--- What is asked of all checks at once: the ids of their entities, and whether they fail; whether
--- any of them is in maintenance, and whether any has contacts of its own.
-local entities, checks, states, names, windows, own = {}, {}, {}, {}, {}, {}
-for i = 1, #asked, 3 do
-  local n, entity, check = #names + 1, asked[i], asked[i + 1]
-  entities[n], checks[n], states[n], names[n] = entity, check, asked[i + 2], entity .. ':' .. check
-  windows[2 * n - 1] = of_check('scheduled', entity, check)
-  windows[2 * n] = of_check('unscheduled', entity, check)
+-- What is asked of all checks at once: the ids of their entities, whether they can be counted, and
+-- whether any has contacts of its own.
+local entities, checks, states, own = {}, {}, {}, {}
+for n = 1, #names do
+  entities[n], checks[n], states[n] = asked[3 * n - 2], asked[3 * n - 1], asked[3 * n]
 end
-if #names == 0 then return {{}, {}} end
-local ids = read('HMGET', families.entity_ids[1], unpack(entities)) or {}
+local indexed = read('HMGET', families.entity_ids[1], unpack(entities)) or {}
 for n, entity in ipairs(entities) do
-  ids[n] = ids[n] or read('GET', families.entity_id[1] .. entity)
-  own[n] = of_check('check_contacts', ids[n] or '', checks[n])
+  ids[entity] = indexed[n] or nil
+  own[n] = of_check('check_contacts', id_of(entity) or '', checks[n])
 end
-local failing = read('ZMSCORE', families.failed_checks[1], unpack(names)) or {}
-local is_any_in_maintenance = redis.call('EXISTS', unpack(windows)) > 0
+look_at(names)
 local has_any_own = redis.call('EXISTS', unpack(own)) > 0
-
--- Whether a check is failing, enabled, and in no maintenance.
-local function is_countable(n)
-  local enabled, entity, check = families.current_checks, entities[n], checks[n]
-  return failing[n] and read('ZSCORE', enabled[1] .. entity .. enabled[2], check)
-    and not (is_any_in_maintenance and is_in_maintenance(entity, check))
-end
 
 local of_entity = families.entity_contacts[1]
 local everybody = read('SMEMBERS', of_entity .. 'ALL') or {}
 local function interested(n)
-  if not ids[n] then return {everybody} end
-  return {everybody, read('SMEMBERS', of_entity .. ids[n]) or {},
+  local id = id_of(entities[n])
+  if not id then return {everybody} end
+  return {everybody, read('SMEMBERS', of_entity .. id) or {},
     has_any_own and read('SMEMBERS', own[n]) or {}}
 end
 
@@ -200,7 +181,7 @@ for n, name in ipairs(names) do
       seen[id] = true
     end
   end
-  if #answer > 1 and is_countable(n) then answer[1] = 1 end
+  if #answer > 1 and standings[name] == 'counts' then answer[1] = 1 end
   answers[n] = answer
 end
 return {people, answers}
@@ -218,6 +199,8 @@ class Medium(Struct, frozen=True, gc=False):
     has_threshold: bool
     held_until: int
     """Until when nothing is told by it."""
+    strays: frozenset[str]
+    """Checks that it is alerted about by the store, and that do not belong there."""
 
 
 class Person(Struct, frozen=True, gc=False):
@@ -237,6 +220,8 @@ class Loaded(NamedTuple):
     standings: dict[Pair, Standing]
     """How the media of those stand who were met just now."""
     alerting: dict[Subject, Alerting]
+    strays: dict[Pair, list[bytes]]
+    """Checks that the media of those who were met should be alerted about no longer."""
 
 
 class Addressees:
@@ -259,17 +244,19 @@ class Addressees:
         store: Store,
         notifications: Sequence[Notification],
         known: dict[str, Person],
+        in_hand: int,
         now: int,
     ) -> Loaded:
-        """Whoever is met is added to those who are known."""
+        """Whoever is met is added to those who are known. So many notifications are decided on
+        with what is read of them now."""
         asked = [part for n in notifications for part in (*split_id(n.event_id), n.state)]
         told = {name: person.told for name, person in known.items()}
         packed = (msgspec.msgpack.encode(asked), msgspec.msgpack.encode(told))
-        args: list[Argument] = [self._families, now, *packed, *rules.FIELDS]
+        args: list[Argument] = [self._families, now, *packed, in_hand, _LOOKED_AT, *rules.FIELDS]
         people, answers = await _LOAD(store, [self._keys.notifications()], args)
-        loaded = Loaded([], {}, {})
+        loaded = Loaded([], {}, {}, {})
         for person in people:
-            await self._meet(store, person, known, loaded.standings)
+            await self._meet(store, person, known, loaded)
         for notification, answer in zip(notifications, answers, strict=True):
             loaded.addressees.append(_read(answer, known, notification, loaded.alerting))
         return loaded
@@ -279,9 +266,9 @@ class Addressees:
         store: Store,
         person: Sequence[Any],
         known: dict[str, Person],
-        standings: dict[Pair, Standing],
+        loaded: Loaded,
     ) -> None:
-        raw, packed, *flat = person
+        raw, packed, *stored = person
         try:
             name = raw.decode()
         except UnicodeDecodeError:  # what is no text is no id
@@ -291,12 +278,15 @@ class Addressees:
             contact = await self._general(store, dossier.parsed(name, packed))
             met = addressee(contact, self._default_zone)
         media = []
-        for at in range(0, len(flat), 6):
-            medium, has_threshold, failing, rolled, held, summary = flat[at : at + 6]
-            media.append(Medium(medium.decode(errors="replace"), bool(has_threshold), held))
-            standings[name, media[-1].name] = Standing(
+        for one, has_threshold, strays, failing, rolled, held, summary in stored:
+            medium = one.decode(errors="replace")
+            lost = frozenset(stray.decode(errors="replace") for stray in strays)
+            media.append(Medium(medium, bool(has_threshold), held, lost))
+            loaded.standings[name, medium] = Standing(
                 failing=failing, in_rollup=bool(rolled), summary_until=summary
             )
+            if strays:
+                loaded.strays[name, medium] = strays
         told = [part for one in media for part in (one.name, one.has_threshold)]
         known[name] = Person(met, tuple(media), verbatim(msgspec.msgpack.encode(told)))
 
@@ -322,7 +312,7 @@ def _read(
             facts = alerting.get(subject)
             if facts is None:
                 facts = alerting[subject] = Alerting(
-                    is_counted=bool(counted),
+                    is_counted=bool(counted) and notification.event_id not in medium.strays,
                     is_countable=bool(countable),
                     held_until=max(medium.held_until, held),
                 )

@@ -127,7 +127,7 @@ async def _asked(
     store: Store, notification: Notification, default_zone: str, now: int
 ) -> list[Callee]:
     addressees = Addressees(store.prefix, default_zone, _with_general)
-    loaded = await addressees.load(store, [notification], {}, now)
+    loaded = await addressees.load(store, [notification], {}, 1, now)
     return [_callee(to, notification, loaded, now) for to in loaded.addressees[0]]
 
 

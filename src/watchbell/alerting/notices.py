@@ -81,6 +81,14 @@ class Notices:
             )
             yield from _pieces(("COUNT", media, now, event_id, *unless), words)
 
+    def forgotten(self, contact: str, medium: str, strays: Sequence[bytes]) -> Iterable[Command]:
+        """Checks that the contact's medium is alerted about no longer, whoever changed that."""
+        alerted = self.keys.alerting_checks(contact, medium)
+        yield from _pieces(("ZREM", alerted), [verbatim(stray) for stray in strays])
+        for stray in strays:
+            check = split_id(stray.decode(errors="replace"))
+            yield ["SREM", self.own.alerting_media(*check), f"{contact}:media:{medium}"]
+
     def _rolled_up(self, fated: Sequence[Fated], ends: Ends, now: int) -> Iterable[Command]:
         for one in fated:
             if one.settled.rollup is None:

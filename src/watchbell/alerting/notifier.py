@@ -60,7 +60,9 @@ class Notifier:
         async def load(piece: Batch) -> tuple[Opened, Loaded]:
             opened = _opened(piece)
             loaded = await patiently(
-                lambda: self._addressees.load(self._store, opened.notifications, known, now)
+                lambda: self._addressees.load(
+                    self._store, opened.notifications, known, len(batch.items), now
+                )
             )
             probe("notifier.loaded")
             return opened, loaded
@@ -69,6 +71,8 @@ class Notifier:
             opened, loaded = found
             settling.remember(loaded)
             settlement = Settlement(words=effects.flat([self._notices.tidied(now)]))
+            for pair, strays in loaded.strays.items():
+                settlement.words += effects.flat(self._notices.forgotten(*pair, strays))
             pairs = zip(opened.notifications, loaded.addressees, strict=True)
             async for notification, addressees in unhurried(pairs, 20):
                 settlement.add(settling.settle(notification, addressees))

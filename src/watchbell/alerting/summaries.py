@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from watchbell.alerting import members
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import FAILING, Alert, RollupEntry
 from watchbell.store.client import Argument, Store
@@ -16,21 +17,28 @@ MOST = 5_000
 _FAILING_STATES = {state.encode() for state in FAILING}
 
 # KEYS[1] any key of the namespace, by which a cluster finds the server. ARGV[1] msgpack: what
-# stands around the parts of `current`; ARGV[2] how many at the most; ARGV[3] msgpack: for each
-# summary the zset of alerted checks, and further checks. Returns of each summary's checks: name,
-# state, last_change and summary.
+# stands between the parts of each family of keys; ARGV[2] how many at the most; ARGV[3] msgpack:
+# for each summary its contact, the zset of alerted checks, and further checks; ARGV[4] now. Returns
+# of each summary's checks that belong there: name, state, last_change and summary.
 _FAILING = Script(
-    READ
+    """
+local families, now, answers = cmsgpack.unpack(ARGV[1]), tonumber(ARGV[4]), {}
+"""
+    + READ
+    + members.LUA
     + """
-local parts, answers = cmsgpack.unpack(ARGV[1]), {}
 for i, asked in ipairs(cmsgpack.unpack(ARGV[3])) do
-  local ids, answer = read('ZREVRANGE', asked[1], 0, ARGV[2] - 1) or {}, {}
-  for _, id in ipairs(asked[2]) do ids[#ids + 1] = id end
-  for n, id in ipairs(ids) do
-    local entity, check = string.match(id, '^([^:]*):(.*)$')
-    local key = parts[1] .. (entity or '') .. parts[2] .. (check or '') .. parts[3]
-    local fields = read('HMGET', key, 'state', 'last_change', 'summary') or {false, false, false}
-    answer[n] = {id, unpack(fields)}
+  local names, answer = read('ZREVRANGE', asked[2], 0, ARGV[2] - 1) or {}, {}
+  for _, name in ipairs(asked[3]) do names[#names + 1] = name end
+  for first = 1, #names, 500 do
+    look_at({unpack(names, first, math.min(first + 499, #names))})
+  end
+  for _, name in ipairs(names) do
+    if not is_gone(asked[1], name) then
+      local key = of_check('current', string.match(name, '^([^:]*):(.*)$'))
+      local fields = read('HMGET', key, 'state', 'last_change', 'summary') or {false, false, false}
+      answer[#answer + 1] = {name, unpack(fields)}
+    end
   end
   answers[i] = answer
 end
@@ -53,18 +61,22 @@ class Summary(Struct):
 class Summaries:
     def __init__(self, prefix: str) -> None:
         self._keys = Alerting(prefix)
-        self._current = msgspec.msgpack.encode(self._keys.current.literals)
+        named = {
+            name: getattr(self._keys, name).literals for name in ("current", *members.FAMILIES)
+        }
+        self._families = msgspec.msgpack.encode(named)
 
     async def fill(self, store: Store, summaries: Sequence[Summary], now: int) -> None:
         for group in _groups(summaries):
             asked = [
                 (
+                    one.alert.contact_id,
                     self._keys.alerting_checks(one.alert.contact_id, one.alert.media),
                     [name for name, counted in one.changed.items() if counted],
                 )
                 for one in group
             ]
-            args: list[Argument] = [self._current, MOST, msgspec.msgpack.encode(asked)]
+            args: list[Argument] = [self._families, MOST, msgspec.msgpack.encode(asked), now]
             answers = await _FAILING(store, [self._keys.notifications()], args)
             for one, answer in zip(group, answers, strict=True):
                 one.alert.rollup_alerts = {

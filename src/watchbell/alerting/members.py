@@ -1,0 +1,120 @@
+"""Which checks belong among those that a contact is being alerted about by a medium.
+
+A check belongs there while it fails, is enabled, is in no maintenance, and the contact is
+interested in it. Other programs change all of that without changing the set, so its members are
+looked at whenever the contact is considered.
+
+A check that recovered or was acknowledged leaves the set with the notification that says so: many
+of them are then notified in a summary, as the failures were. So members are looked at when no more
+notifications are queued than those in hand; a burst pays nothing for it.
+"""
+
+FAMILIES = (
+    *("failed_checks", "current_checks"),
+    *("scheduled", "scheduled_windows", "unscheduled", "unscheduled_windows"),
+    *("entity_ids", "entity_id", "entity_contacts", "check_contacts"),
+)
+
+# Uses `read`, `now` and `families`, what stands between the parts of the keys of each family. What
+# was read of a check or a link is remembered while the script runs.
+LUA = """
+local function of_check(name, entity, check)
+  local parts = families[name]
+  return parts[1] .. entity .. parts[2] .. check .. parts[3]
+end
+
+-- Maintenance ends by its record, so that a replay sees it end.
+local function is_open(key, windows)
+  local start = read('GET', key)
+  if not start then return false end
+  local length = read('ZSCORE', windows, start)
+  local last = length and tonumber(start) and tonumber(start) + tonumber(length)
+  return not last or last > now
+end
+
+local function is_maintained(kind, entity, check)
+  return is_open(of_check(kind, entity, check), of_check(kind .. '_windows', entity, check))
+end
+
+-- Of each check: 'counts', 'over' where it recovered or was acknowledged, or 'gone' where it is
+-- disabled or in scheduled maintenance. Asked for up to a few hundred at once.
+local standings = {}
+local function look_at(names)
+  local new, entities, checks, windows = {}, {}, {}, {}
+  for _, name in ipairs(names) do
+    local entity, check
+    if not standings[name] then
+      standings[name], entity, check = 'gone', string.match(name, '^([^:]*):(.*)$')
+    end
+    if entity then
+      new[#new + 1], entities[#new + 1], checks[#new + 1] = name, entity, check
+      windows[#windows + 1] = of_check('scheduled', entity, check)
+      windows[#windows + 1] = of_check('unscheduled', entity, check)
+    end
+  end
+  if #new == 0 then return end
+  local failing = read('ZMSCORE', families.failed_checks[1], unpack(new)) or {}
+  local is_any_maintained = redis.call('EXISTS', unpack(windows)) > 0
+  local enabled = families.current_checks
+  for i, name in ipairs(new) do
+    local entity, check = entities[i], checks[i]
+    if read('ZSCORE', enabled[1] .. entity .. enabled[2], check)
+        and not (is_any_maintained and is_maintained('scheduled', entity, check)) then
+      local is_over = not failing[i]
+        or is_any_maintained and is_maintained('unscheduled', entity, check)
+      standings[name] = is_over and 'over' or 'counts'
+    end
+  end
+end
+
+local ids = {}
+local function id_of(entity)
+  if ids[entity] == nil then
+    ids[entity] = read('HGET', families.entity_ids[1], entity)
+      or read('GET', families.entity_id[1] .. entity)
+  end
+  return ids[entity]
+end
+
+local links = {}
+local function is_linked(contact, name)
+  local of_entity, known = families.entity_contacts[1], links[contact]
+  if not known then
+    known = {to_all = read('SISMEMBER', of_entity .. 'ALL', contact) == 1, to = {}}
+    links[contact] = known
+  end
+  if known.to_all then return true end
+  local entity, check = string.match(name, '^([^:]*):(.*)$')
+  local id = entity and id_of(entity)
+  if not id then return false end
+  if known.to[id] == nil then
+    known.to[id] = read('SISMEMBER', of_entity .. id, contact) == 1
+  end
+  return known.to[id] or read('SISMEMBER', of_check('check_contacts', id, check), contact) == 1
+end
+
+local function is_gone(contact, name)
+  return standings[name] == 'gone' or not is_linked(contact, name)
+end
+
+-- The members of a contact's set that do not belong there. Those that were alerted about longest
+-- ago come first; it ends once `enough` were found that belong there. `pending` has the checks of
+-- which a notification is in hand.
+local function strays(contact, key, enough, pending)
+  local found, good, first = {}, 0, 0
+  while good < enough and #found < 5000 do
+    local names = read('ZRANGE', key, first, first + 99) or {}
+    if #names == 0 then break end
+    look_at(names)
+    for _, name in ipairs(names) do
+      if is_gone(contact, name) or standings[name] == 'over' and not pending[name] then
+        found[#found + 1] = name
+      else
+        good = good + 1
+      end
+    end
+    first = first + 100
+  end
+  return found
+end
+"""
