@@ -152,7 +152,7 @@ async def fight(workers: Crew, store: Store, events: list[Row], strikes: int) ->
     workers.muster()
 
 
-@pytest.mark.parametrize(("each", "rounds", "strikes"), [(1, 9, 0), (2, 6, 2)])
+@pytest.mark.parametrize(("each", "rounds", "strikes"), [(1, 9, 0), (2, 5, 2)])
 async def test_nothing_is_lost_or_doubled_whoever_dies_and_wherever(
     folder: Path, each: int, rounds: int, strikes: int
 ) -> None:

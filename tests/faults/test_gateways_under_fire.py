@@ -103,7 +103,7 @@ async def test_webhooks_survive_a_kill_at_every_step(store: Store, tmp_path: Pat
     with sink(file) as url:
         alerts = [
             alert(n, f"{url}/hook/{n % 97}", f"check {n % 11}", media="webhook")
-            for n in range(10_000)
+            for n in range(2_000)
         ]
         await push(store, "webhook", alerts)
         gateway = Gateway(store, config)
@@ -134,7 +134,7 @@ async def test_mails_survive_a_kill_at_every_step(store: Store, tmp_path: Path) 
         )
         alerts = [
             alert(n, f"person-{n % 53}@example.com", f"check {n % 7}", media="email")
-            for n in range(2_000)
+            for n in range(1_000)
         ]
         await push(store, "email", alerts)
         gateway = Gateway(store, config)

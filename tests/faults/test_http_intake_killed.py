@@ -1,4 +1,4 @@
-"""A hundred thousand events by several senders while the web server is killed again and again."""
+"""Events by several senders while the web server is killed again and again."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ from watchbell.store.client import Store
 from watchbell.web.api_keys import ApiKeys
 from watchbell.web.users import Actor
 
-EVENTS, BATCH, SENDERS = 100_000, 2_000, 4
+EVENTS, BATCH, SENDERS = 20_000, 400, 4
 KILLED_AFTER = (0.15, 0.5, 0.85)
 """Shares of the batches that were answered, after each of which the server is killed."""
 NDJSON = {"Content-Type": "application/x-ndjson"}
