@@ -19,6 +19,8 @@ from watchbell.store.client import Store
 NEVER = {"cronstring": "@never"}
 EVERY_SECOND = {"second": "*"}
 READING = Reading()
+HEARTBEAT = 4
+"""Seconds. A starved process may be late by half of it, and its runs are not taken for dead."""
 
 
 def definition(
@@ -50,7 +52,7 @@ async def say(store: Store, action: Any, args: Any) -> int:
 @asynccontextmanager
 async def serving(store: Store, folder: Path, **settings: Any) -> AsyncIterator[asyncio.Task[None]]:
     """An instance in this process, ready when the body begins, stopped after it."""
-    chosen = CronSettings(**{"heartbeat": 1, "stop_wait": 0, "kill_after": 1, **settings})
+    chosen = CronSettings(**{"heartbeat": HEARTBEAT, "stop_wait": 0, "kill_after": 1, **settings})
     before = len(await instances(store))
     async with asyncio.TaskGroup() as group:
         task = group.create_task(instance.run(store, chosen, folder, lambda _: None))
@@ -67,14 +69,14 @@ async def _is_ready(store: Store, before: int) -> bool:
     return len(await instances(store)) > before
 
 
-async def ended(store: Store, job: str, count: int = 1, seconds: float = 20) -> list[Seen]:
+async def ended(store: Store, job: str, count: int = 1) -> list[Seen]:
     """The runs of a job, the oldest first, once there are so many."""
 
     async def enough() -> list[Seen]:
         found = await history.ended(store, job, most=10_000)
         return found if len(found) >= count else []
 
-    found = await eventually(enough, seconds, f"{count} runs of {job}")
+    found = await eventually(enough, why=f"{count} runs of {job}")
     return found[::-1]
 
 
@@ -101,4 +103,4 @@ async def running(store: Store, job: str, count: int = 1) -> list[Seen]:
         found = [seen for seen in await history.active(store) if seen.record.job_name == job]
         return found if len(found) >= count else []
 
-    return await eventually(enough, 20, f"{count} runs of {job} under way")
+    return await eventually(enough, why=f"{count} runs of {job} under way")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import psutil
 
 from tests.conftest import bare_environment, watchbell
-from tests.cron.crew import definition
+from tests.cron.crew import HEARTBEAT, definition
 from tests.faults.invariants import check, in_one_list, marked, none_alive
 from tests.waiting import eventually
 from watchbell.cron.instances import instances
@@ -49,7 +49,7 @@ class Fleet:
         point at which the instance kills itself, and `variables` what else is in its environment.
         """
         name = data or f"data{len(self.all)}"
-        usual = {"heartbeat": 1, "kill_after": 1, "stop_wait": 0, **settings}
+        usual = {"heartbeat": HEARTBEAT, "kill_after": 1, "stop_wait": 0, **settings}
         environment = {f"WATCHBELL_CRON_{key.upper()}": str(v) for key, v in usual.items()}
         environment["WATCHBELL_FAULT"] = fault
         with (self._folder / f"{name}.log").open("ab") as log:

@@ -13,13 +13,18 @@ from watchbell.cron.keys import CronOwn, CronUpstream
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import Store
 
-HOURLY = {"cronstring": "@hourly"}
 SETTINGS = CronSettings(heartbeat=10)
+
+
+def hourly() -> dict[str, str]:
+    """Half an hour from now, so that no fire comes while a test runs."""
+    second = (int(SYSTEM.now()) + 1800) % 3600
+    return {"hour": "*", "minute": str(second // 60), "second": str(second % 60)}
 
 
 async def overdue(store: Store, name: str, hours: int = 3, **conduct: Any) -> None:
     """A job whose last fire that was handled is so long ago."""
-    job = await jobs.save(store, name, definition("true", HOURLY, **conduct), READING)
+    job = await jobs.save(store, name, definition("true", hourly(), **conduct), READING)
     fires = CronOwn(store.prefix).fired()
     last = int(SYSTEM.now()) - hours * 3600
     await store.call("HSET", fires, name, f"{last}:{job.fingerprint}")
@@ -71,13 +76,13 @@ async def test_nobody_is_told_of_jobs_that_missed_nothing(store: Store) -> None:
     await overdue(store, "patient", grace=86_400)
     await overdue(store, "asleep")
     await jobs.pause(store, "asleep", READING)
-    await jobs.save(store, "new", definition("true", HOURLY), READING)
-    await put(store, "everywhere", definition("true", HOURLY, lock=False))
+    await jobs.save(store, "new", definition("true", hourly()), READING)
+    await put(store, "everywhere", definition("true", hourly(), lock=False))
     await put(store, "broken", {"cron_args": 5})
-    job = await jobs.save(store, "spoilt", definition("true", HOURLY), READING)
+    job = await jobs.save(store, "spoilt", definition("true", hourly()), READING)
     spoilt = "x" * 30 + f":{job.fingerprint}"
     await store.call("HSET", CronOwn(store.prefix).fired(), "spoilt", spoilt)
-    await put(store, "unseen", definition("true", HOURLY))
+    await put(store, "unseen", definition("true", hourly()))
     await absence.call()
     clock.advance(60)
     assert await absence.call() == 0

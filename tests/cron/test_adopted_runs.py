@@ -54,16 +54,16 @@ async def leave(fleet: Fleet, store: Store, folder: Path) -> None:
 async def test_a_run_of_a_killed_instance_goes_on_and_has_one_result(
     fleet: Fleet, store: Store, folder: Path, upstream: str
 ) -> None:
-    await first(fleet, store, heartbeat=20, upstream_data=upstream)
+    await first(fleet, store, heartbeat=600, upstream_data=upstream)
     gate = folder / "gate"
     numbers = "for n in $(seq 1 {}); do echo $n; done"
     cmd = f"{numbers.format(500)}; until test -e {gate}; do sleep 0.05; echo .; done"
-    job = definition(f"{cmd}; {numbers.format(20_000)}; exit 7", EVERY_SECOND, ttl=60)
+    job = definition(f"{cmd}; {numbers.format(20_000)}; exit 7", EVERY_SECOND, ttl=600)
     await put(store, "long", job)
     await say(store, "reload", {})
     [seen] = await running(store, "long")
     await eventually(lambda: outputs.tail(store, seen.id, 1), why="some output in the store")
-    await killed_and_replaced(fleet, store, heartbeat=20, upstream_data=upstream)
+    await killed_and_replaced(fleet, store, heartbeat=600, upstream_data=upstream)
     assert alive(seen.id)
     assert await store.call("GET", KEYS.lock(lock_of("long"))) == seen.id.encode()
     await eventually(lambda: score_is_new(store, seen.id), why="a sign of life")
@@ -92,7 +92,7 @@ async def score_is_new(store: Store, run: str) -> bool:
 async def test_a_run_that_ended_meanwhile_has_its_own_result(
     fleet: Fleet, store: Store, folder: Path
 ) -> None:
-    await first(fleet, store, heartbeat=20)
+    await first(fleet, store, heartbeat=600)
     gate = folder / "gate"
     cmd = f"echo begun; until test -e {gate}; do sleep 0.05; done; echo done"
     await put(store, "job", definition(cmd, lock=False))
@@ -103,7 +103,7 @@ async def test_a_run_that_ended_meanwhile_has_its_own_result(
     fleet.all[0].kill()
     gate.touch()
     await eventually(lambda: not alive(seen.id), why="the command's end")
-    await killed_and_replaced(fleet, store, heartbeat=20)
+    await killed_and_replaced(fleet, store, heartbeat=600)
     [done] = await ended(store, "job")
     assert (done.id, done.record.status, done.record.retcode) == (seen.id, "success", 0)
     assert done.record.output == "begun\ndone\n"
@@ -114,33 +114,33 @@ async def test_a_run_that_ended_meanwhile_has_its_own_result(
 async def test_wherever_an_instance_dies_its_successor_writes_the_result(
     fleet: Fleet, store: Store, folder: Path, point: str
 ) -> None:
-    await first(fleet, store, heartbeat=20, fault=point)
-    await put(store, "job", definition("echo said; exit 4", ttl=60))
+    await first(fleet, store, heartbeat=600, fault=point)
+    await put(store, "job", definition("echo said; exit 4", ttl=600))
     await say(store, "reload", {})
     await say(store, "trigger", "job")
     await asyncio.to_thread(fleet.all[0].wait, 60)
-    await killed_and_replaced(fleet, store, heartbeat=20)
+    await killed_and_replaced(fleet, store, heartbeat=600)
     [done] = await ended(store, "job")
     assert (done.record.status, done.record.retcode, done.record.output) == ("fail", 4, "said\n")
     await leave(fleet, store, folder)
 
 
-@pytest.mark.parametrize("ttl", [3, 60])
+@pytest.mark.parametrize("ttl", [6, 600])
 async def test_a_run_that_nobody_adopts_is_dead_before_another_starts(
     fleet: Fleet, store: Store, ttl: int
 ) -> None:
-    await first(fleet, store)
+    await first(fleet, store, heartbeat=3)
     await put(store, "long", fleet.job(600, EVERY_SECOND, ttl=ttl))
     await say(store, "reload", {})
-    [row] = await eventually(fleet.rows, 20)
-    fleet.start()  # elsewhere
+    [row] = await eventually(fleet.rows)
+    fleet.start(heartbeat=3)  # elsewhere
     await fleet.ready(store, fleet.all[1])
     fleet.all[0].kill()
     [frozen] = await ended(store, "long")
     assert not alive(row.run)
     assert (frozen.id, frozen.record.status, frozen.record.retcode) == (row.run, "frozen", None)
-    if ttl == 3:
-        later = await eventually(lambda: fleet.rows()[1:], 20, "the next run")
+    if ttl == 6:
+        later = await eventually(lambda: fleet.rows()[1:], why="the next run")
         assert not later[0].overlaps
     await asyncio.to_thread(fleet.end)
     await check_invariants(store)
@@ -149,13 +149,13 @@ async def test_a_run_that_nobody_adopts_is_dead_before_another_starts(
 async def test_where_orphans_are_to_end_those_of_an_instance_that_kept_them_do(
     fleet: Fleet, store: Store, folder: Path
 ) -> None:
-    await first(fleet, store, heartbeat=20)
-    await put(store, "long", definition("echo begun; sleep 600", ttl=60))
+    await first(fleet, store, heartbeat=600)
+    await put(store, "long", definition("echo begun; sleep 600", ttl=600))
     await say(store, "reload", {})
     await say(store, "trigger", "long")
     [seen] = await running(store, "long")
     await eventually(lambda: outputs.tail(store, seen.id, 1), why="some output in the store")
-    await killed_and_replaced(fleet, store, heartbeat=20, orphans="end")
+    await killed_and_replaced(fleet, store, heartbeat=600, orphans="end")
     [done] = await ended(store, "long")
     assert (done.id, done.record.status, done.record.retcode) == (seen.id, "fail", -15)
     assert (done.record.output, done.detail.reason) == ("begun\n", "its instance was killed")
@@ -165,14 +165,14 @@ async def test_where_orphans_are_to_end_those_of_an_instance_that_kept_them_do(
 async def test_a_neighbour_on_the_same_folder_is_left_alone(
     fleet: Fleet, store: Store, folder: Path
 ) -> None:
-    await first(fleet, store, heartbeat=20)
-    await put(store, "long", definition("sleep 600", ttl=60))
+    await first(fleet, store, heartbeat=600)
+    await put(store, "long", definition("sleep 600", ttl=600))
     await say(store, "reload", {})
     await say(store, "trigger", "long")
     [seen] = await running(store, "long")
     await eventually(lambda: alive(seen.id))
-    await killed_and_replaced(fleet, store, heartbeat=20)
-    fleet.start(data="same", orphans="adopt", heartbeat=20)
+    await killed_and_replaced(fleet, store, heartbeat=600)
+    fleet.start(data="same", orphans="adopt", heartbeat=600)
     await fleet.ready(store, fleet.all[2])
     assert alive(seen.id)
     assert [one.id for one in await history.active(store)] == [seen.id]

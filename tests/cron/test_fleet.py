@@ -11,14 +11,14 @@ import pytest
 
 from tests import servers
 from tests.conftest import watched
-from tests.cron.crew import EVERY_SECOND, definition, ended, now, omitted, put, say
+from tests.cron.crew import EVERY_SECOND, READING, definition, ended, now, omitted, put, say
 from tests.cron.fleet import Fleet, alive, check_invariants, faked, seconds_of_tests
 from tests.faults import faketime
 from tests.faults.invariants import check, run_once
 from tests.faults.proxy import Mode, Proxy
 from tests.servers.process import valkey
 from tests.waiting import eventually
-from watchbell.cron import history, outputs
+from watchbell.cron import history, jobs, outputs
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import lock_of
 from watchbell.store.client import Store
@@ -38,7 +38,7 @@ async def passes(store: Store, moment: int) -> None:
     async def is_past() -> bool:
         return await now(store) >= moment
 
-    await eventually(is_past, 120, f"the second {moment}")
+    await eventually(is_past, why=f"the second {moment}")
 
 
 async def stopped(fleet: Fleet, store: Store) -> None:
@@ -59,15 +59,16 @@ async def test_every_fire_of_short_and_long_jobs_runs_once_whatever_the_clocks(
         await put(store, name, fleet.job(seconds, EVERY_SECOND))
     await put(store, "long", fleet.job(3, {"second": "*/5"}))
     await say(store, "reload", {})
-    begun = await now(store)
-    await passes(store, begun + 2 + seconds_of_tests(7))
+    # Seconds of a busy machine may be too short for a job, which is skipped meanwhile.
+    many = seconds_of_tests(7)
+    await eventually(lambda: all(len(fleet.rows(name)) >= many // 2 for name in lengths))
+    await eventually(lambda: len(fleet.rows("long")) >= 2)
     await say(store, "pause", "all")
     await eventually(lambda: history_is_complete(store))
     for name, step in (*((name, 1) for name in lengths), ("long", 5)):
         fires = [row.fire for row in fleet.rows(name)]
         handled = fires + await omitted(store, name)  # none, unless the machine is very busy
         check(run_once(range(min(handled), max(handled) + 1, step), handled))
-        assert len(fires) * step >= seconds_of_tests(7) / 2
     assert not any(row.overlaps for row in fleet.rows())
     assert len(await history.ended(store, most=1000)) == len(fleet.rows())
     await stopped(fleet, store)
@@ -88,11 +89,14 @@ async def test_a_thousand_jobs_of_one_second_all_run_once(
     await fleet.ready(store)
     fire = await now(store) + 4
     when = {"minute": str(fire // 60 % 60), "second": str(fire % 60)}
-    said = definition("echo $WB_FIRE", when)
+    said = definition("echo $WB_FIRE", when, missed="all")  # for who reads the list too late
+    fingerprint = (await jobs.save(store, "job0", said, READING)).fingerprint
     defined = [word for n in range(1_000) for word in (f"job{n}", json.dumps(said))]
+    marks = [word for n in range(1_000) for word in (f"job{n}", f"{fire - 1}:{fingerprint}")]
+    await store.call("HSET", OWN.fired(), *marks)
     await store.call("HSET", KEYS.jobs(), *defined)
     await say(store, "reload", {})
-    await eventually(lambda: done(store, 1_000), 90, "a thousand runs")
+    await eventually(lambda: done(store, 1_000), why="a thousand runs")
     runs = await history.ended(store, most=2_000)
     check(run_once([f"job{n}" for n in range(1_000)], [seen.record.job_name for seen in runs]))
     assert {seen.detail.fire for seen in runs} == {fire}
@@ -112,15 +116,15 @@ async def test_when_an_instance_is_killed_its_child_is_dead_before_another_start
 ) -> None:
     first = fleet.start()
     await fleet.ready(store)
-    await put(store, "long", fleet.job(600, EVERY_SECOND, ttl=3))
+    await put(store, "long", fleet.job(600, EVERY_SECOND, ttl=6))
     await say(store, "reload", {})
-    [row] = await eventually(fleet.rows, 20)
+    [row] = await eventually(fleet.rows)
     fleet.start()
     await fleet.ready(store, fleet.all[1])
     first.kill()
-    assert await store.call("PTTL", KEYS.lock(lock_of("long"))) <= 3000
+    assert await store.call("PTTL", KEYS.lock(lock_of("long"))) <= 6000
     await eventually(lambda: not alive(row.run), why="the child's death")
-    rows = await eventually(lambda: fleet.rows()[1:], 20, "the next run")
+    rows = await eventually(lambda: fleet.rows()[1:], why="the next run")
     assert not rows[0].overlaps
     [frozen] = await ended(store, "long", 1)
     assert (frozen.id, frozen.record.status, frozen.record.retcode) == (row.run, "frozen", None)
@@ -132,7 +136,7 @@ async def test_when_an_instance_is_killed_its_child_is_dead_before_another_start
 async def test_wherever_an_instance_dies_every_fire_has_one_record(
     fleet: Fleet, store: Store, point: str
 ) -> None:
-    await put(store, "tick", fleet.job(0, EVERY_SECOND, ttl=3))
+    await put(store, "tick", fleet.job(0, EVERY_SECOND, ttl=6))
     fleet.start(fault=f"{point}:2")
     await asyncio.to_thread(fleet.all[0].wait, 60)
     assert fleet.all[0].returncode == -signal.SIGKILL
@@ -140,7 +144,7 @@ async def test_wherever_an_instance_dies_every_fire_has_one_record(
     await fleet.ready(store, fleet.all[1])
     await ended(store, "tick", 4)
     await say(store, "pause", "all")
-    await eventually(lambda: history_is_complete(store), 20)
+    await eventually(lambda: history_is_complete(store))
     runs = await history.ended(store, "tick", most=1000)
     assert sum(seen.record.status == "frozen" for seen in runs) == 1
     handled = [seen.detail.fire for seen in runs] + await omitted(store, "tick")
@@ -165,7 +169,7 @@ async def test_a_rolling_restart_forgets_no_fire_and_runs_none_twice(
         fleet.all[n].terminate()
         await asyncio.to_thread(fleet.all[n].wait, 60)
     await say(store, "pause", "all")
-    await eventually(lambda: history_is_complete(store), 30)
+    await eventually(lambda: history_is_complete(store))
     for name in names:
         fires = [row.fire for row in fleet.rows(name)]
         handled = fires + await omitted(store, name)
@@ -181,9 +185,9 @@ async def test_what_outlived_instance_and_warden_is_ended_before_anything_is_beg
 ) -> None:
     first = fleet.start(data="same")
     await fleet.ready(store)
-    await put(store, "long", fleet.job(600, EVERY_SECOND, ttl=3))
+    await put(store, "long", fleet.job(600, EVERY_SECOND, ttl=6))
     await say(store, "reload", {})
-    [row] = await eventually(fleet.rows, 20)
+    [row] = await eventually(fleet.rows)
     warden = fleet.warden(first)
     first.send_signal(signal.SIGSTOP)
     warden.kill()
@@ -191,7 +195,7 @@ async def test_what_outlived_instance_and_warden_is_ended_before_anything_is_beg
     first.wait()
     assert psutil.pid_exists(row.pid)
     fleet.start(data="same")
-    rows = await eventually(lambda: fleet.rows()[1:], 30, "the next run")
+    rows = await eventually(lambda: fleet.rows()[1:], why="the next run")
     assert not rows[0].overlaps
     assert not alive(row.run)
     await stopped_after_freeze(fleet, store, row.run)
@@ -201,7 +205,7 @@ async def stopped_after_freeze(fleet: Fleet, store: Store, run: str) -> None:
     async def is_frozen() -> bool:
         return (await history.run(store, run)).record.status == "frozen"
 
-    await eventually(is_frozen, 20, f"{run} to be frozen")
+    await eventually(is_frozen, why=f"{run} to be frozen")
     await stopped(fleet, store)
 
 
@@ -210,21 +214,21 @@ async def test_an_instance_that_was_stopped_for_long_has_lost_its_run(
 ) -> None:
     first = fleet.start()
     await fleet.ready(store)
-    await put(store, "long", fleet.job(600, EVERY_SECOND, ttl=2))
+    await put(store, "long", fleet.job(600, EVERY_SECOND, ttl=6))
     await put(store, "tick", definition("true", EVERY_SECOND))
     await say(store, "reload", {})
-    row = (await eventually(lambda: fleet.rows("long"), 20))[0]
+    row = (await eventually(lambda: fleet.rows("long")))[0]
     fleet.start()
     await fleet.ready(store, fleet.all[1])
     first.send_signal(signal.SIGSTOP)
-    rows = await eventually(lambda: fleet.rows("long")[1:], 20, "another to take over")
+    rows = await eventually(lambda: fleet.rows("long")[1:], why="another to take over")
     assert not rows[0].overlaps
     assert not alive(row.run)
 
     async def is_frozen() -> bool:
         return (await history.run(store, row.run)).record.status == "frozen"
 
-    await eventually(is_frozen, 20, "the first run to be frozen")
+    await eventually(is_frozen, why="the first run to be frozen")
     first.send_signal(signal.SIGCONT)
     fleet.all[1].terminate()
     await asyncio.to_thread(fleet.all[1].wait, 30)
@@ -234,7 +238,7 @@ async def test_an_instance_that_was_stopped_for_long_has_lost_its_run(
         runs = await history.ended(store, "tick")
         return bool(runs) and runs[0].detail.fire > begun
 
-    await eventually(goes_on, 20, "the first instance to work again")
+    await eventually(goes_on, why="the first instance to work again")
     assert await is_frozen()
     await stopped(fleet, store)
 
@@ -260,7 +264,7 @@ async def survive(fleet: Fleet, store: Store, proxy: Proxy) -> None:
     await put(store, "tick", definition("true", EVERY_SECOND, ttl=60))
     await say(store, "reload", {})
     await say(store, "trigger", "talker")
-    [talker] = await eventually(lambda: active(store, "talker"), 20)
+    [talker] = await eventually(lambda: active(store, "talker"))
     await ended(store, "tick", 1)
     proxy.set(Mode.RESET)
     cut = await now(store)
@@ -346,10 +350,10 @@ async def step(fleet: Fleet, store: Store, clock: faketime.SteppedClock) -> None
     await fleet.ready(store)
     await put(store, "tick", fleet.job(0, EVERY_SECOND, ttl=60, grace=5))
     await say(store, "reload", {})
-    await eventually(lambda: len(fleet.rows()) >= 3, 20)
+    await eventually(lambda: len(fleet.rows()) >= 3)
     before = await now(store)
     clock.step("+1h")
-    await eventually(lambda: fleet.rows()[-1].fire >= before + 3600, 20, "fires an hour later")
+    await eventually(lambda: fleet.rows()[-1].fire >= before + 3600, why="fires an hour later")
     missed = await history.omissions(store, "tick")
     assert any(one.first <= before + 60 and one.last > before + 3000 for one in missed)
     clock.step("+0")

@@ -483,8 +483,8 @@ async def test_a_drained_instance_begins_nothing(store: Store, folder: Path) -> 
 
 
 async def test_a_stopped_instance_waits_for_its_runs(store: Store, folder: Path) -> None:
-    await put(store, "short", definition("sleep 0.5; echo done", ttl=1))
-    async with serving(store, folder, stop_wait=20):
+    await put(store, "short", definition("sleep 0.5; echo done"))
+    async with serving(store, folder, stop_wait=600):
         await jobs.trigger(store, "short")
         await running(store, "short")
     [seen] = await history.ended(store, "short")

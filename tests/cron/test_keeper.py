@@ -33,7 +33,7 @@ async def test_a_lock_is_held_for_as_long_as_the_run_lasts(store: Store, folder:
         assert await store.call("GET", LOCK) == seen.id.encode()
         return bool(await store.call("PEXPIRETIME", LOCK) > before)
 
-    async with serving(store, folder):
+    async with serving(store, folder, heartbeat=1):
         await jobs.trigger(store, "long")
         [seen] = await running(store, "long")
         for _ in range(3):
@@ -50,7 +50,7 @@ async def test_a_lock_is_held_for_as_long_as_the_run_lasts(store: Store, folder:
 
 async def test_a_run_whose_lock_is_another_s_is_ended(store: Store, folder: Path) -> None:
     await put(store, "long", definition("sleep 1000", ttl=60))
-    async with serving(store, folder):
+    async with serving(store, folder, heartbeat=1):
         await jobs.trigger(store, "long")
         [seen] = await running(store, "long")
         await eventually(lambda: alive(seen.id))
@@ -64,7 +64,7 @@ async def test_a_run_whose_lock_is_another_s_is_ended(store: Store, folder: Path
 async def test_a_lock_that_nobody_holds_is_taken_again(store: Store, folder: Path) -> None:
     gate = folder / "gate"
     await put(store, "long", definition(until(gate), ttl=60))
-    async with serving(store, folder):
+    async with serving(store, folder, heartbeat=1):
         await jobs.trigger(store, "long")
         [seen] = await running(store, "long")
         await store.call("DEL", LOCK)
@@ -82,7 +82,7 @@ async def test_a_run_that_was_declared_over_is_ended_and_its_result_refused(
     store: Store, folder: Path
 ) -> None:
     await put(store, "long", definition("sleep 1000", lock=False))
-    async with serving(store, folder):
+    async with serving(store, folder, heartbeat=1):
         await jobs.trigger(store, "long")
         [seen] = await running(store, "long")
         await eventually(lambda: alive(seen.id))

@@ -21,7 +21,7 @@ from watchbell.cron.keys import Cron, CronUpstream
 from watchbell.store.client import Store
 
 KEYS = Cron()
-CADENCE = 2
+CADENCE = 4
 
 
 @pytest.fixture(scope="session")
@@ -91,7 +91,7 @@ async def test_both_kinds_serve_one_list_and_read_each_other(
     await both_listen(fleet, store)
     together = folder / "together"
     long = f"exec 9>{folder}/flock; flock -n 9 || touch {together}; sleep 1.5"
-    await jobs.save(store, "long", definition(long, EVERY_SECOND, ttl=5), READING)
+    await jobs.save(store, "long", definition(long, EVERY_SECOND, ttl=60), READING)
     everywhere = definition("seq 1 5", EVERY_SECOND, lock=False, alert=False)
     await jobs.save(store, "everywhere", everywhere, READING)
 
@@ -104,7 +104,7 @@ async def test_both_kinds_serve_one_list_and_read_each_other(
         assert seen.record.output == "1\n2\n3\n4\n5\n"
         assert [line.text for line in await outputs.lines(store, seen.id)][-1] == b"5\n"
         assert await store.call("TYPE", KEYS.output(seen.id)) == b"list"
-    await ended(store, "long", 3, 30)
+    await ended(store, "long", 3)
     assert not together.exists()
     assert await store.call("ZCARD", CronUpstream().instances()) >= 1
     await jobs.remove(store, "everywhere")
@@ -116,7 +116,7 @@ async def test_each_kind_declares_the_other_s_dead_runs_frozen(
 ) -> None:
     fleet, theirs = mixed
     await both_listen(fleet, store)
-    await put(store, "everywhere", definition("echo begun; sleep 20", lock=False))
+    await put(store, "everywhere", definition("echo begun; sleep 120", lock=False))
     await say(store, "reload", {})
     await say(store, "trigger", "everywhere")
 
@@ -143,7 +143,7 @@ async def test_upstream_declares_our_dead_run_frozen(
 ) -> None:
     fleet, _ = mixed
     await both_listen(fleet, store)
-    await put(store, "ours", definition("echo begun; sleep 20", lock=False))
+    await put(store, "ours", definition("echo begun; sleep 120", lock=False))
     await say(store, "reload", {})
     await say(store, "trigger", "ours")
 

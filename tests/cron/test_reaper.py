@@ -52,7 +52,7 @@ async def test_runs_without_heartbeat_are_frozen_in_either_form(store: Store, fo
     await store.call("RPUSH", KEYS.output("theirs"), "start\n")
     await abandoned(store, "silent", record())
     await abandoned(store, "alive", record(), age=-3600)
-    async with serving(store, folder):
+    async with serving(store, folder, heartbeat=1):
         await say(store, "pause", "all")
         await eventually(lambda: no_more_active(store, 1), 20)
         assert await store.call("ZRANGE", KEYS.active(), 0, -1) == [b"alive"]
@@ -80,7 +80,7 @@ async def test_what_is_active_without_a_record_is_cleared_away(store: Store, fol
     await store.call("ZADD", KEYS.active(), 5, b"\xff", 6, b"\xfe")
     for n in range(150):
         await abandoned(store, f"orphan{n}", None)
-    async with serving(store, folder):
+    async with serving(store, folder, heartbeat=1):
         await eventually(lambda: no_more_active(store), 20)
     assert await history.ended(store) == []
 
@@ -93,7 +93,7 @@ async def test_an_instance_that_is_gone_is_taken_off_the_lists(store: Store, fol
         '{"fire":1000,"why":"schedule","job":"everywhere","lock":"","ttl":0,"overlap":"allow"}'
     )
     await store.call("RPUSH", OWN.own_pending("gone"), *[waiting] * 3)
-    async with serving(store, folder):
+    async with serving(store, folder, heartbeat=1):
 
         async def only_one() -> bool:
             ours = await store.call("HLEN", OWN.instances())
@@ -111,7 +111,7 @@ async def test_marks_of_jobs_that_are_gone_are_forgotten(store: Store, folder: P
     await put(store, "kept", definition("true"))
     await store.call("HSET", OWN.fired(), "gone", "1000:x", "kept", "1000:x", "young", f"{now}:x")
     await store.call("LPUSH", OWN.job_omissions("gone"), "{}")
-    async with serving(store, folder):
+    async with serving(store, folder, heartbeat=1):
 
         async def swept() -> bool:
             return not await store.call("HEXISTS", OWN.fired(), "gone")
