@@ -215,7 +215,7 @@ async def test_a_run_whose_instance_is_killed_is_tried_again_once_by_another(
         await fleet.ready(store, two)
         one.kill()
         (folder / "gate").touch()
-        frozen, again = await ended(store, "long", 2, seconds=60)
+        frozen, again = await ended(store, "long", 2)
         assert frozen.record.status == "frozen"
         assert (again.record.status, again.detail.attempt) == ("success", 2)
         rows = fleet.rows("long")
