@@ -7,7 +7,7 @@ from tests.web.site import Site
 from tests.web.test_alerts_api import NOW, delivered, given_up, recorded
 from watchbell.alerting import contacts
 from watchbell.alerting.model import Contact
-from watchbell.gateways.outbox import Outbox
+from watchbell.gateways.lanes import Lanes
 from watchbell.gateways.samples import sample
 from watchbell.store.client import Store
 
@@ -69,5 +69,5 @@ async def test_an_alert_tells_the_servers_answer_and_is_sent_again(
     await expect(page.get_by_role("dialog")).to_contain_text("underway")
     await page.get_by_role("button", name="Close").click()
     await expect(page.get_by_text("No alert is like that.")).to_be_visible()
-    [claim], _ = await Outbox(store, "email").claim(10, 10)
+    [claim], _ = await Lanes(store, "email").claim(10, 10)
     assert [item.alert.id for item in claim.items] == ["bad"]

@@ -2,15 +2,18 @@
 beyond what was in flight."""
 
 import asyncio
+import random
 import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from tests.faults import invariants
 from tests.gateways import http_sink, smtp
@@ -39,9 +42,9 @@ STEPS = [
 class Gateway:
     """The real loop in a process of its own."""
 
-    def __init__(self, store: Store, config: Path) -> None:
+    def __init__(self, store: Store, config: Path, lease: float = LEASE) -> None:
         self._command = [sys.executable, "-m", "tests.faults.gateway_worker", store.url.shown()]
-        self._command += [str(config), str(LEASE)]
+        self._command += [str(config), str(lease)]
 
     @contextmanager
     def running(self) -> Iterator["subprocess.Popen[bytes]"]:
@@ -52,6 +55,15 @@ class Gateway:
         finally:
             process.kill()
             process.wait()
+
+    @contextmanager
+    def beside(self, fault: str) -> Iterator["subprocess.Popen[bytes]"]:
+        """Another one, which dies at the fault if it gets there, and at the end in any case."""
+        with subprocess.Popen([*self._command, *([fault] if fault else [])]) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
 
     async def killed_at(self, step: str) -> None:
         process = await asyncio.create_subprocess_exec(*self._command, step)
@@ -167,6 +179,85 @@ async def test_a_mail_that_was_taken_before_the_kill_comes_again_under_the_same_
     first, second = smtp.received(file)
     assert first == second
     assert first[0].startswith("<a1@")
+
+
+def outages(url: str, first: int, count: int) -> tuple[list[Alert], list[Alert]]:
+    """The problem and the recovery of so many checks, all for one address."""
+    problems, recoveries = [], []
+    for n in range(first, first + count):
+        address, check = f"{url}/hook/alice", f"check {n}"
+        problems.append(alert(2 * n, address, check, media="webhook"))
+        more = {"state": "ok", "notification_type": "recovery"}
+        recoveries.append(alert(2 * n + 1, address, check, media="webhook", **more))
+    return problems, recoveries
+
+
+def check_order(received: list[str], checks: int) -> None:
+    """No recovery was sent before its problem."""
+    first = {name: at for at, name in reversed(list(enumerate(received)))}
+    assert len(first) == 2 * checks
+    early = [n for n in range(checks) if first[f"a{2 * n + 1}"] < first[f"a{2 * n}"]]
+    assert not early, f"recoveries before their problems: {early}"
+
+
+@pytest.mark.parametrize("step", ["queue.taken", "queue.before_acknowledge"])
+async def test_a_recovery_waits_for_the_problem_that_a_gateway_died_with(
+    store: Store, tmp_path: Path, step: str
+) -> None:
+    file, config = tmp_path / "ids", tmp_path / "watchbell.toml"
+    config.write_text('[gateways.webhook]\nallow_networks = ["127.0.0.0/8"]\n')
+    with sink(file) as url:
+        gateway = Gateway(store, config, lease=5)
+        problems, recoveries = outages(url, 0, 20)
+        with gateway.running() as other:
+            await eventually(lambda: waiting(store, 1))
+            other.send_signal(signal.SIGSTOP)
+            await push(store, "webhook", problems)
+            await gateway.killed_at(step)
+            await push(store, "webhook", recoveries)
+            other.send_signal(signal.SIGCONT)
+            await eventually(lambda: done(store, "webhook", 40), 60)
+    check_order(file.read_text().split(), 20)
+
+
+async def test_two_gateways_keep_the_order_whenever_one_is_killed_or_stopped(
+    store: Store, tmp_path: Path, repetitions: Callable[[int], int]
+) -> None:
+    chance = random.Random(10)
+    file, config = tmp_path / "ids", tmp_path / "watchbell.toml"
+    config.write_text('[gateways.webhook]\nallow_networks = ["127.0.0.0/8"]\nconcurrency = 3\n')
+    turns = repetitions(50)
+    with sink(file) as url:
+        gateway = Gateway(store, config)
+        with gateway.running():
+            for turn in range(turns):
+                step = chance.choice(STEPS).partition(":")[0]
+                fault = chance.choice([f"{step}:{chance.randrange(1, 6)}", ""])
+                with gateway.beside(fault) as other:
+                    await both_at_work(store, other)
+                    for problem, recovery in zip(*outages(url, 20 * turn, 20), strict=True):
+                        await push(store, "webhook", [problem])
+                        await push(store, "webhook", [recovery])
+                        if problem.id == f"a{40 * turn + 20}" and not fault:
+                            other.send_signal(signal.SIGSTOP)
+                    await eventually(partial(done, store, "webhook", 40 * turn + 40), 60)
+                    other.send_signal(signal.SIGCONT)
+    check_order(file.read_text().split(), 20 * turns)
+
+
+async def waiting(store: Store, gateways: int) -> bool:
+    """Whether so many gateways wait at their queue."""
+    clients = str(await store.call("CLIENT", "LIST"))
+    return clients.count("cmd=blmove") == gateways
+
+
+async def both_at_work(store: Store, other: "subprocess.Popen[bytes]") -> None:
+    """Both gateways wait at the queue, unless the other one died on its way there."""
+
+    async def wait() -> bool:
+        return await waiting(store, 2) or other.poll() is not None
+
+    await eventually(wait)
 
 
 async def taken(store: Store, medium: str) -> bool:

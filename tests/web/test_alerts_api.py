@@ -11,6 +11,7 @@ from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Alert, Contact
 from watchbell.alerting.notices import Notices
 from watchbell.gateways import outbox, sent
+from watchbell.gateways.lanes import Lanes
 from watchbell.gateways.outbox import Item, Outbox
 from watchbell.gateways.samples import sample
 from watchbell.gateways.sent import Place, Wanted
@@ -179,7 +180,7 @@ async def test_what_was_given_up_is_sent_again_item_by_item(site: Site, store: S
     assert again[0]["reason"] == "no alert bad was given up"
     assert (shown["outcome"], shown["can_retry"]) == ("underway", False)
     assert none.status == 400
-    [claim], _ = await Outbox(store, "email").claim(10, 10)
+    [claim], _ = await Lanes(store, "email").claim(10, 10)
     assert [item.alert.id for item in claim.items] == ["bad"]
     logged = [one.entry for one in await audit.read(store, "", 9)]
     assert [(one.subject, one.details) for one in logged if one.action == "alert.retry"] == [

@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from msgspec import Struct
@@ -13,8 +13,9 @@ from watchbell.alerting.model import CheckEvent
 from watchbell.clock import Clock
 from watchbell.errors import DeliveryFailed, LeaseLost
 from watchbell.gateways import outbox
+from watchbell.gateways.lanes import Claim, Lanes
 from watchbell.gateways.medium import Medium, Message
-from watchbell.gateways.outbox import LEASE, Claim, Item, Outbox, Result
+from watchbell.gateways.outbox import LEASE, Item, Outbox, Result
 from watchbell.gateways.retries import Bucket, Circuit, backoff
 from watchbell.probes import probe
 from watchbell.settings import Delivery as Settings
@@ -49,13 +50,15 @@ class Delivery:
     ) -> None:
         self._store, self._name, self._medium, self._settings = store, name, medium, settings
         self._clock, self._say = clock, say
-        self._outbox = Outbox(store, name, lease)
+        self._lease = lease
+        self._outbox, self._lanes = Outbox(store, name, lease), Lanes(store, name, lease, clock)
         self._circuit = Circuit()
         self._rate = Bucket(medium.pace.rate)
         self._address_rates: dict[str, Bucket] = {}
         self._room = asyncio.Semaphore(medium.pace.concurrency)
-        self._active: set[str] = set()
-        self._struggling: set[str] = set()
+        self._active: dict[Claim, asyncio.Task[None]] = {}
+        """What is being worked on, in the order in which it was claimed."""
+        self._struggling: set[Claim] = set()
         self._records = Records(self._outbox, settings, clock)
         self._woken = asyncio.Event()
         self._stopping = False
@@ -63,22 +66,47 @@ class Delivery:
         self.tally = Tally()
 
     async def run(self) -> None:
-        """Until cancelled; then what is being handed over is finished and recorded first."""
+        """Until cancelled; then what is being handed over is finished and recorded first.
+
+        Raises what any of its tasks raised: none of them ends without the others.
+        """
         async with asyncio.TaskGroup() as lanes:
-            writer = lanes.create_task(self._records.write())
+            beside = [
+                lanes.create_task(self._vital(self._records.write)),
+                lanes.create_task(self._vital(self._keep)),
+            ]
             try:
                 async with asyncio.TaskGroup() as loops:
                     loops.create_task(self._admit())
                     loops.create_task(self._deliver(lanes))
-                    loops.create_task(self._keep())
                     loops.create_task(self._beat())
                     loops.create_task(self._medium.attend(self._store))
                     await self._told_to_stop()
             finally:
-                while self._active:
-                    await self._woken.wait()
-                    self._woken.clear()
-                writer.cancel()
+                try:
+                    await self._finish()
+                finally:
+                    for task in beside:
+                        task.cancel()
+
+    async def _finish(self) -> None:
+        """Waits for what is being handed over, but no longer than its lanes can be ours: a store
+        that stays away, or a server that hangs, must not keep us from ending."""
+        self._stopping = True
+        seconds = self._medium.pace.timeout + self._lease
+        if self._active:
+            _, left = await asyncio.wait(self._active.values(), timeout=seconds)
+            if left:
+                raise TimeoutError(f"{len(left)} addresses still under way after {seconds:g} s")
+        await self._lanes.release()
+
+    async def _vital(self, task: Callable[[], Awaitable[None]]) -> None:
+        """Nothing more is begun once it failed, since its group refuses further tasks."""
+        try:
+            await task()
+        except BaseException:
+            self._stopping = True
+            raise
 
     async def _told_to_stop(self) -> None:
         """From then on nothing more is taken in hand, however long the loops need to end."""
@@ -109,13 +137,12 @@ class Delivery:
             room = most - len(self._active)
             wait = self._circuit.until - now if allowed == 0 else _LOOK
             if room > 0:
-                claims, due = await patiently(partial(self._outbox.claim, room, _DEPTH))
+                claims, due = await self._lanes.claim(room, _DEPTH, self._active)
                 probe("gateway.claimed")
                 for claim in claims:
-                    if claim.lane in self._active:
-                        continue  # ours still, after a long sleep
-                    work = self._lane if self._fits(claim) else self._later
-                    lanes.create_task(work(claim))
+                    if self._stopping:
+                        return  # `_finish` frees them
+                    self._active[claim] = lanes.create_task(self._vital(partial(self._lane, claim)))
                 if claims:
                     continue
                 wait = min(_LOOK, _LOOK if due is None else due)
@@ -127,12 +154,8 @@ class Delivery:
         if claim.failed_before:
             if len(self._struggling) >= max(1, self._medium.pace.concurrency // 2):
                 return False
-            self._struggling.add(claim.lane)
-        self._active.add(claim.lane)
+            self._struggling.add(claim)
         return True
-
-    async def _later(self, claim: Claim) -> None:
-        await self._records.add(outbox.released(claim.lane, _LOOK))
 
     async def _wait(self, seconds: float) -> None:
         try:
@@ -142,17 +165,23 @@ class Delivery:
             pass
 
     async def _lane(self, claim: Claim) -> None:
-        """What waits for one address: each check's alerts in their order."""
-        work = Work(claim.items, self._clock.now())
+        """Works on a claim and releases it; one that is cancelled is released by `_finish`."""
         try:
-            async with asyncio.TaskGroup() as workers:
-                for _ in range(min(self._medium.pace.per_address, len(work.checks))):
-                    workers.create_task(self._work(work))
+            pause = await self._sent(claim) if self._fits(claim) else _LOOK
+            await self._records.add(outbox.released(claim.lane, claim.name, pause))
         finally:
-            await self._records.add(outbox.released(claim.lane, work.pause))
-            self._active.discard(claim.lane)
-            self._struggling.discard(claim.lane)
+            del self._active[claim]
+            self._struggling.discard(claim)
             self._woken.set()
+
+    async def _sent(self, claim: Claim) -> float:
+        """Sends what waits for one address, each check's alerts in their order; the seconds before
+        the lane may be claimed again."""
+        work = Work(claim, self._clock.now())
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(min(self._medium.pace.per_address, len(work.checks))):
+                workers.create_task(self._work(work))
+        return work.pause
 
     async def _work(self, work: "Work") -> None:
         while work.checks:
@@ -178,6 +207,9 @@ class Delivery:
     async def _handed_over(self, item: Item, work: "Work") -> bool:
         async with self._room:
             await asyncio.sleep(self._rate.wait(self._clock.monotonic()))
+            if self._clock.monotonic() >= work.claim.until:
+                work.stop(0)  # another process may send it by now
+                return False
             try:
                 message = self._medium.render(item.alert)
                 probe("gateway.rendered")
@@ -236,9 +268,11 @@ class Delivery:
 
     async def _keep(self) -> None:
         while True:
-            await asyncio.sleep(self._outbox.lease / 3)
-            if self._active:
-                await patiently(lambda: self._outbox.extend(sorted(self._active)))
+            await asyncio.sleep(self._lease / 3)
+            claims = list(self._active)
+            for claim in await patiently(partial(self._lanes.extend, claims)) if claims else ():
+                if claim in self._active:
+                    self._log.warning("lane lost", lane=claim.lane)
 
     async def _beat(self) -> None:
         while True:
@@ -257,11 +291,12 @@ class Delivery:
 class Work:
     """The alerts of one address that are in hand, and when to come back for what is left."""
 
-    def __init__(self, items: list[Item], now: float) -> None:
+    def __init__(self, claim: Claim, now: float) -> None:
+        self.claim = claim
         by_check: dict[str, list[Item]] = {}
         waiting: set[str] = set()
         dues = []
-        for item in items:
+        for item in claim.items:
             check = item.alert.event_id
             if item.due > now:
                 waiting.add(check)
@@ -294,6 +329,7 @@ class Records:
         self._results: list[Result] = []
         self._written: asyncio.Future[None] | None = None
         self._added = asyncio.Event()
+        self._log = logs.get(role="gateways", medium=box.medium)
 
     async def add(self, result: Result) -> None:
         """Returns once the result is in the store."""
@@ -301,7 +337,7 @@ class Records:
         self._added.set()
         if self._written is None:
             self._written = asyncio.get_running_loop().create_future()
-        await self._written
+        await asyncio.shield(self._written)  # one who is cancelled does not end it for others
 
     async def write(self) -> None:
         while True:
@@ -311,6 +347,7 @@ class Records:
             written, self._written = self._written, None
             now = int(self._clock.now())
             forget = now - self._settings.failed_days * 86_400
-            await self._box.settle(results, now, forget)
+            for refused in await self._box.settle(results, now, forget):
+                self._log.error("the store refused", command=refused)
             if written is not None and not written.done():
                 written.set_result(None)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
-from watchbell import ids
 from watchbell.alerting import foreign
 from watchbell.alerting.event import encode
 from watchbell.alerting.keys import Alerting
@@ -20,6 +19,9 @@ from watchbell.store.script import Script
 LEASE = 15.0
 """Seconds for which a lane is ours without a word."""
 _BODY_MOST = 4_000
+_ORDER = ("address",)
+"""Alerts for one address are admitted in their order, also by several processes side by side and
+after one died with some in hand: its lane then holds a problem before its recovery."""
 
 # ARGV[1] msgpack: alerts, each its id, lane and item; ARGV[2] items that are no alerts, each its id
 # and record; ARGV[3] seconds; ARGV[4…] outbox, lanes, failed, failures, what lanes and alerts begin
@@ -31,10 +33,11 @@ local time = redis.call('TIME')
 local admitted = 0
 for i = 1, #alerts, 3 do
   local id = alerts[i]
-  if redis.call('HEXISTS', alert .. id, 'delivered_at') == 0
-      and redis.call('HSETNX', outbox, id, alerts[i + 2]) == 1 then
+  if redis.pcall('HEXISTS', alert .. id, 'delivered_at') ~= 1
+      and redis.call('HEXISTS', outbox, id) == 0 then
     redis.call('RPUSH', lane .. alerts[i + 1], id)
     redis.call('ZADD', lanes, 'NX', time[1] * 1000 + math.floor(time[2] / 1000), alerts[i + 1])
+    redis.call('HSET', outbox, id, alerts[i + 2])
     admitted = admitted + 1
   end
 end
@@ -45,105 +48,9 @@ end
 return admitted
 """)
 
-# KEYS[1] lanes, KEYS[2] outbox, KEYS[3] claims; ARGV[1] token, ARGV[2] ms of the lease,
-# ARGV[3] most lanes, ARGV[4] most alerts of each, ARGV[5] what lanes begin with.
-# Returns ms until the next lane is due (-1 for none), then each lane and its items.
-_CLAIM = Script("""
-local lanes, outbox, claims = unpack(KEYS)
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local found = {}
-for _, lane in ipairs(redis.call('ZRANGEBYSCORE', lanes, '-inf', now, 'LIMIT', 0, ARGV[3])) do
-  local waiting = redis.call('LRANGE', ARGV[5] .. lane, 0, ARGV[4] - 1)
-  local items = {}
-  for i, item in ipairs(#waiting > 0 and redis.call('HMGET', outbox, unpack(waiting)) or {}) do
-    if item then
-      items[#items + 1] = item
-    else
-      redis.call('LREM', ARGV[5] .. lane, 1, waiting[i])
-    end
-  end
-  if #waiting == 0 then
-    redis.call('ZREM', lanes, lane)
-    redis.call('HDEL', claims, lane)
-  else
-    redis.call('ZADD', lanes, now + ARGV[2], lane)
-    redis.call('HSET', claims, lane, ARGV[1])
-    found[#found + 1] = lane
-    found[#found + 1] = items
-  end
-end
-local first = redis.call('ZRANGE', lanes, 0, 0, 'WITHSCORES')
-return {first[2] and math.max(0, first[2] - now) or -1, unpack(found)}
-""")
-
-# KEYS[1] lanes, KEYS[2] claims; ARGV[1] token, ARGV[2] ms of the lease, ARGV[3…] lanes.
-_EXTEND = Script("""
-local time = redis.call('TIME')
-local ends = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2]
-for i = 3, #ARGV do
-  if redis.call('HGET', KEYS[2], ARGV[i]) == ARGV[1] then
-    redis.call('ZADD', KEYS[1], 'XX', ends, ARGV[i])
-  end
-end
-""")
-
-# ARGV[1] msgpack: results; ARGV[2] token; ARGV[3] seconds; ARGV[4] seconds before which failures
-# are forgotten; ARGV[5] the event that tells that the medium works again; ARGV[6…] what lanes and
-# alerts begin with. KEYS: outbox, lanes, claims, failed, failures, status, events.
-# An alert that is no longer in the outbox was settled before, so a repeated call does nothing more.
-_SETTLE = Script("""
-local outbox, lanes, claims, failed, failures, status, events = unpack(KEYS)
-local token, now, lane_of, alert_of = ARGV[2], ARGV[3], ARGV[6], ARGV[7]
-
-local function removed(id, lane)
-  if redis.call('HDEL', outbox, id) == 0 then return false end
-  redis.call('LREM', lane_of .. lane, 1, id)
-  return true
-end
-
-local function record(id, fields)
-  if redis.call('EXISTS', alert_of .. id) == 1 then
-    redis.call('HSET', alert_of .. id, unpack(fields))
-  end
-end
-
-local settle = {}
-
-function settle.delivered(id, lane, answer, fields)
-  if not removed(id, lane) then return end
-  record(id, fields)
-  redis.call('HSET', status, 'last_success', now, 'last_answer', answer)
-  redis.call('HINCRBY', status, 'delivered', 1)
-  if redis.call('HDEL', status, 'failing') == 1 then redis.call('LPUSH', events, ARGV[5]) end
-end
-
-function settle.again(id, lane, item, reason)
-  if redis.call('HEXISTS', outbox, id) == 0 then return end
-  redis.call('HSET', outbox, id, item)
-  redis.call('HSET', status, 'last_failure', now, 'last_error', reason)
-  redis.call('HINCRBY', status, 'retried', 1)
-end
-
-function settle.given_up(id, lane, item, reason, event)
-  if not removed(id, lane) then return end
-  redis.call('HSET', failures, id, item)
-  redis.call('ZADD', failed, now, id)
-  record(id, {'failed_at', now, 'error', reason})
-  redis.call('HSET', status, 'last_failure', now, 'last_error', reason)
-  redis.call('HINCRBY', status, 'given_up', 1)
-  if event ~= '' then
-    redis.call('HSET', status, 'failing', 1)
-    redis.call('LPUSH', events, event)
-  end
-  for _, old in ipairs(redis.call('ZRANGEBYSCORE', failed, '-inf', ARGV[4], 'LIMIT', 0, 100)) do
-    redis.call('ZREM', failed, old)
-    redis.call('HDEL', failures, old)
-  end
-end
-
-function settle.released(lane, milliseconds)
-  if redis.call('HGET', claims, lane) ~= token then return end
+FREE = """
+-- Ends a claim: the lane is due after so many milliseconds, or gone where nothing waits in it.
+local function free(lanes, claims, lane_of, lane, milliseconds)
   redis.call('HDEL', claims, lane)
   if redis.call('LLEN', lane_of .. lane) == 0 then
     redis.call('ZREM', lanes, lane)
@@ -153,11 +60,88 @@ function settle.released(lane, milliseconds)
     redis.call('ZADD', lanes, due, lane)
   end
 end
+"""
+
+# ARGV[1] msgpack: results; ARGV[2] seconds; ARGV[3] seconds before which failures are forgotten;
+# ARGV[4] the event that reports that the medium works again; ARGV[5…] what lanes and alerts begin
+# with. KEYS: outbox, lanes, claims, failed, failures, status, events.
+# An alert that is no longer in the outbox was settled before, so a repeated call does nothing more.
+# What must not be lost is written first and may fail; of the rest the store's refusals are
+# returned, and stop none of the other results.
+_SETTLE = Script(
+    FREE
+    + """
+local outbox, lanes, claims, failed, failures, status, events = unpack(KEYS)
+local now, lane_of, alert_of = ARGV[2], ARGV[5], ARGV[6]
+local refused = {}
+
+local function note(...)
+  local answer = redis.pcall(...)
+  if type(answer) == 'table' and answer.err then
+    refused[#refused + 1] = select(1, ...) .. ' ' .. select(2, ...) .. ': ' .. answer.err
+  end
+  return answer
+end
+
+local function remove(id, lane)
+  redis.call('HDEL', outbox, id)
+  redis.call('LREM', lane_of .. lane, 1, id)
+end
+
+local function record(id, fields)
+  if redis.call('EXISTS', alert_of .. id) == 1 then
+    note('HSET', alert_of .. id, unpack(fields))
+  end
+end
+
+local settle = {}
+
+function settle.delivered(id, lane, answer, fields)
+  if redis.call('HEXISTS', outbox, id) == 0 then return end
+  remove(id, lane)
+  record(id, fields)
+  note('HSET', status, 'last_success', now, 'last_answer', answer)
+  note('HINCRBY', status, 'delivered', 1)
+  if note('HDEL', status, 'failing') == 1 then note('LPUSH', events, ARGV[4]) end
+end
+
+function settle.again(id, lane, item, reason)
+  if redis.call('HEXISTS', outbox, id) == 0 then return end
+  redis.call('HSET', outbox, id, item)
+  note('HSET', status, 'last_failure', now, 'last_error', reason)
+  note('HINCRBY', status, 'retried', 1)
+end
+
+function settle.given_up(id, lane, item, reason, event)
+  if redis.call('HEXISTS', outbox, id) == 0 then return end
+  redis.call('HSET', failures, id, item)
+  redis.call('ZADD', failed, now, id)
+  remove(id, lane)
+  record(id, {'failed_at', now, 'error', reason})
+  note('HSET', status, 'last_failure', now, 'last_error', reason)
+  note('HINCRBY', status, 'given_up', 1)
+  if event ~= '' then
+    note('HSET', status, 'failing', 1)
+    note('LPUSH', events, event)
+  end
+  for _, old in ipairs(redis.call('ZRANGEBYSCORE', failed, '-inf', ARGV[3], 'LIMIT', 0, 100)) do
+    redis.call('ZREM', failed, old)
+    redis.call('HDEL', failures, old)
+  end
+end
+
+function settle.released(lane, claim, milliseconds)
+  if redis.call('HGET', claims, lane) == claim then
+    free(lanes, claims, lane_of, lane, milliseconds)
+  end
+end
 
 for _, result in ipairs(cmsgpack.unpack(ARGV[1])) do
   settle[result[1]](unpack(result, 2))
 end
-""")
+return refused
+"""
+)
 
 # KEYS: outbox, lanes, claims, failed, failures; ARGV[1] what lanes begin with, then of each alert
 # its id, its lane and its item as it begins anew. Returns how many were among the failed ones.
@@ -206,15 +190,6 @@ class Unfit(Struct, kw_only=True):
         return cls(since=now, error=error, raw=raw[:_BODY_MOST].decode(errors="replace"))
 
 
-class Claim(Struct, frozen=True):
-    lane: str
-    items: list[Item]
-
-    @property
-    def failed_before(self) -> bool:
-        return any(item.tries for item in self.items)
-
-
 Result = list[str | int | list[str | int]]
 
 
@@ -237,16 +212,16 @@ def given_up(item: Item, event: CheckEvent | None) -> Result:
     return ["given_up", item.alert.id, item.lane, _text(item), item.error, raised]
 
 
-def released(lane: str, seconds: float) -> Result:
-    return ["released", lane, round(seconds * 1000)]
+def released(lane: str, claim: str, seconds: float) -> Result:
+    """A claim that ends; the lane may be claimed again after `seconds`."""
+    return ["released", lane, claim, round(seconds * 1000)]
 
 
 class Outbox:
     def __init__(self, store: Store, medium: str, lease: float = LEASE) -> None:
         self._store, self.medium, self.lease = store, medium, lease
-        self._token = ids.token()
         self._keys, self._alerting = Gateways(store.prefix), Alerting(store.prefix)
-        queue = Queue(key=self._alerting.queue(medium), side="LEFT")
+        queue = Queue(key=self._alerting.queue(medium), side="LEFT", order_by=_ORDER)
         self.taker = Taker(store, queue, lease=lease)
         self._lane = self._keys.lane(medium, "")
         self._alert = self._alerting.alert("")
@@ -269,24 +244,8 @@ class Outbox:
         args: list[Argument] = [_packed(alerts), _packed(unfit), int(now), *names]
         return int(await self.taker.acknowledge(batch, _ADMIT, [], args) or 0)
 
-    async def claim(self, lanes: int, depth: int) -> tuple[list[Claim], float | None]:
-        """Lanes that are due, and the seconds until the next one is."""
-        keys, medium = self._keys, self.medium
-        names = [keys.lanes(medium), keys.outbox(medium), keys.claims(medium)]
-        args: list[Argument] = [self._token, round(self.lease * 1000), lanes, depth, self._lane]
-        wait, *found = await _CLAIM(self._store, names, args)
-        claims = [
-            Claim(lane.decode(), [msgspec.json.decode(item, type=Item) for item in items])
-            for lane, items in zip(found[::2], found[1::2], strict=True)
-        ]
-        return claims, None if wait < 0 else wait / 1000
-
-    async def extend(self, lanes: Sequence[str]) -> None:
-        names = [self._keys.lanes(self.medium), self._keys.claims(self.medium)]
-        await _EXTEND(self._store, names, [self._token, round(self.lease * 1000), *lanes])
-
-    async def settle(self, results: Sequence[Result], now: int, forget: int) -> None:
-        """Writes what became of alerts and lanes, all together."""
+    async def settle(self, results: Sequence[Result], now: int, forget: int) -> list[str]:
+        """Writes what became of alerts and lanes, all together; what of it the store refused."""
         keys, medium = self._keys, self.medium
         names = [
             *(keys.outbox(medium), keys.lanes(medium), keys.claims(medium)),
@@ -294,9 +253,10 @@ class Outbox:
             self._alerting.events(),
         ]
         well = encode(told(medium, "ok", "messages are delivered again", now))
-        args: list[Argument] = [_packed(results), self._token, now, forget, well]
+        args: list[Argument] = [_packed(results), now, forget, well]
         args += [self._lane, self._alert]
-        await patiently(lambda: _SETTLE(self._store, names, args))
+        refused = await patiently(lambda: _SETTLE(self._store, names, args))
+        return [one.decode(errors="replace") for one in refused]
 
     async def retry(self, items: Iterable[Item], now: float) -> int:
         """Sends again what was given up; how many there were to send."""
