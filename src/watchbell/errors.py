@@ -31,6 +31,10 @@ class StoreUnavailable(WatchbellError):
     exit_code = 4
 
 
+class StoreNotReady(StoreUnavailable):
+    """The store answers "not now": its disk or memory is full, it is loading, it is a replica."""
+
+
 class EmbeddedFailed(StoreUnavailable):
     """The embedded store can't be started here."""
 

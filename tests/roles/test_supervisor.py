@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests import servers
+from tests.logged import logged
+from tests.servers.refusal import SNAPSHOTS, calls, misconf
 from tests.waiting import eventually
 from watchbell.clock import SetClock
 from watchbell.errors import StoreUnavailable
@@ -342,6 +344,30 @@ async def test_a_store_that_answers_but_does_not_serve_is_not_asked_all_the_time
     async with supervised(refused, store=store):
         await eventually(lambda: len(starts) == 4)
     assert_growing(starts)
+
+
+async def test_a_role_whose_writes_are_refused_waits_until_one_succeeds(folder: Path) -> None:
+    starts = 0
+
+    async def writes(context: Context) -> None:
+        nonlocal starts
+        starts += 1
+        await alone(context)
+
+    with servers.single(folder, [SNAPSHOTS]) as single, logged() as lines:
+        async with (
+            Store(store_url.parse(single.url)) as store,
+            supervised(writes, store=store) as (status,),
+        ):
+            await eventually(lambda: single.server.call("GET", "test:text:beats"))
+            with misconf(single.server):
+                await shows(status, "waiting", "MISCONF")
+                before = calls(single.server)["setrange"]
+                await eventually(lambda: calls(single.server)["setrange"] > before + 5)
+                assert (status.state, starts) == ("waiting", 1)
+            await eventually(lambda: "the store is back" in lines.events("info"))
+            assert (status.state, starts, status.failures) == ("running", 2, 0)
+    assert lines.events() == ["waiting for the store", "the store is back"]
 
 
 def assert_growing(times: Sequence[float]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from watchbell.store.queue import Effects
-from watchbell.store.script import Script
+from watchbell.store.script import RAISE_NOT_NOW, Script
 
 Word = str | int | float | msgspec.Raw
 Command = Sequence[Word]
@@ -24,14 +24,14 @@ end
 # (a key of a wrong type, left by somebody else) is told and stops none of the others. Returns what
 # was refused.
 _RUN = (
-    FORGET
+    RAISE_NOT_NOW
+    + FORGET
     + """
 -- Ten commands are ours: those that look before they write, and what is often written together.
 local refused = {}
 local function look_at(answer, command, key)
   if type(answer) == 'table' and answer.err then
-    -- A store without memory refuses as long as a script has written nothing: all comes again.
-    if string.sub(answer.err, 1, 4) == 'OOM ' then error(answer) end
+    raise_not_now(answer)
     refused[#refused + 1] = command .. ' ' .. key .. ': ' .. answer.err
   end
 end

@@ -25,14 +25,16 @@ from watchbell.alerting.windows import (
 )
 from watchbell.errors import Refused
 from watchbell.store.client import Argument, Store
-from watchbell.store.script import Script
+from watchbell.store.script import RAISE_NOT_NOW, Script
 
 # KEYS of each check: the window that is open, all windows, summary of the one in question, media
 # that are alerted about it; ARGV of each check: digest of what the caller knows of these, msgpack:
 # the commands that follow from that. Returns for each check false once they are done; where
 # something else is known by now, nothing is done, and that is returned after its digest; `refused`
 # where somebody left a key of a wrong type.
-_CHANGE = Script("""
+_CHANGE = Script(
+    RAISE_NOT_NOW
+    + """
 local function changed(open, windows, summary, media, digest, commands)
   local alerted = redis.call('SMEMBERS', media)
   table.sort(alerted)
@@ -48,10 +50,12 @@ for i = 1, #KEYS / 4 do
   local at = i * 4 - 3
   local done, answer = pcall(changed, KEYS[at], KEYS[at + 1], KEYS[at + 2], KEYS[at + 3],
     ARGV[i * 2 - 1], ARGV[i * 2])
+  if not done and type(answer) == 'table' and answer.err then raise_not_now(answer) end
   answers[i] = done and answer or (not done and 'refused')
 end
 return answers
-""")
+"""
+)
 
 Commands = Sequence[Sequence[object]]
 

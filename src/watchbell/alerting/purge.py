@@ -15,7 +15,7 @@ from watchbell.alerting.reading import CheckScript, number, pairs
 from watchbell.alerting.windows import Command, Kind, Window, commands_for_removal
 from watchbell.settings import Alerting as Policy
 from watchbell.store.client import Store
-from watchbell.store.script import Script
+from watchbell.store.script import RAISE_NOT_NOW, Script
 
 DAY = 86_400
 KINDS: tuple[Kind, ...] = ("scheduled", "unscheduled")
@@ -62,9 +62,15 @@ return {changes, notifications, windows, redis.call('HLEN', others[3]),
 """)
 
 # KEYS[1] any key of ours; ARGV[1] msgpack: commands, all of which are done in one step.
-_ALL = Script("""
-for _, command in ipairs(cmsgpack.unpack(ARGV[1])) do redis.pcall(unpack(command)) end
-""")
+_ALL = Script(
+    RAISE_NOT_NOW
+    + """
+for _, command in ipairs(cmsgpack.unpack(ARGV[1])) do
+  local answer = redis.pcall(unpack(command))
+  if type(answer) == 'table' and answer.err then raise_not_now(answer) end
+end
+"""
+)
 
 # KEYS[1] sorted set; ARGV[1] score below which members go, ARGV[2] how many at most, ARGV[3] what
 # the keys of their records begin with, or nothing. Returns how many went.

@@ -19,6 +19,7 @@ from watchbell.cron.fire_lua import COMMON, prefixes
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import Begun, Fire, parsed
 from watchbell.cron.placement import Placement, Site, permits
+from watchbell.store import health
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
 
@@ -339,6 +340,10 @@ class Fires:
             self._store, self._keys, [*args, entries, f"{known:.6f}", TRIGGERS_KEPT]
         )
         return float(score), answer, _read(begun)[0]
+
+    async def check_writable(self) -> None:
+        """Raises StoreUnavailable while the store refuses writes, whatever can be read."""
+        await health.check_writable(self._store)
 
     async def look(self) -> tuple[float, int]:
         """The store's time, and how many fires are pending for us."""

@@ -201,6 +201,7 @@ class Instance:
         while True:
             try:
                 moved, pending = await self._clock.measure(self._fires.look)
+                await self._fires.check_writable()  # else nobody can give a sign of life
             except StoreUnavailable:
                 self._unsettled = self._clock.monotonic()
             else:

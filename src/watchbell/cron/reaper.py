@@ -16,6 +16,7 @@ from watchbell.cron.timekeeping import StoreClock
 from watchbell.cron.unplaced import Unplaced
 from watchbell.errors import LockLost, Refused, StoreUnavailable
 from watchbell.settings import Cron as CronSettings
+from watchbell.store import outage
 from watchbell.store.client import Store
 from watchbell.store.lock import locked
 from watchbell.store.script import Script
@@ -72,10 +73,11 @@ class Reaper:
             try:
                 async with locked(self._store, self._keys.reaper_lock(), _LEASE):
                     await self._reap()
+                outage.end()
             except (Refused, LockLost):
                 continue  # another instance is at it
             except StoreUnavailable as error:
-                self._log.warning("the reaper waits for the store", reason=str(error))
+                outage.begin(error)
 
     async def _reap(self) -> None:
         stale = self._clock.now() - self._settings.heartbeat * 1.5

@@ -17,7 +17,8 @@ from watchbell.cron.timekeeping import StoreClock
 from watchbell.errors import StoreUnavailable
 from watchbell.probes import probe
 from watchbell.schedule.lengths import in_words
-from watchbell.store.client import patiently
+from watchbell.store import outage
+from watchbell.store.client import Backoff, patiently
 
 GOES_ON_HERE = "skipped: a run goes on here"
 
@@ -30,6 +31,9 @@ _AHEAD = 0.05
 is to start its process; longer than a busy machine takes for the claim."""
 _FEW = 8
 """Fires that are claimed ahead; where more are due, processes wait for each other anyway."""
+
+_LONGEST_PAUSE = 5.0
+"""Seconds between two claims that the store refuses although it accepts other writes."""
 
 Start = Callable[[Begun, float], None]
 _Intent = tuple[Entry, Sequence[Claim | Left]]
@@ -53,6 +57,7 @@ class Scheduler:
         self._changed = asyncio.Event()
         self._wanted = asyncio.Event()
         self._recorded = asyncio.Event()
+        self._backoff = Backoff(longest=_LONGEST_PAUSE)
         self._log = logs.get(role="cron")
         self.is_drained = self.is_stopping = False
 
@@ -166,21 +171,30 @@ class Scheduler:
     async def _claim(self, intents: Sequence[_Intent]) -> None:
         claims = [claim for _, some in intents for claim in some]
         names = [claim.run for claim in claims if claim.run]
-        asked = self._clock.monotonic()
+        asked, failure = self._clock.monotonic(), None
         # Where many are due at once, all are recorded before the first is begun.
         with self._places(0 if len(intents) == _MOST else len(names)) as places:
             try:
                 answers, begun, pending = await self._fires.claim(claims, places.reserved)
+                probe("cron.claimed")
             except StoreUnavailable as error:
-                self._log.warning("fires wait for the store", reason=str(error), jobs=len(intents))
+                failure = error
                 # What was claimed before the answer was lost is ours; the rest is judged anew.
-                begun = await patiently(lambda: self._fires.recall(names))
-                places.start(begun, asked)
-                return
-            probe("cron.claimed")
+                begun, answers, pending = await patiently(lambda: self._fires.recall(names)), [], 0
             places.start(begun, asked)
+        if failure:
+            await self._wait_for_store(failure)
+            return
+        self._backoff.reset()
         self._settle(intents, iter(answers))
         self.expect(pending)
+
+    async def _wait_for_store(self, error: StoreUnavailable) -> None:
+        """Until it accepts writes, which is later than that it can be read."""
+        outage.begin(error)
+        await self._backoff.wait()
+        await patiently(self._fires.check_writable)
+        outage.end()
 
     def _settle(self, intents: Sequence[_Intent], answers: Iterator[int]) -> None:
         for entry, claims in intents:
@@ -203,15 +217,19 @@ class Scheduler:
 
     async def _take_some(self) -> bool:
         """Whether there may be more."""
-        asked = self._clock.monotonic()
+        asked, failure = self._clock.monotonic(), None
         with self._places(_TAKEN_AT_ONCE) as places:
             names = [ids.token() for _ in range(places.reserved)]
             try:
                 begun, pending, bad = await self._fires.take(names)
-            except StoreUnavailable:
-                begun = await patiently(lambda: self._fires.recall(names))
-                pending, bad = 1, []
+            except StoreUnavailable as error:
+                failure = error
+                begun, pending, bad = await patiently(lambda: self._fires.recall(names)), 1, []
             places.start(begun, asked)
+        if failure:
+            await self._wait_for_store(failure)
+        else:
+            self._backoff.reset()
         for text in bad:
             self._log.error("what was pending is no fire, and was dropped", found=text)
         return pending > 0

@@ -19,7 +19,7 @@ from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.printed import SECOND, Lines
 from watchbell.errors import StoreUnavailable
 from watchbell.store.client import Store, patiently
-from watchbell.store.script import Script
+from watchbell.store.script import RAISE_NOT_NOW, Script
 
 OUTPUT_KEPT = 86_400_000
 """Milliseconds after the last line."""
@@ -40,7 +40,8 @@ _MOST_GATHERED = 256 << 10
 # left by somebody else) is told and stops nothing else. Returns what became of each end, how many
 # fires are pending, and what was refused.
 _WRITE = Script(
-    """
+    RAISE_NOT_NOW
+    + """
 local runs, active, details = KEYS[1], KEYS[2], KEYS[3]
 local pending, awaited, events = KEYS[4], KEYS[5], KEYS[6]
 local pools, retries, retries_due = KEYS[7], KEYS[8], KEYS[9]
@@ -53,7 +54,7 @@ local refused = {}
 local function try(...)
   local answer = redis.pcall(...)
   if type(answer) ~= 'table' or not answer.err then return answer end
-  if string.sub(answer.err, 1, 4) == 'OOM ' then error(answer) end
+  raise_not_now(answer)
   refused[#refused + 1] = table.concat({...}, ' ', 1, 2) .. ': ' .. answer.err
   return nil
 end

@@ -2,17 +2,18 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from functools import partial
 
 from msgspec import Struct
-from redis.exceptions import ResponseError
 
 from watchbell import logs
 from watchbell.clock import SYSTEM, Clock
 from watchbell.errors import StoreUnavailable
 from watchbell.roles.role import Context, Role
 from watchbell.settings import Settings
+from watchbell.store import health
 from watchbell.store.client import Store, patiently
+from watchbell.store.outage import Outage, attached
 from watchbell.store.presence import RoleState
 
 STEADY = 60.0
@@ -73,26 +74,31 @@ class Supervisor:
 
     async def _ended(self, status: Status) -> str:
         """Runs the role, over every absence of the store, and says why it ended."""
-        log = logs.get(role=status.role.name)
-        wait = _FIRST_WAIT
+        name, wait = status.role.name, _FIRST_WAIT
+        outage = Outage(name)
         while True:
             begun = self._clock.monotonic()
-            error = await self._outcome(status)
+            # A store may accept our probe and still not serve the role, as in a failover: the
+            # outage is over when the role has run for as long as it was last made to wait.
+            over = asyncio.get_running_loop().call_later(wait, outage.end)
+            with attached(outage):
+                error = await self._outcome(status)
+            over.cancel()
             if error is None:
                 return "it ended by itself"
             if not all(isinstance(cause, StoreUnavailable) for cause in _causes(error)):
                 why = "; ".join(map(_told, _causes(error)))
-                log.error("role failed", reason=why, exc_info=error)
+                logs.get(role=name).error("role failed", reason=why, exc_info=error)
                 return why
             if self._clock.monotonic() - begun > _LONGEST_WAIT:
                 wait = _FIRST_WAIT
-            why = str(next(_causes(error)))
-            log.warning("waiting for the store", reason=why)
-            self._set(status, "waiting", why)
-            await asyncio.sleep(wait)  # a store may answer and still not serve, as in a failover
+            unavailable = next(_causes(error))
+            assert isinstance(unavailable, StoreUnavailable)
+            outage.begin(unavailable)
+            self._set(status, "waiting", str(unavailable))
+            await asyncio.sleep(wait)
             wait = min(wait * 2, _LONGEST_WAIT)
-            await patiently(self._ping)
-            log.info("the store is back")
+            await patiently(partial(health.check_writable, self._store))
             self._set(status, "running")
 
     async def _outcome(self, status: Status) -> BaseException | None:
@@ -123,10 +129,6 @@ class Supervisor:
                 logs.get(role=status.role.name).error("failed while it stopped", exc_info=error)
             raise
         return error
-
-    async def _ping(self) -> None:
-        with suppress(ResponseError):  # a refusal is an answer, too
-            await self._store.call("PING")
 
     def _set(self, status: Status, state: RoleState, words: str = "") -> None:
         status.state, status.words, status.since = state, words, self._clock.now()

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Self, TypeVar
 
@@ -14,7 +15,8 @@ from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import NoBackoff
 
-from watchbell.errors import StoreUnavailable
+from watchbell.errors import StoreNotReady, StoreUnavailable
+from watchbell.store import outage
 from watchbell.store.url import StoreURL
 
 T = TypeVar("T")
@@ -33,26 +35,37 @@ _SPARE = 10
 _AWAY = (
     exceptions.ConnectionError,
     exceptions.TimeoutError,
-    exceptions.BusyLoadingError,
-    exceptions.ReadOnlyError,
     exceptions.ClusterError,
-    exceptions.ClusterDownError,
     exceptions.InvalidResponse,
-    exceptions.MasterDownError,
-    exceptions.OutOfMemoryError,
     exceptions.RedisClusterException,
     OSError,
 )
-# Answers that mean "not now": writes refused while the disk is full, replicas missing, a failover.
-_NOT_NOW = (
+CLIENT_ERRORS = (exceptions.RedisError, exceptions.RedisClusterException, OSError)
+"""All that a call may raise; `Store.unavailable` says which of them mean that the store is away."""
+NOT_NOW = (
+    "BUSY",
+    "CLUSTERDOWN",
+    "LOADING",
+    "MASTERDOWN",
     "MISCONF",
     "NOREPLICAS",
-    "MASTERDOWN",
-    "CLUSTERDOWN",
+    "OOM",
+    "READONLY",
     "TRYAGAIN",
-    "LOADING",
     "UNBLOCKED",
 )
+"""The codes of replies that mean "not now": the same call succeeds once the cause is gone."""
+# The client makes errors of their own of some codes, and leaves the code out of their text.
+_CODED = (
+    exceptions.BusyLoadingError,
+    exceptions.ClusterDownError,
+    exceptions.MasterDownError,
+    exceptions.OutOfMemoryError,
+    exceptions.ReadOnlyError,
+    exceptions.TryAgainError,
+)
+# At the beginning, or where a script passes the error of one of its commands on.
+_NOT_NOW = re.compile(rf"(?:^-?|: -)(?:{'|'.join(NOT_NOW)})\b")
 
 
 class Store:
@@ -78,13 +91,19 @@ class Store:
         try:
             async with asyncio.timeout(_TIMEOUT), self._room:
                 return await heeding(client.execute_command(*command))
-        except _AWAY as error:
-            raise StoreUnavailable(self._told(error)) from error
-        except exceptions.ResponseError as error:
-            if str(error).startswith(_NOT_NOW):
-                raise StoreUnavailable(self._told(error)) from error
+        except CLIENT_ERRORS as error:
+            if unavailable := self.unavailable(error):
+                raise unavailable from error
             error.add_note(" ".join(map(_shown, command[:2])))
             raise
+
+    def unavailable(self, error: Exception) -> StoreUnavailable | None:
+        """What an error of the client means, if it says that the store can't serve us now."""
+        if isinstance(error, _CODED):
+            return StoreNotReady(self._told(error))
+        if isinstance(error, exceptions.ResponseError) and _NOT_NOW.search(str(error)):
+            return StoreNotReady(self._told(error))
+        return StoreUnavailable(self._told(error)) if isinstance(error, _AWAY) else None
 
     async def primaries(self) -> "list[Primary]":
         """The servers that hold keys, each to be called by itself."""
@@ -219,16 +238,39 @@ def _system_error(error: BaseException | None) -> str:
     return ""
 
 
+class Backoff:
+    """Pauses that grow with every failure in a row."""
+
+    def __init__(self, first: float = 0.02, longest: float = 1.0) -> None:
+        self._first, self._longest = first, longest
+        self._pause = first
+
+    async def wait(self) -> None:
+        pause, self._pause = self._pause, min(self._pause * 2, self._longest)
+        await asyncio.sleep(pause * random.uniform(0.5, 1))
+
+    @property
+    def has_waited(self) -> bool:
+        return self._pause > self._first
+
+    def reset(self) -> None:
+        self._pause = self._first
+
+
 async def patiently(
     attempt: Callable[[], Awaitable[T]], on_wait: Callable[[StoreUnavailable], None] | None = None
 ) -> T:
     """What `attempt` gives once the store is there. Only for what may be done twice."""
-    pause = 0.02
+    backoff = Backoff()
     while True:
         try:
-            return await attempt()
+            answer = await attempt()
         except StoreUnavailable as error:
+            outage.begin(error)
             if on_wait is not None:
                 on_wait(error)
-        await asyncio.sleep(pause * random.uniform(0.5, 1))
-        pause = min(pause * 2, 1)
+        else:
+            if backoff.has_waited:
+                outage.end()
+            return answer
+        await backoff.wait()

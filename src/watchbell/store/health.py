@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -10,7 +11,7 @@ from redis.exceptions import ResponseError
 from watchbell.clock import Clock
 from watchbell.errors import StoreUnavailable
 from watchbell.store.client import Primary, Store
-from watchbell.store.keys import tagged
+from watchbell.store.keys import StoreKeys, tagged
 
 OLDEST = (7, 0)
 
@@ -51,6 +52,15 @@ async def facts(primary: Primary) -> dict[str, Any]:
     except ResponseError:  # managed services keep their configuration to themselves
         return info
     return {**info, "save": answer[1].decode()} if answer else info
+
+
+async def check_writable(store: Store) -> None:
+    """Raises StoreUnavailable unless the store accepts writes now. Changes nothing.
+
+    Reads and PING may succeed while every write is refused, so only a write can tell.
+    """
+    with suppress(ResponseError):  # a key of another type, or a command we may not use: an answer
+        await store.call("SETRANGE", StoreKeys(store.prefix).mark(), 0, "")
 
 
 def judge(name: str, info: Mapping[str, Any]) -> list[Finding]:

@@ -1,6 +1,5 @@
 """Live channels: pub/sub that comes back by itself and says when messages may have been missed."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
@@ -8,10 +7,12 @@ from typing import Any
 from msgspec import Struct
 from redis import exceptions
 
-from watchbell import logs
-from watchbell.store.client import Store, heeding
+from watchbell.errors import StoreNotReady
+from watchbell.store import outage
+from watchbell.store.client import CLIENT_ERRORS, Backoff, Store, heeding
 
 QUIET = 5.0
+_PONG = {"type": "pong", "channel": None}
 
 
 class Message(Struct, frozen=True):
@@ -33,27 +34,34 @@ async def listen(
     After `quiet` seconds of silence the connection is asked whether it is still there.
     """
     reason = "just subscribed"
+    backoff = Backoff(first=0.2)
     while True:
         pubsub = store.pubsub()
         try:
-            async with aclosing(_heard(pubsub, channels, reason, quiet)) as heard:
+            async with aclosing(_heard(store, pubsub, channels, reason, quiet)) as heard:
                 async for item in heard:
+                    if backoff.has_waited:
+                        outage.end()
+                        backoff.reset()
                     yield item
-        except (exceptions.ConnectionError, exceptions.TimeoutError, OSError) as error:
+        except CLIENT_ERRORS as error:
+            unavailable = store.unavailable(error)
+            if unavailable is None:
+                raise
             reason = str(error) or type(error).__name__
-            logs.get().warning("live channel cut, subscribing again", reason=reason)
-            await asyncio.sleep(0.2)
+            outage.begin(unavailable)
         finally:
             await pubsub.aclose()
+        await backoff.wait()
 
 
 async def _heard(
-    pubsub: Any, channels: tuple[str, ...], reason: str, quiet: float
+    store: Store, pubsub: Any, channels: tuple[str, ...], reason: str, quiet: float
 ) -> AsyncGenerator[Message | Gap, None]:
     await heeding(pubsub.subscribe(*channels))
     waiting, asked = set(channels), False
     while True:
-        item = await heeding(pubsub.get_message(timeout=quiet))
+        item = await _next(store, pubsub, quiet, is_subscribed=not waiting)
         if item is None:
             if asked:
                 raise exceptions.ConnectionError("the store no longer answers")
@@ -68,3 +76,14 @@ async def _heard(
                 yield Gap(reason)
         elif item["type"] == "message":
             yield Message(channel, item["data"])
+
+
+async def _next(store: Store, pubsub: Any, quiet: float, *, is_subscribed: bool) -> Any:
+    try:
+        return await heeding(pubsub.get_message(timeout=quiet))
+    except exceptions.ResponseError as error:
+        # A store with a full disk refuses even a ping, and goes on to publish: that is a sign of
+        # life. A subscription that was refused has to be asked for again.
+        if not is_subscribed or not isinstance(store.unavailable(error), StoreNotReady):
+            raise
+        return _PONG

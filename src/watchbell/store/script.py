@@ -6,7 +6,7 @@ from typing import Any
 
 from redis.exceptions import NoScriptError
 
-from watchbell.store.client import Argument, Primary, Store
+from watchbell.store.client import NOT_NOW, Argument, Primary, Store
 
 READ = """
 local function read(...)
@@ -16,6 +16,16 @@ local function read(...)
 end
 """
 """Lua for scripts that read: a key of a wrong type, left by somebody else, counts as absent."""
+
+RAISE_NOT_NOW = f"""
+local not_now = {{{", ".join(f"{code} = true" for code in NOT_NOW)}}}
+local function raise_not_now(answer)
+  if not_now[string.match(answer.err, '^%-?(%u+)')] then error(answer) end
+end
+"""
+"""Lua for scripts that go on after a command that the store refuses: where the reply means "not
+now", the script ends with it. The store refuses the first write of a script or none of them, so
+nothing was written, and the whole script is sent again later."""
 
 
 class Script:
