@@ -99,7 +99,8 @@ def test_past_the_limit_every_byte_is_among_the_newest_or_counted(
     assert len(kept) + output.left_out == len(whole) == output.size
     assert kept[:30] == whole[:30]
     assert kept[30:] == b"" or whole.endswith(kept[-1:])
-    assert sum(line.is_marker for line in lines) == (len(whole) > 30)
+    markers = [line.text for line in lines if line.is_marker and line.text != b"\n"]
+    assert len(markers) == (len(whole) > 30)
     numbers = [line.number for line in lines]
     assert numbers == sorted(set(numbers))
 
@@ -115,6 +116,22 @@ def test_the_newest_begin_with_a_whole_line_and_are_numbered_past_what_was_left_
     assert [line.text for line in newest] == written[-len(newest) :]
     assert len(newest) >= 3
     assert newest[-1].number == 50  # all lines, and the marker
+
+
+@pytest.mark.parametrize(
+    ("chunks", "head"),
+    [
+        ([b"one\ntwo\n", b"three\n"], [b"one\n", b"two\n"]),
+        ([b"one\ntwo", b" three\n"], [b"one\n", b"two", b" ", b"\n"]),
+        ([b"10%\r20%\r", b"done\n"], [b"10%\r", b"20%\r", b"\n"]),
+        ([b"x" * 100], [b"xxxxx", b"xxx", b"\n"]),
+    ],
+)
+def test_the_marker_stands_on_a_line_of_its_own(chunks: list[bytes], head: list[bytes]) -> None:
+    lines = [line.text for line in fed(Volume(complete=8, newest=6, line=5), *chunks)]
+    place = next(n for n, text in enumerate(lines) if text.startswith(b"[the output is complete"))
+    assert b"".join(lines[:place]) == b"".join(head)
+    assert lines[place].endswith(b"]\n")
 
 
 def test_an_output_of_just_the_limit_has_no_marker() -> None:

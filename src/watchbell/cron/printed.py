@@ -65,9 +65,9 @@ class Printed:
     def _scored(self, part: Part, newest_from: int) -> list[tuple[int, bytes]]:
         scores = self._scores(part)
         if part.is_marker:
-            self._marker = scores[0]
+            self._marker = scores[-1]
             # Of what came after it, all that is known is up to where it was numbered.
-            self._shift = max(self._stored - part.first - 1, 0)
+            self._shift = max(self._stored - part.first - len(part.texts), 0)
         else:
             self._last.extend(part.texts)
         if self._marker is None or part.is_marker:

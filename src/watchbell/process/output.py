@@ -80,6 +80,7 @@ class Output:
         self._tail = _Tail(volume.newest)
         self._number = 0
         self._is_marked = False
+        self._is_at_line_start = True
         self._is_closed = False
         self._given: deque[tuple[int, int]] = deque()  # first number and bytes of each newest part
         self._given_bytes = 0
@@ -146,7 +147,9 @@ class Output:
         self._append(parts, self._lines.at, self._lines.finish())
         text = f"[the output is complete up to here, {self._complete:,} bytes; from here on only "
         text += "its newest lines are kept]\n"
-        self._append(parts, self._tail.begun, [text.encode()], is_marker=True)
+        # It stands on a line of its own, also after a line that the limit cut in two.
+        texts = [text.encode()] if self._is_at_line_start else [b"\n", text.encode()]
+        self._append(parts, self._tail.begun, texts, is_marker=True)
 
     def _add_newest(self, parts: list[Part]) -> None:
         gap, chunks = self._tail.take()
@@ -170,6 +173,7 @@ class Output:
         if texts:
             parts.append(Part(self._number, at, texts, is_marker))
             self._number += len(texts)
+            self._is_at_line_start = texts[-1].endswith(b"\n")
 
     def _newest_from(self) -> int:
         while len(self._given) > 1 and self._given_bytes - self._given[0][1] >= self._volume.newest:
