@@ -22,6 +22,7 @@ BENCHMARKS = [
     "schedules",
     "process",
     "cron",
+    "cron_list",
     "web",
     "pages",
 ]

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -11,6 +12,9 @@ from rich.text import Text
 def show_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()
 ) -> None:
+    if not sys.stdout.isatty():
+        _pipe_table(columns, rows, right)
+        return
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns:
         table.add_column(
@@ -18,14 +22,22 @@ def show_table(
         )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    console = Console(highlight=False)
-    if not sys.stdout.isatty():
-        console = Console(highlight=False, width=10_000)
-        with console.capture() as capture:
-            console.print(table)
-        sys.stdout.write("\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n")
-        return
-    console.print(table)
+    Console(highlight=False).print(table)
+
+
+def _pipe_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]
+) -> None:
+    """Each row on one line, whatever its length. Rich would take a millisecond for each."""
+    all_rows = [columns, *rows]
+    widths = [max(cell_len(row[n]) for row in all_rows) for n in range(len(columns))]
+    for row in all_rows:
+        gaps = [" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [
+            gap + cell if column in right else cell + gap
+            for column, cell, gap in zip(columns, row, gaps, strict=True)
+        ]
+        sys.stdout.write("  ".join(cells).rstrip() + "\n")
 
 
 def in_bytes(count: int) -> str:

@@ -100,7 +100,12 @@ def first(rows: Sequence[list[str]], limit: int) -> tuple[Sequence[list[str]], s
     """As many rows as are wanted, and a line about the others."""
     if not limit or len(rows) <= limit:
         return rows, ""
-    return rows[:limit], f"\n{len(rows) - limit:,} more; --limit 0 shows all."
+    return rows[:limit], others(len(rows) - limit)
+
+
+def others(number: int) -> str:
+    """A line about rows that are not shown; empty where all are."""
+    return f"\n{number:,} more; --limit 0 shows all." if number > 0 else ""
 
 
 async def meant(store: Store, pattern: str, *, disabled: bool = False) -> list[str]:

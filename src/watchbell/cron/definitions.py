@@ -69,6 +69,16 @@ async def some(store: Store, names: Sequence[str]) -> list[Pair]:
     return [(name.encode(), raw) for name, raw in pairs if raw is not None]
 
 
+async def first(store: Store, most: int) -> tuple[list[Pair], int]:
+    """The first definitions in the order of their names, and how many there are."""
+    key = Cron(store.prefix).jobs()
+    names = sorted(await store.call("HKEYS", key), key=lambda name: name.decode(errors="replace"))
+    some = names[:most]
+    raws = await store.call("HMGET", key, *some) if some else []
+    pairs = zip(some, raws, strict=True)
+    return [(name, raw) for name, raw in pairs if raw is not None], len(names)
+
+
 async def replace(store: Store, replacements: Sequence[Replacement]) -> None:
     """Changes definitions that nobody else has changed meanwhile."""
     if replacements:

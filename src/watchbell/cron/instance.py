@@ -16,6 +16,7 @@ from watchbell.cron.instances import Presence
 from watchbell.cron.keeper import Keeper
 from watchbell.cron.model import Beat, Begun, Job
 from watchbell.cron.placement import Site
+from watchbell.cron.reading import reading
 from watchbell.cron.reaper import Reaper
 from watchbell.cron.roster import Roster
 from watchbell.cron.runs import Runs
@@ -23,11 +24,9 @@ from watchbell.cron.scheduler import Scheduler
 from watchbell.cron.scribe import Scribe
 from watchbell.cron.timekeeping import StoreClock
 from watchbell.cron.unplaced import Unplaced
-from watchbell.cron.validation import Reading
 from watchbell.errors import StoreUnavailable
 from watchbell.process import orphans
 from watchbell.process.runner import Adopted, Runner
-from watchbell.schedule import zones
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import Store, patiently
 
@@ -40,12 +39,6 @@ _WARDEN_GRACE = 0.5
 shortest lock."""
 _WRITE_WAIT = 5.0
 """Seconds for which an absent store is waited for when the instance is stopped."""
-
-
-def reading(settings: CronSettings) -> Reading:
-    """How definitions are read under these settings."""
-    zone = zones.named("cron.timezone", settings.timezone)
-    return Reading(zone, settings.upstream_weekdays)
 
 
 async def run(

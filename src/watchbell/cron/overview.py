@@ -1,13 +1,16 @@
 """Jobs with where they stand: what they say, when they are due, how they fared."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 from msgspec import Struct
 
-from watchbell.cron import definitions, history
+from watchbell.cron import definitions, history, instances
+from watchbell.cron.definitions import Pair
 from watchbell.cron.history import Seen
 from watchbell.cron.model import Invalid, Job, parsed
+from watchbell.cron.placement import obstacle
 from watchbell.cron.validation import Reading, read
 from watchbell.errors import NotFound
 from watchbell.store.client import Store
@@ -25,24 +28,52 @@ class Listed(Struct, frozen=True, kw_only=True):
     next_fire: int | None = None
     last: Seen | None = None
     running: tuple[str, ...] = ()
+    obstacle: str = ""
+    """Why no instance may run it; only where one job is shown."""
 
 
 async def listed(
     store: Store, reading: Reading, now: float, names: Sequence[str] = ()
 ) -> list[Listed]:
     """These jobs, or all, by name."""
+    state = await _state(store)
+    found: dict[str, Listed] = {}
+    async for pairs in definitions.chosen(store, names):
+        found |= {one.name: one for one in await _all(store, pairs, reading, now, state)}
+    return [found[name] for name in sorted(found)]
+
+
+async def first(store: Store, reading: Reading, now: float, most: int) -> tuple[list[Listed], int]:
+    """The first jobs by name, and how many there are: of the others nothing but the names is
+    read."""
+    pairs, total = await definitions.first(store, most)
+    return await _all(store, pairs, reading, now, await _state(store)), total
+
+
+class _State(NamedTuple):
+    paused: set[str]
+    running: dict[str, list[str]]
+    """Runs by their jobs."""
+
+
+async def _state(store: Store) -> _State:
     paused = {name.decode(errors="replace") for name in await definitions.paused(store)}
     running: dict[str, list[str]] = {}
     for seen in await history.active(store):
         running.setdefault(seen.record.job_name, []).append(seen.id)
-    found: dict[str, Listed] = {}
-    async for pairs in definitions.chosen(store, names):
-        lasts = await history.lasts(store, [name for name, _ in pairs])
-        for (name, raw), last in zip(pairs, lasts, strict=True):
-            judgement = read(name, raw, reading)
-            of_job = tuple(running.get(judgement.name, ()))
-            found[judgement.name] = _listed(judgement, raw, paused, now, last, of_job)
-    return [found[name] for name in sorted(found)]
+    return _State(paused, running)
+
+
+async def _all(
+    store: Store, pairs: Sequence[Pair], reading: Reading, now: float, state: _State
+) -> list[Listed]:
+    lasts = await history.lasts(store, [name for name, _ in pairs])
+    found = []
+    for (name, raw), last in zip(pairs, lasts, strict=True):
+        judgement = read(name, raw, reading)
+        of_job = tuple(state.running.get(judgement.name, ()))
+        found.append(_listed(judgement, raw, state.paused, now, last, of_job))
+    return found
 
 
 def _listed(
@@ -74,4 +105,8 @@ async def shown(store: Store, name: str, reading: Reading, now: float) -> Listed
     found = await listed(store, reading, now, [name])
     if not found:
         raise NotFound(f"there is no job {name!r}")
-    return found[0]
+    job = found[0].job
+    if job is None or not job.conduct.placement:
+        return found[0]
+    why = obstacle(job.conduct.placement, await instances.instances(store))
+    return msgspec.structs.replace(found[0], obstacle=why)

@@ -8,7 +8,7 @@ from watchbell.alerting.notifier import Notifier
 from watchbell.alerting.processor import Processor
 from watchbell.alerting.silence import Silence
 from watchbell.cron.absence import Absence
-from watchbell.cron.instance import reading
+from watchbell.cron.reading import reading
 from watchbell.errors import LeaseLost
 from watchbell.roles import garbage
 from watchbell.roles.role import Context, Role

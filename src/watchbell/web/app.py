@@ -12,7 +12,7 @@ from litestar.types import ASGIApp
 
 from watchbell.clock import Clock
 from watchbell.cron.board import Board
-from watchbell.cron.instance import reading
+from watchbell.cron.reading import reading
 from watchbell.gateways import catalogue
 from watchbell.gateways import links as message_links
 from watchbell.gateways.answers import Answers

@@ -11,8 +11,8 @@ from litestar import Router, delete, get, post, put
 from litestar.params import JSONBody, QueryParameter
 
 from watchbell.cron import jobs, selection, triggers
-from watchbell.cron.instance import reading
 from watchbell.cron.model import Invalid, Job
+from watchbell.cron.reading import reading
 from watchbell.cron.selection import Place, Sort, Wanted
 from watchbell.cron.triggers import Answer
 from watchbell.cron.validation import Reading, from_fields
