@@ -67,8 +67,13 @@ def job(n: int) -> bytes:
 def record(n: int) -> bytes:
     return msgspec.json.encode(
         {
-            "job_name": name(n), "start_time": 1_794_732_936.0, "host": "web-1",
-            "status": "success", "retcode": 0, "output": "done\n" * 10, "duration": 1.0,
+            "job_name": name(n),
+            "start_time": 1_794_732_936.0,
+            "host": "web-1",
+            "status": "success",
+            "retcode": 0,
+            "output": "done\n" * 10,
+            "duration": 1.0,
         }
     )
 

@@ -11,11 +11,13 @@ from tests.cli.test_cron_commands import (
     KEYS,
     OWN,
     arguments,
+    definition,
     instance,
     place,
     ran,
 )
 from tests.conftest import bare_environment, watchbell
+from watchbell.cron.validation import _CONDUCT
 
 __all__ = ["place"]
 
@@ -121,3 +123,111 @@ def test_a_retried_run_says_which_attempt_it_is(place: servers.Single) -> None:
     detail = {"job": "job", "attempt": 2, "attempts": 4, "retry_at": 3600}
     place.server.call("HSET", OWN.details(), "abc1", json.dumps(detail))
     assert "fail, attempt 2 of 4, the next at 1970-01-01 01:00:00" in ran(place, "runs", "job")
+
+
+EVERY_OPTION = {
+    "--tz": ("Europe/Rome", "timezone", "Europe/Rome"),
+    "--from": ("2026-12-01", "start_date", "2026-12-01"),
+    "--until": ("2027-12-01", "end_date", "2027-12-01"),
+    "--jitter": ("2 minutes", "jitter", 120),
+    "--host": ("web-1", "hosts", ["web-1"]),
+    "--tag": ("gpu", "tags", ["gpu"]),
+    "--missed": ("once", "missed", "once"),
+    "--grace": ("5 minutes", "grace", 300),
+    "--overlap": ("queue", "overlap", "queue"),
+    "--retries": ("3", "retries", 3),
+    "--retry-delay": ("10 s", "retry_delay", 10),
+    "--retry-factor": ("1.5", "retry_factor", 1.5),
+    "--limit": ("2 hours", "time_limit", 7200),
+    "--kill-after": ("0", "kill_after", 0),
+    "--linger": ("forever", "linger", None),
+    "--daemons": ("leave", "daemons", "leave"),
+    "--folder": ("/srv", "folder", "/srv"),
+    "--user": ("alice", "user", "alice"),
+    "--group": ("staff", "group", "staff"),
+    "--nice": ("-5", "nice", -5),
+    "--env": ("A=1", "environment", {"A": "1"}),
+    "--rlimit": ("nofile=64", "limits", {"nofile": 64}),
+    "--output-limit": ("100", "output_limit", 100),
+}
+
+
+def test_everything_that_a_definition_can_hold_has_an_option(place: servers.Single) -> None:
+    words = [word for option, (value, *_) in EVERY_OPTION.items() for word in (option, value)]
+    ran(place, "add", "job", "--at", "@daily", "--no-alert", *words, "--", "true")
+    said = definition(place, "job")
+    found = {**said["cron_args"], **said["watchbell"]}
+    assert found == {
+        "cronstring": "@daily",
+        "alert": False,
+        **{field: value for _, field, value in EVERY_OPTION.values()},
+    }
+    assert set(_CONDUCT) <= set(found)
+    ran(place, "edit", "job", "--at", "@hourly", "--retries", "1")
+    assert definition(place, "job")["cron_args"]["start_date"] == "2026-12-01"
+    unset = [word for option in EVERY_OPTION for word in ("--unset", option.removeprefix("--"))]
+    ran(place, "edit", "job", "--unset", "alert", *unset)
+    assert definition(place, "job") == {
+        "cron_args": {"cronstring": "@hourly"},
+        "job_args": {"cmd": "true", "lock": True, "ttl": 60},
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--retries", "101"), 1, "watchbell.retries: expected a whole number from 0 to 100"),
+        (("--retry-factor", "0"), 1, "watchbell.retry_factor: expected a number from 1 to 100"),
+        (("--nice", "20"), 1, "watchbell.nice: expected a whole number from -20 to 19"),
+        (("--rlimit", "files=1"), 1, "watchbell.limits: expected an object with some of"),
+        (("--rlimit", "nofile=x"), 2, "--rlimit: expected a whole number, not 'x'"),
+        (("--tag", "a b"), 1, "watchbell.tags: expected a list of at most 100 names"),
+        (("--jitter", "soon"), 2, "--jitter"),
+        (("--unset", "cmd"), 2, "--unset"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused_and_changes_nothing(
+    place: servers.Single, words: tuple[str, ...], code: int, said: str
+) -> None:
+    ran(place, "add", "job", "--at", "@daily", "--", "true")
+    before = definition(place, "job")
+    assert said in ran(place, "edit", "job", *words, code=code)
+    assert definition(place, "job") == before
+
+
+def test_a_job_is_shown_with_its_retries_and_where_it_runs(
+    place: servers.Single, tmp_path: Path
+) -> None:
+    words = ["--retries", "3", "--tag", "gpu", "--host", "web-1"]
+    ran(place, "add", "job", "--at", "@daily", *words, "--", "true")
+    said = ran(place, "show", "job")
+    assert "tried again up to 3 times, after 1 minute, 2 minutes, 4 minutes\n" in said
+    assert "runs only on web-1\n" in said
+    assert "runs only on instances with the tags gpu\n" in said
+    assert "no instance may run it" not in said
+    with instance(place, tmp_path):
+        assert "no instance may run it: " in ran(place, "show", "job")
+        assert "'job' can't run: no instance may run it: " in ran(place, "trigger", "job", code=1)
+
+
+def test_a_preview_begins_at_a_given_date(place: servers.Single) -> None:
+    words = ["--tz", "Europe/Rome", "--from", "2027-03-28", "--count", "2"]
+    said = ran(place, "preview", "30 2 * * *", *words)
+    assert [line.split()[1] for line in said.splitlines()[1:]] == ["2027-03-28", "2027-03-29"]
+    assert "clocks are set forward" in said
+    at = ran(place, "preview", "0 0 * * *", "--from", "2027-01-01 00:00", "--count", "1", "--json")
+    assert json.loads(at)["fires"] == [1_798_761_600]
+    assert "was not understood" in ran(place, "preview", "@daily", "--from", "sometime", code=1)
+
+
+def test_a_list_shows_the_first_jobs_and_says_how_many_more_there_are(
+    place: servers.Single,
+) -> None:
+    said = json.dumps({"cron_args": {"cronstring": "@daily"}, "job_args": {}})
+    for n in range(1, 13):
+        place.server.call("HSET", KEYS.jobs(), f"job-{n:02}", said)
+    lines = ran(place, "list", "--limit", "3").splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == ["job-01", "job-02", "job-03"]
+    assert lines[-1] == "9 more; --limit 0 shows all."
+    assert len(json.loads(ran(place, "list", "--limit", "3", "--json"))) == 3
+    assert len(ran(place, "list", "--limit", "0").splitlines()) == 13

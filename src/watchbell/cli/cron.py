@@ -1,6 +1,7 @@
 """`watchbell cron`."""
 
 import asyncio
+import importlib
 import shlex
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -9,16 +10,17 @@ from typing import Any
 import click
 from msgspec import Struct
 
-from watchbell.cli import cron_files, cron_output, cron_runs, cron_times
+from watchbell.cli.cron_options import changed, described, unsetting
 from watchbell.cli.cron_times import dated, never
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
-from watchbell.cli.telling import first, length, limited, plain, since, storable, when
+from watchbell.cli.telling import limited, others, plain, since, storable, when
 from watchbell.clock import SYSTEM
 from watchbell.cron import definitions, jobs, overview
-from watchbell.cron.instance import reading
 from watchbell.cron.model import Invalid, parsed
 from watchbell.cron.overview import Listed
+from watchbell.cron.reading import reading
+from watchbell.cron.wording import conduct_in_words
 from watchbell.errors import NotFound, Refused
 from watchbell.settings import Loaded, Settings
 
@@ -27,76 +29,34 @@ TTL = 60
 name_of_job = click.argument("name", metavar="JOB", type=storable)
 
 
-@click.group
+_MODULES = {
+    **dict.fromkeys(["trigger", "output"], "watchbell.cli.cron_output"),
+    **dict.fromkeys(["runs", "terminate", "kill"], "watchbell.cli.cron_runs"),
+    **dict.fromkeys(["instances", "drain", "reload"], "watchbell.cli.cron_runs"),
+    **dict.fromkeys(["import", "export"], "watchbell.cli.cron_files"),
+    "preview": "watchbell.cli.cron_times",
+}
+"""Where the commands are that this module does not have; imported only when they are used."""
+
+
+class Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *_MODULES])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _MODULES:
+            return super().get_command(ctx, cmd_name)
+        found: list[click.Command] = importlib.import_module(_MODULES[cmd_name]).COMMANDS
+        return next(one for one in found if one.name == cmd_name)
+
+
+@click.group(cls=Commands)
 def command() -> None:
     """Run commands on a schedule, on a fleet in which nobody leads: any number of instances
     serve one list of jobs, and each fire of a job runs once, unless it is to run everywhere.
 
     Example: watchbell cron add backup --at "30 2 * * *" --tz Europe/Rome -- pg_dump shop
     """
-
-
-for other in (
-    *(*cron_output.COMMANDS, *cron_runs.COMMANDS),
-    *(*cron_files.COMMANDS, *cron_times.COMMANDS),
-):
-    command.add_command(other)
-
-
-def described(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that say what a job is; those that are not given are None."""
-    options = [
-        click.option("--at", metavar="EXPR", help='Five crontab fields, or "@daily" and the like.'),
-        click.option(
-            "--on",
-            "fields",
-            multiple=True,
-            metavar="FIELD=VALUE",
-            help="In place of --at: second=*/10, day='2nd mon', hour=8-17 …; may be repeated.",
-        ),
-        click.option("--tz", metavar="ZONE", help="Its time zone, such as Europe/Rome."),
-        click.option("--lock", metavar="NAME", help="A lock that it shares with other jobs."),
-        click.option("--everywhere", is_flag=True, default=None, help="Run it on every instance."),
-        click.option(
-            "--ttl",
-            type=length,
-            metavar="LENGTH",
-            help="After how long the lock of an instance that died is free; a minute unless set.",
-        ),
-        click.option(
-            "--alert/--no-alert",
-            default=None,
-            help="Whether alerting is told how its runs end.",
-        ),
-        click.option(
-            "--missed",
-            type=click.Choice(["skip", "once", "all"]),
-            help="What becomes of fires that come too late; skip unless set.",
-        ),
-        click.option(
-            "--grace",
-            type=length,
-            metavar="LENGTH",
-            help="By how much a fire may be late and run all the same.",
-        ),
-        click.option(
-            "--overlap",
-            type=click.Choice(["skip", "queue", "allow"]),
-            help="What becomes of a fire while a run holds the lock; skip unless set.",
-        ),
-        click.option("--limit", type=length, metavar="LENGTH", help="How long a run may take."),
-        click.option("--folder", metavar="DIR", type=storable, help="The folder it runs in."),
-        click.option("--user", metavar="USER", type=storable, help="The user it runs as."),
-        click.option(
-            "--env",
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="A variable of its environment; may be repeated.",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 @command.command
@@ -125,20 +85,25 @@ def add(*, loaded: Loaded, name: str, paused: bool, words: tuple[str, ...], **gi
 @command.command
 @name_of_job
 @described
+@unsetting
 @click.argument("words", nargs=-1, metavar="[-- COMMAND...]")
 @with_settings()
-def edit(*, loaded: Loaded, name: str, words: tuple[str, ...], **given: Any) -> None:
+def edit(
+    *, loaded: Loaded, name: str, words: tuple[str, ...], unset: tuple[str, ...], **given: Any
+) -> None:
     """Change a job. What is given replaces what it says, all else stays.
 
     Example: watchbell cron edit backup --at "0 3 * * *" --limit "2 hours"
     """
-    if not words and all(value in (None, ()) for value in given.values()):
+    if not words and not unset and all(value in (None, ()) for value in given.values()):
         raise click.UsageError("say what to change; `watchbell cron edit --help` lists it")
-    asyncio.run(_edit(loaded.settings, name, words, given))
+    asyncio.run(
+        _edit(loaded.settings, name, lambda known: changed(known, _line(words), given, unset))
+    )
 
 
 async def _edit(
-    settings: Settings, name: str, words: tuple[str, ...], given: Mapping[str, Any]
+    settings: Settings, name: str, change: Callable[[Mapping[str, Any]], dict[str, Any]]
 ) -> None:
     async with opened(settings) as store:
         found = await definitions.some(store, [name])
@@ -148,52 +113,11 @@ async def _edit(
     known: Any = parsed(raw, object)
     if not isinstance(known, dict):
         raise Refused(f"the definition of {name!r} is no JSON object; remove it and add it anew")
-    definition = changed(known, _line(words), given)
-    await _save(settings, name, definition, "known", replaces=jobs.version(raw))
+    await _save(settings, name, change(known), "known", replaces=jobs.version(raw))
 
 
 def _line(words: tuple[str, ...]) -> str:
     return words[0] if len(words) == 1 else shlex.join(words)
-
-
-def changed(definition: Mapping[str, Any], line: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The definition with what was given on the command line."""
-    if given["lock"] is not None and given["everywhere"]:
-        raise click.UsageError("--lock and --everywhere exclude each other")
-    if given["lock"] == "":
-        raise click.UsageError("--lock: expected a name")
-    parts = {key: dict(definition.get(key) or {}) for key in ("cron_args", "job_args", "watchbell")}
-    parts["cron_args"] = _times(parts["cron_args"], given)
-    args = {"cmd": line or None, "lock": given["lock"], "ttl": given["ttl"]}
-    if given["everywhere"]:
-        args["lock"] = False
-    conduct = {key: given[key] for key in ("alert", "missed", "grace", "overlap", "folder", "user")}
-    conduct["time_limit"] = given["limit"]
-    conduct["environment"] = _pairs("--env", given["env"]) or None
-    parts["job_args"] |= {key: value for key, value in args.items() if value is not None}
-    parts["watchbell"] |= {key: value for key, value in conduct.items() if value is not None}
-    if not parts["watchbell"]:
-        del parts["watchbell"]
-    return {**definition, **parts}
-
-
-def _times(known: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    if given["at"] and given["fields"]:
-        raise click.UsageError("--at and --on exclude each other")
-    lasting = {key: value for key, value in known.items() if key in ("timezone", "jitter")}
-    if given["at"]:
-        known = {"cronstring": given["at"], **lasting}
-    elif given["fields"]:
-        known = {**_pairs("--on", given["fields"]), **lasting}
-    return known | ({"timezone": given["tz"]} if given["tz"] else {})
-
-
-def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
-    pairs = [text.partition("=") for text in texts]
-    for key, equals, _ in pairs:
-        if not key or not equals:
-            raise click.UsageError(f"{option}: expected NAME=VALUE, not {plain(key)!r}")
-    return {key: value for key, _, value in pairs}
 
 
 async def _save(
@@ -234,23 +158,26 @@ def list_jobs(*, loaded: Loaded, limit: int, as_json: bool) -> None:
 
     Example: watchbell cron list
     """
-    found = asyncio.run(_listed(loaded.settings))
+    found, total = asyncio.run(_listed(loaded.settings, limit))
     if as_json:
-        print_json([_row(one) for one in found[: limit or None]])
+        print_json([_row(one) for one in found])
         return
     if not found:
         click.echo("There is no job; `watchbell cron add --help` says how to make one.")
         return
     now = int(SYSTEM.now())
-    rows, more = first([_told(one, now) for one in found], limit)
-    show_table(["job", "next", "last", "schedule"], rows)
-    if more:
+    show_table(["job", "next", "last", "schedule"], [_told(one, now) for one in found])
+    if more := others(total - len(found)):
         click.echo(more)
 
 
-async def _listed(settings: Settings, *names: str) -> list[Listed]:
+async def _listed(settings: Settings, limit: int) -> tuple[list[Listed], int]:
+    how, now = reading(settings.cron), SYSTEM.now()
     async with opened(settings) as store:
-        return await overview.listed(store, reading(settings.cron), SYSTEM.now(), names)
+        if limit:
+            return await overview.first(store, how, now, limit)
+        found = await overview.listed(store, how, now)
+        return found, len(found)
 
 
 def _row(one: Listed) -> Row:
@@ -304,6 +231,10 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
         click.echo(f"\n{found.job.schedule.describes()}")
         for fire in islice(found.job.schedule.fires_between(now, now + 10 * 366 * 86_400), 3):
             click.echo(f"  {dated(found.job.schedule, fire)}")
+        for line in conduct_in_words(found.job.conduct):
+            click.echo(line)
+    if found.obstacle:
+        click.echo(plain(found.obstacle))
     click.echo(f"{'paused; ' if found.is_paused else ''}last run: {_last(found, int(now))}")
     for run in found.running:
         click.echo(f"  under way: {run}")

@@ -16,8 +16,8 @@ from watchbell.clock import SYSTEM
 from watchbell.cron import imports, overview
 from watchbell.cron.crontab_file import Entry, Skipped
 from watchbell.cron.imports import Form
-from watchbell.cron.instance import reading
 from watchbell.cron.model import Invalid
+from watchbell.cron.reading import reading
 from watchbell.cron.validation import from_fields
 from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings, environment, for_children

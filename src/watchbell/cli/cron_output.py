@@ -10,7 +10,7 @@ from watchbell.cli.options import opened, with_settings
 from watchbell.cli.telling import plain, storable, when
 from watchbell.cron import history, jobs, outputs, triggers, wording
 from watchbell.cron.history import Seen
-from watchbell.cron.instance import reading
+from watchbell.cron.reading import reading
 from watchbell.cron.triggers import Answer, Trigger
 from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings

@@ -5,10 +5,11 @@ from itertools import islice
 
 import click
 
+from watchbell.alerting import phrases
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.telling import storable, when, zone
 from watchbell.clock import SYSTEM
-from watchbell.cron.instance import reading
+from watchbell.cron.reading import reading
 from watchbell.schedule import cron_args, remarks, zones
 from watchbell.schedule.firing import Never, Schedule
 from watchbell.settings import Loaded
@@ -35,13 +36,20 @@ def dated(schedule: Schedule, fire: int) -> str:
 @click.command
 @click.argument("expression", metavar="EXPR", type=storable)
 @click.option("--tz", default="", metavar="ZONE", help="Its time zone.")
+@click.option("--from", "start", default="", metavar="DATE", help="From then on, not from now on.")
 @click.option("--count", default=5, type=click.IntRange(1, 1000), show_default=True, metavar="N")
 @with_settings()
 @as_json
-def preview(*, loaded: Loaded, expression: str, tz: str, count: int, as_json: bool) -> None:
-    """Say in words and dates when an expression fires.
+def preview(
+    *, loaded: Loaded, expression: str, tz: str, start: str, count: int, as_json: bool
+) -> None:
+    """Say in words and dates when an expression fires. With --from, which is read in the zone of
+    --tz, from that time on.
 
-    Example: watchbell cron preview "*/15 8-18 * * mon-fri" --tz Europe/Rome
+    \b
+    Examples:
+      watchbell cron preview "*/15 8-18 * * mon-fri" --tz Europe/Rome
+      watchbell cron preview "30 2 * * *" --tz Europe/Rome --from 2027-03-27
     """
     how = reading(loaded.settings.cron)
     place = zones.named("--tz", tz) if tz else how.zone
@@ -49,7 +57,9 @@ def preview(*, loaded: Loaded, expression: str, tz: str, count: int, as_json: bo
         expression, place, upstream_weekdays=how.upstream_weekdays, field="EXPR"
     )
     now = SYSTEM.now()
-    fires = list(islice(schedule.fires_between(now, now + 200 * 366 * 86_400), count))
+    # A fire at the very time that was asked for is one of those from then on.
+    since = phrases.moment(start, now, place) - 1 if start else now
+    fires = list(islice(schedule.fires_between(since, since + 200 * 366 * 86_400), count))
     if as_json:
         print_json({"description": schedule.describes(), "fires": fires})
         return

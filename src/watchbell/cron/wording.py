@@ -1,8 +1,10 @@
 """How runs ended, in words that people understand."""
 
 import signal
+from collections.abc import Iterator
 
-from watchbell.cron.model import Detail, Record
+from watchbell.cron.model import Conduct, Detail, Record
+from watchbell.schedule.lengths import in_words
 
 _SIGNALS = {
     signal.SIGHUP: "hung up on",
@@ -40,6 +42,20 @@ def ending(record: Record, detail: Detail) -> str:
     if detail.reason and record.retcode is None:
         return detail.reason
     return f"{detail.reason}; {code}" if detail.reason else code
+
+
+def conduct_in_words(conduct: Conduct) -> Iterator[str]:
+    """What a definition says of retries and of where the job may run, a line each."""
+    policy = conduct.retrying
+    if policy.retries:
+        pauses = [in_words(round(policy.pause(n + 1))) for n in range(min(policy.retries, 5))]
+        more = ", …" if policy.retries > len(pauses) else ""
+        times = "once" if policy.retries == 1 else f"up to {policy.retries} times"
+        yield f"a failed run is tried again {times}, after {', '.join(pauses)}{more}"
+    if conduct.hosts:
+        yield f"runs only on {', '.join(conduct.hosts)}"
+    if conduct.tags:
+        yield f"runs only on instances with the tags {', '.join(conduct.tags)}"
 
 
 def status_code(record: Record) -> int:
