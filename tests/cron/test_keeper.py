@@ -120,11 +120,11 @@ async def cut_off(near: Store, far: Store, proxy: Proxy, clock: SteppedClock, fo
     await put(near, "long", definition(deafly, ttl=3, kill_after=60))
     await put(near, "free", definition(f"{until(gate)}; echo done", lock=False))
     async with serving(far, folder):
+        clock.stop()
         await jobs.trigger(near, "free")
         await jobs.trigger(near, "long")
         [seen] = await running(near, "long")
         await eventually(deaf.exists)
-        clock.stop()
         proxy.set(Mode.STALL)
         await eventually(lambda: not alive(seen.id))
         assert await near.call("GET", LOCK) == seen.id.encode()

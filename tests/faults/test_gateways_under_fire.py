@@ -18,7 +18,7 @@ import pytest
 from tests.faults import invariants
 from tests.gateways import http_sink, smtp
 from tests.gateways.post import alert
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Alert
 from watchbell.gateways import overview
@@ -68,7 +68,7 @@ class Gateway:
     async def killed_at(self, step: str) -> None:
         process = await asyncio.create_subprocess_exec(*self._command, step)
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 assert await process.wait() == -signal.SIGKILL
         finally:
             if process.returncode is None:
@@ -146,7 +146,7 @@ async def test_mails_survive_a_kill_at_every_step(store: Store, tmp_path: Path) 
         )
         alerts = [
             alert(n, f"person-{n % 53}@example.com", f"check {n % 7}", media="email")
-            for n in range(1_000)
+            for n in range(2_000)
         ]
         await push(store, "email", alerts)
         gateway = Gateway(store, config)

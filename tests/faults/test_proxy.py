@@ -7,7 +7,7 @@ import pytest
 
 from tests import servers
 from tests.faults.proxy import Mode, Proxy, Way
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 PING, PONG = b"PING\r\n", b"+PONG\r\n"
 
@@ -25,7 +25,7 @@ def proxy(server: servers.Server) -> Iterator[Proxy]:
 
 
 def connect(proxy: Proxy) -> socket.socket:
-    return socket.create_connection((servers.HOST, proxy.port), timeout=5)
+    return socket.create_connection((servers.HOST, proxy.port), timeout=PATIENCE)
 
 
 def answer(link: socket.socket) -> bytes:
@@ -47,7 +47,7 @@ def stays_silent(link: socket.socket) -> bool:
     except TimeoutError:
         return True
     finally:
-        link.settimeout(5)
+        link.settimeout(PATIENCE)
 
 
 def test_bytes_pass_over_tcp_and_over_a_unix_socket(server: servers.Server, proxy: Proxy) -> None:

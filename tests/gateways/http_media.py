@@ -49,7 +49,7 @@ async def scene(
         placed = {
             n: v.replace("SINK", sink.url) if isinstance(v, str) else v for n, v in fields.items()
         }
-        medium = opened(kind, link, timeout=5, **placed)
+        medium = opened(kind, link, timeout=20, **placed)
         try:
             yield sink, medium
         finally:

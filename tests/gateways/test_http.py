@@ -46,7 +46,7 @@ async def make() -> AsyncIterator[Make]:
     made: list[Client] = []
 
     def one(networks: Networks | None = None, *, is_service: bool = False, **fields: Any) -> Client:
-        chosen = Reach(**{"timeout": 5, **fields})
+        chosen = Reach(**{"timeout": 20, **fields})
         made.append(Client(chosen, is_service=is_service, networks=networks))
         return made[-1]
 
@@ -354,7 +354,7 @@ async def test_a_server_that_hangs_is_left(sink: Sink, make: Make) -> None:
 
 async def test_an_answer_that_trickles_is_known_by_its_status(sink: Sink, make: Make) -> None:
     """It has no end: who waited for one would wait for ever."""
-    client = make(timeout=2)
+    client = make(timeout=4)
     answer = await client.hand_over(hook(f"{sink.url}/fault/trickle"))
     assert answer.line().startswith("200 ..")
     failure = await failure_of(client.hand_over(hook(f"{sink.url}/fault/trickle?status=503")))

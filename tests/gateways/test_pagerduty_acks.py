@@ -57,7 +57,7 @@ class Scene:
         self.stage = Stage(store)
         self.stage.now = int(SYSTEM.now()) - 600  # so that all of its future has come
         self.acks = Acknowledgements(
-            "pagerduty", Reach(timeout=5), 0.02, sink.url, sink.url, dedup_key
+            "pagerduty", Reach(timeout=20), 0.02, sink.url, sink.url, dedup_key
         )
 
     async def contact(self, name: str, linked: str = "ALL", **pagerduty: str) -> None:

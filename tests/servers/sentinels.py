@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from tests.servers.process import HOST, REPLICATING, Server
+from tests.servers.process import HASTY, HOST, PATIENT, REPLICATING, Server
 from tests.waiting import wait_until
 
 SERVICE = "watchbell"
@@ -39,8 +39,10 @@ class SentinelSet:
         self.await_watched(old, new)
         if lossless:
             old.settle(new)
+        self._give_up_after(HASTY)
         old.kill()
-        wait_until(lambda: self._agreed_on(new), 20, f"the sentinels name {new.address}")
+        wait_until(lambda: self._agreed_on(new), why=f"the sentinels name {new.address}")
+        self._give_up_after(PATIENT)
         if restart:
             old.start("--replicaof", HOST, str(new.port))
             self.await_watched(new, old)
@@ -54,6 +56,12 @@ class SentinelSet:
                 15,
                 f"sentinel {sentinel.address} knows the replica and the others",
             )
+
+    def _give_up_after(self, milliseconds: int) -> None:
+        """Without an answer for so long, the sentinels take a server for dead."""
+        for sentinel in self.sentinels:
+            option = "down-after-milliseconds"
+            sentinel.call("SENTINEL", "SET", SERVICE, option, milliseconds)
 
     def _agreed_on(self, new: Server) -> bool:
         named = {self._named(sentinel) for sentinel in self.sentinels}
@@ -94,6 +102,7 @@ def sentinel(folder: Path, config: Iterable[str] = ()) -> Iterator[SentinelSet]:
             _hasten(watcher)
         made = SentinelSet(data, watchers)
         made.await_watched(*data)
+        made._give_up_after(PATIENT)
         yield made
 
 
@@ -104,7 +113,7 @@ def _introduce(watchers: list[Server], primary: Server, replica: Server) -> None
         watcher.config += [
             f"sentinel myid {names[watcher.port]}",
             f"sentinel monitor {SERVICE} {HOST} {primary.port} 2",
-            f"sentinel down-after-milliseconds {SERVICE} 1000",
+            f"sentinel down-after-milliseconds {SERVICE} {HASTY}",
             f"sentinel failover-timeout {SERVICE} 2000",
             f"sentinel known-replica {SERVICE} {HOST} {replica.port}",
             *(
