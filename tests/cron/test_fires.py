@@ -24,7 +24,7 @@ from watchbell.cron.fires import (
     Left,
 )
 from watchbell.cron.keys import Cron, CronOwn
-from watchbell.cron.marks import mark, marked
+from watchbell.cron.marks import MOST_AHEAD, mark, marked
 from watchbell.cron.model import Job, Overlap, decoded, lock_of
 from watchbell.cron.validation import from_fields
 from watchbell.store.client import Store
@@ -34,7 +34,7 @@ FIRE = 1_763_208_000
 
 
 def fires(store: Store, name: str = "one", *, upstream: bool = False) -> Fires:
-    return Fires(store, name, "web-1", upstream=upstream)
+    return Fires(store, name, "web-1", upstream=upstream, most_events=1_000)
 
 
 def job(name: str = "backup", *, lock: bool | str = True, overlap: Overlap | None = None) -> Job:
@@ -83,7 +83,7 @@ async def test_claims_at_the_same_time_give_one_run_each(anywhere: Store) -> Non
 
 async def soon(store: Store, of: Job) -> Claim:
     """Of a fire whose instant is to come."""
-    fire = int((await store.call("TIME"))[0]) + 3600
+    fire = int((await store.call("TIME"))[0]) + MOST_AHEAD - 1
     return claim(of, fire)._replace(at=f"{fire}.250000")
 
 
@@ -281,9 +281,10 @@ async def test_while_an_earlier_fire_waits_for_long_later_ones_are_left_out(stor
 
 async def test_what_waited_for_a_job_that_is_gone_is_recorded(store: Store) -> None:
     one = fires(store)
-    await store.call("HSET", KEYS.jobs(), "kept", "{}")
+    await store.call("HSET", KEYS.jobs(), "kept", "{}", "gone", "{}")
     claims = [claim(job(name), is_kept=True) for name in ("gone", "kept")]
     await one.claim([*claims, claim(job("announced"))], 0)
+    await store.call("HDEL", KEYS.jobs(), "gone")
     taken, left, _ = await one.take([ids.token() for _ in range(5)])
     assert ([run.fire.job for run in taken], left) == (["kept", "announced"], 0)
     assert "the job was removed" in (await reasons(store))[0]
@@ -363,8 +364,9 @@ async def test_marks_begin_with_now_and_stay(store: Store) -> None:
     first = await marked(store, [job(), job("free", lock=False)], paused=set())
     assert list(first) == ["backup"]
     assert before <= first["backup"] <= int((await store.call("TIME"))[0])
-    await fires(store).claim([claim(job(), FIRE + 10**9)], 1)
-    assert await marked(store, [job()], paused=set()) == {"backup": FIRE + 10**9}
+    later = first["backup"] + MOST_AHEAD // 2
+    await fires(store).claim([claim(job(), later)], 1)
+    assert await marked(store, [job()], paused=set()) == {"backup": later}
 
 
 async def test_another_schedule_or_a_pause_leaves_nothing_missed(store: Store) -> None:

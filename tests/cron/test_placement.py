@@ -103,8 +103,8 @@ async def test_what_waits_for_other_instances_is_not_taken(store: Store) -> None
         "overlap": "skip",
         "is_kept": False,
     }
-    gpu = Fires(store, "gpu", "web-1", upstream=False, tags=("gpu",))
-    other = Fires(store, "other", "web-2", upstream=False)
+    gpu = Fires(store, "gpu", "web-1", upstream=False, most_events=1_000, tags=("gpu",))
+    other = Fires(store, "other", "web-2", upstream=False, most_events=1_000)
     claim = Claim("a", 1, "1:f", "r1", json.dumps({**item, "pool": pool}))
     answers, _, _ = await gpu.claim([claim], 0)
     assert answers == [-2]

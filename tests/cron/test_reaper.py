@@ -124,5 +124,7 @@ async def test_marks_of_jobs_that_are_gone_are_forgotten(store: Store, folder: P
 @pytest.mark.parametrize("wrong", ["5", "{}", '{"fire":"x"}'])
 async def test_what_is_no_fire_stops_no_burial(store: Store, wrong: str) -> None:
     await store.call("RPUSH", OWN.own_pending("gone"), wrong)
-    await reaper.bury(store, Fires(store, "one", "web-1", upstream=False), "gone")
+    await reaper.bury(
+        store, Fires(store, "one", "web-1", upstream=False, most_events=1_000), "gone"
+    )
     assert await store.call("EXISTS", OWN.own_pending("gone")) == 0

@@ -26,7 +26,8 @@ KEYS, OWN = Cron(), CronOwn()
 
 @asynccontextmanager
 async def writing(store: Store, **options: Any) -> AsyncIterator[Scribe]:
-    scribe = Scribe(store, **{"most": 10_000, "most_of_job": 1_000, "as_list": False, **options})
+    usual = {"most": 10_000, "most_of_job": 1_000, "most_events": 1_000, "as_list": False}
+    scribe = Scribe(store, **{**usual, **options})
     async with asyncio.TaskGroup() as group:
         task = group.create_task(scribe.run())
         yield scribe

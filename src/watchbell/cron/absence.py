@@ -8,7 +8,7 @@ from watchbell.clock import Clock
 from watchbell.cron import alerts, definitions
 from watchbell.cron.definitions import Pair
 from watchbell.cron.keys import CronOwn, CronUpstream
-from watchbell.cron.marks import handled
+from watchbell.cron.marks import MOST_AHEAD, handled
 from watchbell.cron.model import Job
 from watchbell.cron.validation import Reading, read
 from watchbell.schedule.lengths import in_words
@@ -18,13 +18,13 @@ from watchbell.store.script import READ, Script
 
 NOBODY = "not run: no instance of cron is there"
 
-# KEYS[1] instances; ARGV[1] seconds for which a heartbeat is good. Returns the time, and how many
-# instances there are.
+# KEYS[1] instances; ARGV[1] seconds for which a heartbeat is good, ARGV[2] seconds by which it may
+# lie beyond the present. Returns the time, and how many instances there are.
 _PRESENT = Script(
     READ
     + """
 local time = redis.call('TIME')
-local seen = read('ZCOUNT', KEYS[1], time[1] - ARGV[1], '+inf') or 0
+local seen = read('ZCOUNT', KEYS[1], time[1] - ARGV[1], time[1] + ARGV[2]) or 0
 return {tonumber(time[1]), seen}
 """
 )
@@ -47,7 +47,7 @@ class Absence:
         off from the store as we were, takes to give a sign of life.
         """
         key, lasts = CronUpstream(self._store.prefix).instances(), 3 * self._settings.heartbeat
-        time, present = await _PRESENT(self._store, [key], [lasts])
+        time, present = await _PRESENT(self._store, [key], [lasts, MOST_AHEAD])
         now = self._clock.monotonic()
         if present:
             self._alone_since = None

@@ -1,6 +1,7 @@
 """Obeys what is said on the channel, and reads the jobs anew whenever something may have been
 missed there."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -17,6 +18,8 @@ from watchbell.errors import Refused
 from watchbell.store.client import Store, patiently
 from watchbell.store.live import Gap, listen
 
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
+"""Seconds until jobs that could not be read are read again."""
 _EARLIER = 1.0
 """Seconds by which we may have begun to listen before we were told so."""
 
@@ -39,6 +42,8 @@ class Control:
         self._scheduler, self._runs, self._clock = scheduler, runs, clock
         self._reading, self._host, self._on_drained = reading, host, on_drained
         self._listening_since = 0.0
+        self._loading, self._is_unread, self._problem = asyncio.Lock(), asyncio.Event(), ""
+        self._on_ready: Callable[[], None] = lambda: None
         self._triggers: dict[str, float] = {}
         """Up to which trigger of a job we know."""
         self._log = logs.get(role="cron")
@@ -57,11 +62,12 @@ class Control:
 
     async def run(self, ready: Callable[[], None]) -> None:
         """`ready` is called when the jobs have been read for the first time."""
+        self._on_ready = ready
         async for item in listen(self._store, Cron(self._store.prefix).commands()):
             try:
                 if isinstance(item, Gap):
-                    await self._begin(item)
-                    ready()
+                    self._listening_since = self._clock.now() - _EARLIER
+                    await self._load(item.reason)
                 else:
                     await self._obey(item.body)
             except Refused as error:
@@ -70,10 +76,38 @@ class Control:
                 self._log.exception("command failed")
             self._scheduler.wake()
 
-    async def _begin(self, gap: Gap) -> None:
-        self._listening_since = self._clock.now() - _EARLIER
-        await patiently(lambda: self._roster.reload(keep_announced=True))
-        self._log.info("jobs read", jobs=len(self._agenda), reason=gap.reason)
+    async def retry(self) -> None:
+        """Reads the jobs again, for ever, while they could not be read."""
+        pause = _FIRST_PAUSE
+        while True:
+            await self._is_unread.wait()
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+            if self._is_unread.is_set():
+                await self._load("they could not be read before")
+            if not self._is_unread.is_set():
+                pause = _FIRST_PAUSE
+                self._scheduler.wake()
+
+    @property
+    def problem(self) -> str:
+        """Why the jobs are not known as they are; empty where they are."""
+        return self._problem
+
+    async def _load(self, reason: str, *, keep_announced: bool = True) -> None:
+        """What can't be read now, because a key is of a wrong type perhaps, is tried again."""
+        async with self._loading:
+            try:
+                await patiently(lambda: self._roster.reload(keep_announced=keep_announced))
+            except Exception as error:  # noqa: BLE001 one attempt, and the next may be better
+                self._problem = f"the jobs can't be read: {error}"
+                self._is_unread.set()
+                self._log.exception("the jobs can't be read; trying again", jobs=len(self._agenda))
+                return
+            self._problem = ""
+            self._is_unread.clear()
+        self._on_ready()
+        self._log.info("jobs read", jobs=len(self._agenda), reason=reason)
 
     async def _obey(self, raw: bytes) -> None:
         command = commands.parse(raw)
@@ -105,7 +139,7 @@ class Control:
             self._listening_since = self._clock.now()
             self._roster.skip()
             self._on_drained()
-        await self._roster.reload(keep_announced=False)
+        await self._load("reload", keep_announced=False)
 
     async def _trigger(self, asked: tuple[str, str]) -> None:
         name, trigger = asked

@@ -1,15 +1,20 @@
 """Lua that scripts about fires and scripts about results share: lists of fires, retries, answers.
 
-A script that includes it has these locals: `own` (the prefixes of keys), and the keys `pending`,
-`pools`, `retries`, `retries_due`, `events`.
+A script that includes it has these locals: `own` (the prefixes of keys), and the keys `runs`,
+`pending`, `pools`, `awaited`, `retries`, `retries_due`, `events`, `unreported`.
 """
 
-from watchbell.cron.keys import CronOwn
+from watchbell.cron import lua
+from watchbell.cron.keys import Cron, CronOwn
 
 ANSWERS_KEPT = 600_000
 """Milliseconds for which the answer to a trigger can be read."""
+TURN = 5_000
+"""Milliseconds for which a lock is kept for the fire that waited longest for it."""
 
-SHARED = """
+SHARED = (
+    lua.REPORT
+    + """
 -- What JSON says, or an empty table where it is none: others can write these keys, too.
 local function decoded(text)
   local is_json, said = pcall(cjson.decode, text)
@@ -37,10 +42,11 @@ local function give_up_retry(key)
   local kept = decoded(redis.call('HGET', retries, key))
   redis.call('HDEL', retries, key)
   redis.call('ZREM', retries_due, key)
+  local fire = decoded(kept.fire)
   if type(kept.event) == 'string' and kept.event ~= '' then
-    redis.call('LPUSH', events, kept.event)
+    report('cron:' .. tostring(fire.job), kept.event)
   end
-  return decoded(kept.fire)
+  return fire
 end
 
 -- Tells the sender of a trigger what became of it.
@@ -51,6 +57,8 @@ local function answer(item, said)
   redis.call('PEXPIRE', key, own.answers_kept)
 end
 """
+    + lua.LOCKS
+)
 
 COMMON = (
     """
@@ -58,6 +66,7 @@ local jobs, runs, active, details, fired = KEYS[1], KEYS[2], KEYS[3], KEYS[4], K
 local pending, own_pending, backlog = KEYS[6], KEYS[7], KEYS[8]
 local omissions, awaited, events = KEYS[9], KEYS[10], KEYS[11]
 local pools, retries, retries_due, paused = KEYS[12], KEYS[13], KEYS[14], KEYS[15]
+local unreported, ahead, skipped = KEYS[16], KEYS[17], KEYS[18]
 local own = cmsgpack.unpack(ARGV[1])
 local time = redis.call('TIME')
 local seconds = tonumber(time[1])
@@ -65,6 +74,7 @@ local now = string.format('%d.%06d', time[1], time[2])
 local begun = {}
 """
     + SHARED
+    + lua.MARKS
     + """
 local function omit(job, first, last, count, reason, is_gone)
   local text = cjson.encode({job = job, first = first, last = last, count = count or cjson.null,
@@ -109,12 +119,25 @@ local function is_to_come(at)
   return at and at ~= '' and tonumber(at) > tonumber(now)
 end
 
+-- How many fires of a job were left out since its last run began, and the first of them: the
+-- watchdog reports those that are too many.
+local function count_skip(job, fire, lock)
+  local known = redis.call('HGET', skipped, job) or ''
+  local count, first = string.match(known, '^(%d+):(%d+):')
+  redis.call('HSET', skipped, job, string.format('%d:%d:%s', (count or 0) + 1, first or fire, lock))
+end
+
+local function skip_held(item, reason)
+  if item.why ~= 'trigger' then count_skip(item.job, item.fire, item.lock) end
+  return skip(item, reason)
+end
+
 -- A fire that waits for its lock; of each job one may, or all that are made up for.
 local function queue(item)
   local key = own.waiting .. item.lock
-  for _, other in ipairs(item.overlap == 'queue' and redis.call('LRANGE', key, 0, -1) or {}) do
+  for _, other in ipairs(item.overlap == 'each' and {} or redis.call('LRANGE', key, 0, -1)) do
     if decoded(other).job == item.job then
-      return skip(item, 'skipped: another fire already waits for the run that goes on')
+      return skip_held(item, 'skipped: another fire already waits for the lock')
     end
   end
   local side = item.is_queued and 'LPUSH' or 'RPUSH' -- it was the next, and others came before it
@@ -125,18 +148,39 @@ local function queue(item)
   return -4
 end
 
+-- Takes the lock for a run. Returns whether that has it, and else which job does. Fires that wait
+-- for the lock come before those that come later.
+local function take_lock(run, item)
+  local key = own.locks .. item.lock
+  if not item.is_queued and redis.call('EXISTS', own.waiting .. item.lock) == 1 then
+    return false, (holder_of(item.lock))
+  end
+  if redis.call('SET', key, run, 'NX', 'PX', item.ttl) then return true end
+  local holder, is_turn = holder_of(item.lock)
+  local is_ours = is_turn and item.is_queued and holder == item.job
+  if holder and not is_ours then return false, holder end
+  redis.call('SET', key, run, 'PX', item.ttl)
+  return true
+end
+
+-- With `skip`, a fire is left out while a run of its own job goes on; for a run of another job it
+-- waits, so that jobs with one lock take turns.
 local function begin(run, item, text, at)
-  if is_obsolete(item) then return -3 end
+  if is_obsolete(item) then
+    pass_turn(item)
+    return -3
+  end
   local has_lock = false
   if item.lock ~= '' then
-    if redis.call('SET', own.locks .. item.lock, run, 'NX', 'PX', item.ttl) then
-      has_lock = true
-    elseif item.overlap == 'skip' then
-      return skip(item, 'skipped: the lock is held, a run goes on')
-    elseif item.overlap ~= 'allow' then
-      return queue(item)
+    local holder
+    has_lock, holder = take_lock(run, item)
+    if not has_lock and item.overlap ~= 'allow' then
+      local is_own = holder == item.job or holder == ''
+      if item.overlap ~= 'skip' or not is_own then return queue(item) end
+      return skip_held(item, 'skipped: the lock is held, a run goes on')
     end
   end
+  redis.call('HDEL', skipped, item.job)
   local start = is_to_come(at) and at or now
   local record = '{"job_name":' .. cjson.encode(item.job) .. own.before_start .. start
                  .. own.after_start
@@ -209,9 +253,12 @@ end
 keys."""
 
 
-def prefixes(own: CronOwn) -> dict[str, str | int]:
+def prefixes(keys: Cron, own: CronOwn) -> dict[str, str | int]:
     """What `SHARED` finds in `own`."""
     return {
+        "locks": keys.lock.literals[0],
+        "waiting": own.waiting.literals[0],
+        "turn": TURN,
         "pool_pending": own.pool_pending.literals[0],
         "own_pendings": own.own_pending.literals[0],
         "answers": own.answers.literals[0],

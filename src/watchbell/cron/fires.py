@@ -32,16 +32,18 @@ MOST_OWN = 10_000
 TRIGGERS_KEPT = 3_600_000
 """Milliseconds for which instances remember who ran which trigger; longer than any is stopped."""
 
-BEGUN, PENDING, LEFT_OUT, QUEUED, PAUSED, TOO_EARLY = -1, -2, -3, -4, -5, -6
-"""What became of a claim; a number from 0 on is the mark that somebody else has set."""
+GOES_ON_HERE = "skipped: a run goes on here"
+BEGUN, PENDING, LEFT_OUT, QUEUED, PAUSED, TOO_EARLY, GONE = -1, -2, -3, -4, -5, -6, -7
+"""What became of a claim; a number from 0 on is the mark that another instance has set."""
 
 # ARGV[1] as for `COMMON`, ARGV[2] how many may be begun here, ARGV[3] msgpack: claims, each
 # {job, fire, mark, run, fire as JSON, instant} or, for fires that are left out, {job, last, mark,
-# '', first, count, reason, event}. The mark is empty where the job has none: without lock, every
-# instance runs it. Where somebody handled some of the fires that are to be left out, what is
-# claimed of the job is out of date. Where its instant is to come, a fire that can't be begun now is
-# left as it is: by then it may be.
-# Returns what became of each, the runs begun, and how many fires are pending.
+# '', first, count, reason, event, whether the job is in the store}. The mark is empty where the job
+# has none: without lock, every instance runs it. Where somebody handled some of the fires that are
+# to be left out, what is claimed of the job is out of date. Where its instant is to come, a fire
+# that can't be begun now is left as it is: by then it may be. A mark beyond the present says
+# nothing of a fire of this moment.
+# Returns what became of each, the runs begun, how many fires are pending, and the marks moved.
 _CLAIM = Script(
     COMMON
     + """
@@ -50,9 +52,9 @@ local answers, outdated = {}, {}
 
 local function settled(job, fire, mark, run, first)
   if mark == '' then return run ~= '' and was_begun(run) and -1 end
-  local last, fingerprint = string.match(redis.call('HGET', fired, job) or '', '^(%d+):(.*)$')
+  local last, fingerprint, was_ahead = mark_of(job)
   if fingerprint == own.paused then return -5 end
-  last = tonumber(last or '-1')
+  last = was_ahead and fire >= seconds - 1 and fire - 1 or last or -1
   if last >= fire then return last end
   if outdated[job] or run == '' and last >= first then
     outdated[job] = true
@@ -66,15 +68,23 @@ local function is_too_early(text, at)
   return room == 0 or lock ~= '' and redis.call('EXISTS', own.locks .. lock) == 1
 end
 
+-- Whether another program has deleted the job; one that was only announced never was in the store.
+local function is_gone(claim)
+  if redis.call('HEXISTS', jobs, claim[1]) == 1 then return false end
+  if claim[4] == '' then return claim[9] end
+  return decoded(claim[5]).is_kept ~= false
+end
+
 for i, claim in ipairs(cmsgpack.unpack(ARGV[3])) do
   local job, fire, mark, run, text = unpack(claim, 1, 5)
   local at = run ~= '' and claim[6]
-  local answer = settled(job, fire, mark, run, claim[5])
+  local answer = is_gone(claim) and -7 or settled(job, fire, mark, run, claim[5])
   if not answer and at and is_too_early(text, at) then answer = -6 end
   if not answer and mark ~= '' then redis.call('HSET', fired, job, mark) end
   if not answer and run == '' then
     omit(job, claim[5], fire, claim[6], claim[7])
-    if claim[8] ~= '' then redis.call('LPUSH', events, claim[8]) end
+    if claim[7] == own.goes_on_here then count_skip(job, fire, '') end
+    if claim[8] ~= '' then report('cron:' .. job, claim[8]) end
     answer = -3
   elseif not answer and room > 0 then
     answer = begin(run, cjson.decode(text), text, at)
@@ -84,7 +94,7 @@ for i, claim in ipairs(cmsgpack.unpack(ARGV[3])) do
   end
   answers[i] = answer
 end
-return {answers, begun, waiting()}
+return {answers, begun, waiting(), report_ahead()}
 """
 )
 
@@ -125,6 +135,7 @@ while ARGV[3] == '1' and at <= #names and looked < 1000 do
       redis.call('HDEL', retries, retry_key(item, own.name))
       answer(item, {skipped = 'the job was removed before its turn came'})
       leave_out(item.job, item.fire, 'skipped: the job was removed before its turn came', true)
+      pass_turn(item)
     elseif begin(names[at], item, text) == -1 then
       at = at + 1
     end
@@ -137,17 +148,21 @@ return {begun, waiting(), bad}
 # ARGV[2] where 1, it may be begun here, ARGV[3] a run, ARGV[4] fire as JSON, ARGV[5] triggers,
 # ARGV[6] up to which of them we know, ARGV[7] ms for which they are kept. Every instance hears of a
 # trigger; the first to come here runs it, and each other finds that one's entry, the next after the
-# last it knew. Returns the entry's score, what became of the trigger, and the run where begun here.
+# last it knew. Entries beyond the present are of a clock that was set back since. Returns the
+# entry's score, what became of the trigger, and the run where begun here.
 _TRIGGER = Script(
     COMMON
     + """
 local run, text, triggers = ARGV[3], ARGV[4], ARGV[5]
 local mine = redis.call('ZSCORE', triggers, run)
 if mine then return {mine, was_begun(run) and -1 or -2, begun} end
-local theirs = redis.call('ZRANGEBYSCORE', triggers, '(' .. ARGV[6], '+inf', 'WITHSCORES',
-                          'LIMIT', 0, 1)
+redis.call('ZREMRANGEBYSCORE', triggers, seconds + own.most_ahead, '+inf')
+local known = tonumber(ARGV[6])
+if known > seconds + own.most_ahead then known = tonumber(now) - 1 end
+local theirs = redis.call('ZRANGEBYSCORE', triggers, string.format('(%.6f', known), '+inf',
+                          'WITHSCORES', 'LIMIT', 0, 1)
 if theirs[1] then return {theirs[2], 0, begun} end
-local score = string.format('%.6f', math.max(tonumber(now), tonumber(ARGV[6]) + 0.000001))
+local score = string.format('%.6f', math.max(tonumber(now), known + 0.000001))
 redis.call('ZADD', triggers, score, run)
 redis.call('PEXPIRE', triggers, ARGV[7])
 local item = cjson.decode(text)
@@ -177,9 +192,7 @@ for _, lock in ipairs(redis.call('SMEMBERS', awaited)) do
   local key = own.waiting .. lock
   local list = list_of(redis.call('LINDEX', key, 0) or '')
   if redis.call('EXISTS', own.locks .. lock) == 0 and not is_pending(lock, list) then
-    local text = redis.call('LPOP', key)
-    if text then redis.call('LPUSH', list, text) end
-    if redis.call('EXISTS', key) == 0 then redis.call('SREM', awaited, lock) end
+    hand_over(lock)
   end
 end
 
@@ -253,6 +266,8 @@ class Left(NamedTuple):
     number: int | None
     reason: str
     event: str
+    is_kept: bool = False
+    """Whether the job is in the store; others were only announced on the channel."""
 
 
 class _Kept(Struct, frozen=True):
@@ -263,7 +278,14 @@ class Fires:
     """The fires of a fleet, as one of its instances sees them."""
 
     def __init__(
-        self, store: Store, name: str, host: str, *, upstream: bool, tags: tuple[str, ...] = ()
+        self,
+        store: Store,
+        name: str,
+        host: str,
+        *,
+        upstream: bool,
+        most_events: int,
+        tags: tuple[str, ...] = (),
     ) -> None:
         self._store, self._site = store, Site(host, tags)
         keys, own = Cron(store.prefix), CronOwn(store.prefix)
@@ -285,15 +307,16 @@ class Fires:
             own.retries(),
             own.retries_due(),
             keys.paused(),
+            own.unreported(),
+            own.ahead(),
+            own.skipped(),
         ]
         self._pools: tuple[str, ...] = ()
         quote = '"' if upstream else ""
         unknown = "" if upstream else ',"retcode":null,"output":null,"duration":null'
         self._constants = {
-            **prefixes(own),
+            **prefixes(keys, own),
             "name": name,
-            "locks": keys.lock.literals[0],
-            "waiting": own.waiting.literals[0],
             "job_omissions": own.job_omissions.literals[0],
             "before_start": f',"start_time":{quote}',
             "after_start": f'{quote},"host":{_json(host)},"status":"running"{unknown}}}',
@@ -301,6 +324,9 @@ class Fires:
             "paused": marks.PAUSED,
             "patience": PATIENCE,
             "most_own": MOST_OWN,
+            "most_ahead": marks.MOST_AHEAD,
+            "most_events": most_events,
+            "goes_on_here": GOES_ON_HERE,
             "most_omissions": MOST_OMISSIONS,
             "most_job_omissions": MOST_JOB_OMISSIONS,
         }
@@ -313,7 +339,9 @@ class Fires:
         """What became of each claim, the runs to start here, and how many fires are pending. Where
         the answer is lost, `recall` tells which runs were begun."""
         packed = msgspec.msgpack.encode(claims)
-        answers, begun, pending = await _CLAIM(self._store, self._keys, [self._own, room, packed])
+        args: list[Argument] = [self._own, room, packed]
+        answers, begun, pending, moved = await _CLAIM(self._store, self._keys, args)
+        marks.log_moved(moved)
         return answers, _read(begun)[0], pending
 
     async def take(self, names: Sequence[str]) -> tuple[list[Begun], int, list[bytes]]:

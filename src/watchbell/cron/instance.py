@@ -12,7 +12,7 @@ from watchbell.cron import instances, outputs, reaper, spool
 from watchbell.cron.agenda import Agenda
 from watchbell.cron.control import Control
 from watchbell.cron.fires import Fires
-from watchbell.cron.instances import Presence
+from watchbell.cron.instances import Fleet, Presence
 from watchbell.cron.keeper import Keeper
 from watchbell.cron.model import Beat, Begun, Job
 from watchbell.cron.placement import Site
@@ -37,6 +37,9 @@ _NOTICED = 0.001
 _WARDEN_GRACE = 0.5
 """Seconds from SIGTERM to SIGKILL for runs of an instance that was killed: less than is left of the
 shortest lock."""
+LEAST_HOLD = 200
+"""Milliseconds for which a lock is held in a fleet with instances of Cronken: one that finds it
+held tries again after 100."""
 _WRITE_WAIT = 5.0
 """Seconds for which an absent store is waited for when the instance is stopped."""
 
@@ -52,8 +55,14 @@ async def run(
     are variables that no job inherits."""
     name, owner, clock = ids.process_name(), f"cron {data}", StoreClock()
     beat = instances.first_beat(name, store.url, settings.capacity, settings.tags)
-    upstream = settings.upstream_data
-    fires = Fires(store, name, beat.host, upstream=upstream, tags=settings.tags)
+    fires = Fires(
+        store,
+        name,
+        beat.host,
+        upstream=settings.upstream_data,
+        most_events=settings.most_events,
+        tags=settings.tags,
+    )
     await patiently(lambda: clock.measure(fires.look))
     beat.since = clock.now()
     wardens = data / "cron" / "wardens"
@@ -96,11 +105,13 @@ class Instance:
         self._log = logs.get(role="cron")
         how, host = reading(settings), beat.host
         self._agenda = Agenda()
-        roster = Roster(store, self._agenda, clock, how, Site(host, settings.tags))
+        site = Site(host, settings.tags)
+        self._roster = Roster(store, self._agenda, clock, how, site, settings.most_events)
         self._scribe = Scribe(
             store,
             most=settings.results,
             most_of_job=settings.job_results,
+            most_events=settings.most_events,
             as_list=settings.upstream_data,
             on_pending=self._expect,
         )
@@ -109,20 +120,26 @@ class Instance:
             processes,
             self._scribe,
             self._keeper,
-            roster.find,
+            self._roster.find,
             lambda run: outputs.last_number(store, run),
             settings,
             host,
             clock,
         )
         self._scheduler = Scheduler(
-            fires, self._agenda, self._runs, clock, settings.missed_grace, self._start
+            fires,
+            self._agenda,
+            self._runs,
+            clock,
+            settings.missed_grace,
+            self._start,
+            self._roster.drop,
         )
-        self._presence = Presence(store, self._present, settings.heartbeat)
+        self._presence = Presence(store, self._present, settings.heartbeat, self._join)
         self._control = Control(
             store,
             self._agenda,
-            roster,
+            self._roster,
             self._scheduler,
             self._keeper.runs,
             clock,
@@ -155,6 +172,7 @@ class Instance:
             self._be_present(),
             self._look(),
             self._control.run(self._ready.set),
+            self._control.retry(),
             self._unspool(),
         )
         tasks = [self._group.create_task(part) for part in parts]
@@ -183,6 +201,11 @@ class Instance:
             is_drained=self._scheduler.is_drained,
         )
 
+    def _join(self, fleet: Fleet) -> None:
+        self._scheduler.peers = max(fleet.working, 1)
+        is_mixed = self._settings.upstream_data or fleet.is_mixed
+        self._scribe.least_hold = LEAST_HOLD if is_mixed else 0
+
     async def _be_present(self) -> None:
         """From when the jobs are read: who sees us may count on us."""
         await self._ready.wait()
@@ -198,11 +221,14 @@ class Instance:
             except StoreUnavailable:
                 self._unsettled = self._clock.monotonic()
             else:
+                if moved < -_NOTICED:
+                    await patiently(self._roster.follow_clock)
                 if abs(moved) > _NOTICED:
                     self._scheduler.wake()
                 self._scheduler.expect(pending)
             running, jobs = len(self._keeper.runs), len(self._agenda)
-            self._say(f"running: {running:,}, jobs: {jobs:,}, runs so far: {self._runs.done:,}")
+            words = f"running: {running:,}, jobs: {jobs:,}, runs so far: {self._runs.done:,}"
+            self._say(self._control.problem or words)
             await asyncio.sleep(_LOOK_EVERY)
 
     async def _wind_down(self) -> None:

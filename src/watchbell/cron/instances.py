@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,6 +16,11 @@ from watchbell.store.client import Store, patiently
 from watchbell.store.script import Script
 from watchbell.store.url import StoreURL
 
+LONGEST_PAUSE = 5.0
+"""Seconds between signs of life, whatever the heartbeat, so that an instance that died is not
+listed as working for long."""
+_SKEW = 30
+
 # KEYS instances, own instances; ARGV[1] member, ARGV[2] name, ARGV[3] what it says of itself,
 # without the end: there the time is added.
 _BEAT = Script("""
@@ -23,6 +29,23 @@ local now = string.format('%d.%06d', time[1], time[2])
 redis.call('ZADD', KEYS[1], now, ARGV[1])
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[3] .. ',"seen":' .. now .. '}')
 """)
+
+
+class Fleet(NamedTuple):
+    beats: list[Beat]
+    """Of our own instances, by name."""
+    hosts: set[str]
+    """Where instances run, as all kinds of them say."""
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether an instance of Cronken runs on a host of its own."""
+        return not self.hosts <= {beat.host for beat in self.beats}
+
+    @property
+    def working(self) -> int:
+        """How many of ours begin runs."""
+        return sum(not beat.is_silent and not beat.is_drained for beat in self.beats)
 
 
 def first_beat(name: str, url: StoreURL, capacity: int, tags: tuple[str, ...] = ()) -> Beat:
@@ -49,9 +72,24 @@ def _address(url: StoreURL) -> str:
         return "127.0.0.1"
 
 
+# KEYS instances, own instances. Returns the time, the members that other programs may have written,
+# and what each of ours says of itself.
+_INSTANCES = Script("""
+return {redis.call('TIME'), redis.call('ZRANGE', KEYS[1], 0, -1), redis.call('HVALS', KEYS[2])}
+""")
+
+
 class Presence:
-    def __init__(self, store: Store, beat: Callable[[], Beat], every: float) -> None:
-        self._store, self._beat, self._every = store, beat, every
+    def __init__(
+        self,
+        store: Store,
+        beat: Callable[[], Beat],
+        every: float,
+        on_fleet: Callable[[Fleet], None] = lambda _: None,
+    ) -> None:
+        """`on_fleet` is given the fleet as it is after each beat."""
+        self._store, self._beat, self._every = store, beat, min(every, LONGEST_PAUSE)
+        self._on_fleet = on_fleet
         self._news = asyncio.Event()
         self._keys = [CronUpstream(store.prefix).instances(), CronOwn(store.prefix).instances()]
 
@@ -59,6 +97,7 @@ class Presence:
         while True:
             self._news.clear()
             await patiently(self.tell)
+            self._on_fleet(await patiently(lambda: fleet(self._store)))
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._every):
                     await self._news.wait()
@@ -68,35 +107,45 @@ class Presence:
         self._news.set()
 
     async def tell(self) -> None:
-        beat = self._beat()
+        beat = msgspec.structs.replace(self._beat(), every=self._every)
         member = msgspec.json.encode({"host": beat.host, "ip": beat.ip})
         said = msgspec.structs.asdict(beat)
-        del said["seen"]
+        del said["seen"], said["is_silent"]
         text = msgspec.json.encode(said)
         await _BEAT(self._store, self._keys, [member, beat.name, text[:-1]])
 
 
+async def fleet(store: Store) -> Fleet:
+    keys = [CronUpstream(store.prefix).instances(), CronOwn(store.prefix).instances()]
+    time, members, texts = await _INSTANCES(store, keys)
+    now = int(time[0])
+    beats = sorted((beat for text in texts if (beat := parsed(text, Beat))), key=_name)
+    for beat in beats:
+        beat.is_silent = not -_SKEW <= now - beat.seen <= 3 * beat.every
+    known = [parsed(member, dict[str, str]) or {} for member in members]
+    return Fleet(beats, {one["host"] for one in known if "host" in one})
+
+
+def _name(beat: Beat) -> str:
+    return beat.name
+
+
 async def instances(store: Store) -> list[Beat]:
     """Those of ours that there are, by name."""
-    found = await store.call("HVALS", CronOwn(store.prefix).instances())
-    beats = [parsed(text, Beat) for text in found]
-    return sorted((beat for beat in beats if beat), key=lambda beat: beat.name)
+    return (await fleet(store)).beats
 
 
 async def hosts(store: Store) -> set[str]:
     """Where instances run, those of Cronken included."""
-    members = await store.call("ZRANGE", CronUpstream(store.prefix).instances(), 0, -1)
-    told = [parsed(member, dict[str, str]) or {} for member in members]
-    return {one["host"] for one in told if "host" in one} | {
-        beat.host for beat in await instances(store)
-    }
+    found = await fleet(store)
+    return found.hosts | {beat.host for beat in found.beats}
 
 
 async def is_idle(store: Store) -> bool:
     """Whether every instance that there is was told to begin nothing new."""
-    beats = await instances(store)
-    others = await hosts(store) - {beat.host for beat in beats}
-    return bool(beats) and all(beat.is_drained for beat in beats) and not others
+    found = await fleet(store)
+    alive = [beat for beat in found.beats if not beat.is_silent]
+    return bool(alive) and all(beat.is_drained for beat in alive) and not found.is_mixed
 
 
 async def pending(store: Store) -> int:

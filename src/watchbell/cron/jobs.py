@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from watchbell.cron import commands, definitions, history, instances, marks
+from watchbell.cron import commands, definitions, history, instances, marks, retirement
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import Invalid, Job
 from watchbell.cron.placement import obstacle
@@ -47,19 +47,20 @@ redis.call('PUBLISH', ARGV[5], ARGV[7])
 return 1
 """)
 
-# KEYS jobs, paused, fired, backlog, omissions of the job, its triggers, retries, retries due;
-# ARGV[1] name, ARGV[2] channel, ARGV[3] command. Returns 1 if there was such a job.
-_REMOVE = Script("""
-local was_there = redis.call('HDEL', KEYS[1], ARGV[1])
-redis.call('SREM', KEYS[2], ARGV[1])
-redis.call('HDEL', KEYS[3], ARGV[1])
-redis.call('HDEL', KEYS[4], ARGV[1])
-redis.call('UNLINK', KEYS[5], KEYS[6])
-redis.call('HDEL', KEYS[7], ARGV[1])
-redis.call('ZREM', KEYS[8], ARGV[1])
-redis.call('PUBLISH', ARGV[2], ARGV[3])
+# KEYS of `retirement`, then paused, backlog, omissions of the job, its triggers; ARGV[1] names of
+# `retirement`, ARGV[2] name, ARGV[3] channel, ARGV[4] command. Returns 1 if there was such a job.
+_REMOVE = Script(
+    retirement.KEYS_AND_NAMES
+    + """
+local was_there = redis.call('HDEL', jobs, ARGV[2])
+redis.call('SREM', KEYS[9], ARGV[2])
+redis.call('HDEL', KEYS[10], ARGV[2])
+retire(ARGV[2])
+redis.call('UNLINK', KEYS[11], KEYS[12])
+redis.call('PUBLISH', ARGV[3], ARGV[4])
 return was_there
-""")
+"""
+)
 
 # KEYS[1] channel; ARGV what to say there. Returns how many heard it.
 _SAY_ALL = Script("""
@@ -145,16 +146,18 @@ async def remove(store: Store, name: str) -> None:
     was_there = await _REMOVE(
         store,
         [
-            keys.jobs(),
+            *retirement.keys(store),
             keys.paused(),
-            own.fired(),
             own.backlog(),
             own.job_omissions(name),
             own.triggers(name),
-            own.retries(),
-            own.retries_due(),
         ],
-        [name, keys.commands(), commands.said("remove", name)],
+        [
+            retirement.packed_names(store, retirement.UNBOUNDED),
+            name,
+            keys.commands(),
+            commands.said("remove", name),
+        ],
     )
     for verdict in ("success", "fail"):
         results = [keys.job_results(name, verdict), keys.results(verdict)]

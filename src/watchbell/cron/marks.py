@@ -4,6 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from watchbell import logs
+from watchbell.alerting.keys import Alerting
+from watchbell.cron import lua
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.model import Job
 from watchbell.store.client import Store
@@ -11,24 +14,57 @@ from watchbell.store.script import Script
 
 PAUSED = "paused"
 """In place of a fingerprint: nothing is claimed of a job while it is marked so."""
+MOST_AHEAD = 30
+"""Seconds by which a mark may lie beyond the store's present. After a small step of the store's
+clock, or a failover to a server whose clock is behind, jobs wait until the present has caught up
+and no fire is run twice; what lies further ahead would stop a job, and is moved to the present."""
+_UNBOUNDED = 1 << 53
+_NAMED = 10
 
-# KEYS[1] fired; ARGV[1] msgpack: {job, fingerprint}. What was marked with another fingerprint, or
-# not at all, is marked as handled up to now: a job that is new, that was paused, or whose schedule
-# was changed has missed nothing. Returns the marks.
-_MARK = Script("""
-local now = tonumber(redis.call('TIME')[1])
+_KEYS_AND_LIMITS = """
+local fired, ahead, events, unreported = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local own = cmsgpack.unpack(ARGV[1])
+local seconds = tonumber(redis.call('TIME')[1])
+"""
+
+# KEYS fired, ahead, events, unreported; ARGV[1] msgpack: limits; ARGV[2] msgpack: {job,
+# fingerprint}. What was marked with another fingerprint, or not at all, is marked as handled up to
+# now: a job that is new, that was paused, or whose schedule was changed has missed nothing. Returns
+# the marks, and those that lay beyond the present.
+_MARK = Script(
+    _KEYS_AND_LIMITS
+    + lua.REPORT
+    + lua.MARKS
+    + """
 local marks = {}
-for i, pair in ipairs(cmsgpack.unpack(ARGV[1])) do
+for i, pair in ipairs(cmsgpack.unpack(ARGV[2])) do
   local job, fingerprint = pair[1], pair[2]
-  local last, known = string.match(redis.call('HGET', KEYS[1], job) or '', '^(%d+):(.*)$')
+  local last, known = mark_of(job)
   if known ~= fingerprint then
-    last = math.max(tonumber(last or '0'), now)
-    redis.call('HSET', KEYS[1], job, string.format('%d:%s', last, fingerprint))
+    last = math.max(last or 0, seconds)
+    redis.call('HSET', fired, job, string.format('%d:%s', last, fingerprint))
   end
-  marks[i] = tonumber(last)
+  marks[i] = last
 end
-return marks
-""")
+return {marks, report_ahead()}
+"""
+)
+
+# KEYS and ARGV[1] as above; ARGV[2] cursor. Moves marks that lie beyond the present, some at a
+# time. Returns the next cursor, and those that were moved.
+_SWEEP = Script(
+    _KEYS_AND_LIMITS
+    + lua.REPORT
+    + lua.MARKS
+    + """
+local found = redis.call('HSCAN', fired, ARGV[2], 'COUNT', 500)
+for i = 1, #found[2], 2 do
+  local last = tonumber(string.match(found[2][i + 1], '^%d+') or '0')
+  if last > seconds + own.most_ahead then mark_of(found[2][i]) end
+end
+return {found[1], report_ahead()}
+"""
+)
 
 
 def mark(fire: int, job: Job) -> str:
@@ -54,5 +90,39 @@ async def marked(store: Store, jobs: Sequence[Job], *, paused: set[str]) -> dict
     if not locked:
         return {}
     pairs = [(job.name, fingerprint(job, is_paused=job.name in paused)) for job in locked]
-    found = await _MARK(store, [CronOwn(store.prefix).fired()], [msgspec.msgpack.encode(pairs)])
+    args = [_limits(_UNBOUNDED), msgspec.msgpack.encode(pairs)]
+    found, ahead = await _MARK(store, _keys(store), args)
+    log_moved(ahead)
     return {job.name: last for job, last in zip(locked, found, strict=True)}
+
+
+async def sweep(store: Store, most_events: int) -> int:
+    """Moves all marks that lie beyond the present to it, and reports them. Returns how many."""
+    cursor, count = 0, 0
+    while True:
+        cursor, ahead = await _SWEEP(store, _keys(store), [_limits(most_events), cursor])
+        log_moved(ahead)
+        count += len(ahead)
+        if not int(cursor):
+            return count
+
+
+def log_moved(moved: Sequence[tuple[bytes, bytes]]) -> None:
+    """Jobs whose mark a script moved to the present, and where it lay."""
+    if moved:
+        logs.get(role="cron").warning(
+            "marks lay beyond the store's present and were moved to it: its clock was set back, or "
+            "they were edited",
+            jobs=", ".join(job.decode(errors="replace") for job, _ in moved[:_NAMED]),
+            count=len(moved),
+            furthest=max(int(last) for _, last in moved),
+        )
+
+
+def _keys(store: Store) -> list[str]:
+    own = CronOwn(store.prefix)
+    return [own.fired(), own.ahead(), Alerting(store.prefix).events(), own.unreported()]
+
+
+def _limits(most_events: int) -> bytes:
+    return msgspec.msgpack.encode({"most_ahead": MOST_AHEAD, "most_events": most_events})

@@ -160,6 +160,8 @@ class Detail(Struct, kw_only=True, omit_defaults=True):
     retry_at: float = 0
     """When the next attempt is due; 0 where none follows."""
     lock: str = ""
+    is_kept: bool = False
+    """Whether its job was in the store; unknown of runs of Cronken."""
     instance: str = ""
     reason: str = ""
     """Why it ended, where not by itself."""
@@ -197,6 +199,11 @@ class Beat(Struct, kw_only=True):
     capacity: int = 0
     is_drained: bool = False
     tags: tuple[str, ...] = ()
+    every: float = 30
+    """Seconds between two of these."""
+    is_silent: bool = False
+    """Whether it gave no sign of life for three times as long. Not in the store: it follows from
+    `seen`."""
 
 
 def parsed(raw: bytes | None, kind: type[T]) -> T | None:

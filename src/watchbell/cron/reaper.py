@@ -10,6 +10,7 @@ from watchbell import logs
 from watchbell.cron import alerts, attempts, instances, outputs
 from watchbell.cron.fires import Fires, Left
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
+from watchbell.cron.marks import MOST_AHEAD
 from watchbell.cron.model import Beat, Detail, Fire, Job, Record, decoded, encoded, parsed
 from watchbell.cron.scribe import Final, Outcome, Scribe
 from watchbell.cron.timekeeping import StoreClock
@@ -80,6 +81,7 @@ class Reaper:
                 outage.begin(error)
 
     async def _reap(self) -> None:
+        await self._follow_clock()
         stale = self._clock.now() - self._settings.heartbeat * 1.5
         while runs := await self._frozen(stale):
             await self._freeze(runs, stale)
@@ -90,6 +92,23 @@ class Reaper:
         if self._clock.monotonic() >= self._next_sweep:
             self._next_sweep = self._clock.monotonic() + _SWEEP_EVERY
             await self._sweep()
+
+    async def _follow_clock(self) -> None:
+        """Signs of life beyond the present, from before the store's clock was set back, count as
+        given now: they would keep what is dead alive until then."""
+        now = self._clock.now()
+        latest = f"({now + MOST_AHEAD:.6f}"
+        runs = await self._store.call("ZRANGEBYSCORE", self._keys.active(), latest, "+inf")
+        for run in runs:
+            await self._store.call("ZADD", self._keys.active(), "XX", f"{now:.6f}", run)
+        await self._store.call("ZREMRANGEBYSCORE", self._instances, latest, "+inf")
+        found = await self._store.call("HGETALL", self._own.instances())
+        for name, text in found.items():
+            beat = parsed(text, Beat)
+            if beat and beat.seen > now + MOST_AHEAD:
+                beat.seen = now
+                said = msgspec.json.encode(beat)
+                await self._store.call("HSET", self._own.instances(), name, said)
 
     async def _frozen(self, stale: float) -> list[bytes]:
         found = await self._store.call(
@@ -137,6 +156,7 @@ class Reaper:
                 stale=f"{stale:.6f}",
                 retry=retry.fire if retry else b"",
                 retry_at=retry.at if retry else 0.0,
+                is_kept=detail.is_kept,
             )
         )
         if outcome is Outcome.DONE:
@@ -144,9 +164,10 @@ class Reaper:
 
     async def _bury(self, silent_since: float) -> None:
         found = await self._store.call("HGETALL", self._own.instances())
+        now = self._clock.now()
         for name, text in found.items():
             beat = parsed(text, Beat)
-            if beat is None or beat.seen < silent_since:
+            if beat is None or beat.seen < min(silent_since, now - 3 * beat.every):
                 await bury(self._store, self._fires, name.decode(errors="replace"))
 
     async def _sweep(self) -> None:

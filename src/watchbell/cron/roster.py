@@ -7,9 +7,10 @@ from watchbell.cron import definitions
 from watchbell.cron.agenda import Agenda, Entry
 from watchbell.cron.definitions import Pair, Replacement
 from watchbell.cron.keys import Cron
-from watchbell.cron.marks import marked
+from watchbell.cron.marks import MOST_AHEAD, marked
 from watchbell.cron.model import Invalid, Job
 from watchbell.cron.placement import Site, permits
+from watchbell.cron.retirement import retire
 from watchbell.cron.timekeeping import StoreClock
 from watchbell.cron.validation import Reading, read
 from watchbell.store.client import Store
@@ -19,9 +20,16 @@ _SLICE = 500
 
 class Roster:
     def __init__(
-        self, store: Store, agenda: Agenda, clock: StoreClock, reading: Reading, site: Site
+        self,
+        store: Store,
+        agenda: Agenda,
+        clock: StoreClock,
+        reading: Reading,
+        site: Site,
+        most_events: int,
     ) -> None:
-        self._store, self._agenda, self._site = store, agenda, site
+        self._store, self._agenda = store, agenda
+        self._site, self._most_events = site, most_events
         self._clock, self._reading = clock, reading
         self._keys = Cron(store.prefix)
         self._invalid: dict[bytes, int] = {}  # digests of the definitions that are not valid
@@ -38,10 +46,33 @@ class Roster:
             await self._take(pairs, paused, invalid)
             gone.difference_update(name.decode(errors="replace") for name, _ in pairs)
         self._invalid = invalid
-        for name in gone:
-            entry = self._agenda.get(name)
-            if entry and (entry.is_kept or not keep_announced):
-                self._agenda.remove(name)
+        found = [entry for name in gone if (entry := self._agenda.get(name))]
+        for entry in found:
+            if not entry.is_kept and not keep_announced:
+                self._agenda.remove(entry.job.name)
+        await self.drop([entry.job.name for entry in found if entry.is_kept])
+
+    async def drop(self, names: Sequence[str]) -> None:
+        """Jobs that are no longer in the store: nobody runs them, and their checks are settled."""
+        for name in names:
+            self._agenda.remove(name)
+            self._log.info("the job was deleted", job=name)
+        await retire(self._store, names, self._most_events)
+
+    async def follow_clock(self) -> None:
+        """The store's clock was set back: what we know to be handled may lie beyond its present."""
+        latest = self._clock.now() + MOST_AHEAD
+        entries = [entry for entry in self._agenda if entry.mark > latest]
+        for start in range(0, len(entries), _SLICE):
+            some = entries[start : start + _SLICE]
+            paused = {entry.job.name for entry in some if entry.is_paused}
+            marks = await marked(self._store, [entry.job for entry in some], paused=paused)
+            now = int(self._clock.now())
+            for entry in some:
+                entry.mark = marks.get(entry.job.name, now)
+                self._agenda.plan(entry)
+        if entries:
+            self._log.warning("the store's clock was set back; jobs continue", jobs=len(entries))
 
     async def add(self, name: str, raw: bytes) -> None:
         """A job that was announced."""

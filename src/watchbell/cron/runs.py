@@ -195,6 +195,7 @@ class Runs:
                 retry=retry.fire if retry else b"",
                 instance=running.instance,
                 retry_at=retry.at if retry else 0.0,
+                is_kept=running.begun.fire.is_kept,
             )
         )
         self._keeper.end(running)

@@ -1,15 +1,16 @@
 """Claims fires when they are due, and takes those that wait for a free place."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
+from math import ceil, inf
 from typing import Self
 
 from watchbell import ids, logs
 from watchbell.cron import alerts
 from watchbell.cron.agenda import Agenda, Entry
 from watchbell.cron.due import Fate, Stretch, due
-from watchbell.cron.fires import PAUSED, TOO_EARLY, Claim, Fires, Left
+from watchbell.cron.fires import GOES_ON_HERE, GONE, PAUSED, TOO_EARLY, Claim, Fires, Left
 from watchbell.cron.marks import mark
 from watchbell.cron.model import Begun, Why
 from watchbell.cron.runs import Runs
@@ -19,8 +20,6 @@ from watchbell.probes import probe
 from watchbell.schedule.lengths import in_words
 from watchbell.store import outage
 from watchbell.store.client import Backoff, patiently
-
-GOES_ON_HERE = "skipped: a run goes on here"
 
 _MOST = 500
 _TIMER = 0.0015
@@ -34,8 +33,12 @@ _FEW = 8
 
 _LONGEST_PAUSE = 5.0
 """Seconds between two claims that the store refuses although it accepts other writes."""
+_HEAD_START = 0.05
+"""Seconds for which we leave pending fires to other instances once we have begun our share."""
 
 Start = Callable[[Begun, float], None]
+Drop = Callable[[Sequence[str]], Awaitable[None]]
+"""Of jobs that are no longer in the store."""
 _Intent = tuple[Entry, Sequence[Claim | Left]]
 
 
@@ -48,9 +51,15 @@ class Scheduler:
         clock: StoreClock,
         grace: int,
         start: Start,
+        drop: Drop,
     ) -> None:
         self._fires, self._agenda, self._runs = fires, agenda, runs
-        self._clock, self._grace, self._start = clock, grace, start
+        self._clock, self._grace, self._start, self._drop = clock, grace, start, drop
+        self.peers = 1
+        """Instances that begin runs, this one included."""
+        self._pending = 0
+        self._shared_at = -inf
+        """When we last began our share of fires that were due together."""
         self._unplanned: list[Entry] = []
         self._looked_ahead = 0.0
         self._asking: set[_Places] = set()
@@ -78,6 +87,7 @@ class Scheduler:
 
     def expect(self, pending: int) -> None:
         """So many fires wait for a place."""
+        self._pending = pending
         if pending and self._runs.free > 0:
             self._wanted.set()
 
@@ -148,7 +158,7 @@ class Scheduler:
     def _claim_of(self, entry: Entry, fire: int, why: Why, now: float) -> Claim | Left:
         job = entry.job
         if self._goes_on_here(entry):
-            return Left(job.name, fire, "", "", fire, 1, GOES_ON_HERE, "")
+            return Left(job.name, fire, "", "", fire, 1, GOES_ON_HERE, "", entry.is_kept)
         item = entry.item(fire, why)
         at = f"{entry.at:.6f}" if entry.at > now else ""
         return Claim(job.name, fire, mark(fire, job), ids.token(), item, at)
@@ -166,14 +176,15 @@ class Scheduler:
             words = f"due {in_words(max(int(now) - stretch.last, 1))} ago"
             event = alerts.missed(job.name, stretch.fate.value, words, now).decode()
         first, last, number, fate = stretch
-        return Left(job.name, last, marked, "", first, number, fate.value, event)
+        return Left(job.name, last, marked, "", first, number, fate.value, event, entry.is_kept)
 
     async def _claim(self, intents: Sequence[_Intent]) -> None:
         claims = [claim for _, some in intents for claim in some]
         names = [claim.run for claim in claims if claim.run]
         asked, failure = self._clock.monotonic(), None
         # Where many are due at once, all are recorded before the first is begun.
-        with self._places(0 if len(intents) == _MOST else len(names)) as places:
+        most = 0 if len(intents) == _MOST else self._share(len(names))
+        with self._places(most) as places:
             try:
                 answers, begun, pending = await self._fires.claim(claims, places.reserved)
                 probe("cron.claimed")
@@ -186,8 +197,16 @@ class Scheduler:
             await self._wait_for_store(failure)
             return
         self._backoff.reset()
-        self._settle(intents, iter(answers))
+        if begun:
+            self._shared_at = asked
+        gone = self._settle(intents, iter(answers))
+        if gone:
+            await patiently(lambda: self._drop(gone))
         self.expect(pending)
+
+    def _share(self, due: int) -> int:
+        """Of fires that are due together, those that we begin before others had the chance to."""
+        return ceil(due / self.peers)
 
     async def _wait_for_store(self, error: StoreUnavailable) -> None:
         """Until it accepts writes, which is later than that it can be read."""
@@ -196,14 +215,19 @@ class Scheduler:
         await patiently(self._fires.check_writable)
         outage.end()
 
-    def _settle(self, intents: Sequence[_Intent], answers: Iterator[int]) -> None:
+    def _settle(self, intents: Sequence[_Intent], answers: Iterator[int]) -> list[str]:
+        """Returns the jobs that are no longer in the store."""
+        gone = []
         for entry, claims in intents:
             for claim in claims:
                 answer = next(answers)
                 if answer == PAUSED:
                     entry.is_paused = True
+                elif answer == GONE:
+                    gone.append(claim.job)
                 elif answer != TOO_EARLY:
                     entry.mark = max(entry.mark, answer if answer >= 0 else claim[1])
+        return gone
 
     async def take(self) -> None:
         """Fills free places with fires that wait, for ever."""
@@ -212,13 +236,27 @@ class Scheduler:
             self._wanted.clear()
             while self._runs.free > 0:
                 await self._recorded.wait()  # fires that are due come before those that wait
+                await self._give_head_start()
                 if self.is_closed or not await self._take_some():
                     break
+
+    def _is_spread(self) -> bool:
+        """Whether other instances are to have a part of what is pending."""
+        return self.peers > 1 and self._pending < self._runs.free * self.peers
+
+    async def _give_head_start(self) -> None:
+        left = self._shared_at + _HEAD_START - self._clock.monotonic()
+        if left > 0 and self._is_spread():
+            await asyncio.sleep(left)
 
     async def _take_some(self) -> bool:
         """Whether there may be more."""
         asked, failure = self._clock.monotonic(), None
-        with self._places(_TAKEN_AT_ONCE) as places:
+        most = _TAKEN_AT_ONCE
+        if self._is_spread() and asked - self._shared_at > 1:
+            most = min(most, self._share(self._pending))
+            self._shared_at = asked
+        with self._places(most) as places:
             names = [ids.token() for _ in range(places.reserved)]
             try:
                 begun, pending, bad = await self._fires.take(names)
@@ -230,6 +268,7 @@ class Scheduler:
             await self._wait_for_store(failure)
         else:
             self._backoff.reset()
+        self._pending = pending
         for text in bad:
             self._log.error("what was pending is no fire, and was dropped", found=text)
         return pending > 0

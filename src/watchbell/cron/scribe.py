@@ -18,7 +18,7 @@ from watchbell.cron.fire_lua import SHARED, prefixes
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.printed import SECOND, Lines
 from watchbell.errors import StoreUnavailable
-from watchbell.store.client import Store, patiently
+from watchbell.store.client import Argument, Store, patiently
 from watchbell.store.script import RAISE_NOT_NOW, Script
 
 OUTPUT_KEPT = 86_400_000
@@ -30,12 +30,14 @@ _GATHER_LINES, _GATHER_ENDS = 0.2, 0.01
 """Seconds for which others may come to be written together."""
 _MOST_GATHERED = 256 << 10
 
-# KEYS rundata, active, details, pending, awaited, events, pools, retries, retries due; ARGV[1]
-# msgpack: beginnings of keys and limits, ARGV[2] msgpack: lines, each {run, index, scores, members,
-# drop after, drop before}; ARGV[3] msgpack: ends, each {run, job, lock, verdict, record, detail,
-# score, event, stale, retry, instance, retry at}: with `stale`, only a run without heartbeat since
-# then is ended. With `retry`, the next attempt as JSON, that waits until it is due, and the event
-# is kept with it: the failure is reported only if the attempt is not made.
+# KEYS rundata, active, details, pending, awaited, events, pools, retries, retries due, unreported,
+# jobs; ARGV[1] msgpack: beginnings of keys and limits, ARGV[2] msgpack: lines, each {run, index,
+# scores, members, drop after, drop before}; ARGV[3] msgpack: ends, each {run, job, lock, verdict,
+# record, detail, score, event, stale, retry, instance, retry at, is kept}: with `stale`, only a run
+# without heartbeat since then is ended. With `retry`, the next attempt as JSON, that waits until it
+# is due, and the event is kept with it: the failure is reported only if the attempt is not made. Of
+# a job that was kept in the store and is there no longer, nothing is reported. ARGV[4] milliseconds
+# from the start of a run for which its lock is held at the least.
 # A run that is not running any more stays as it is. What the store refuses (a key of a wrong type,
 # left by somebody else) is told and stops nothing else. Returns what became of each end, how many
 # fires are pending, and what was refused.
@@ -45,7 +47,11 @@ _WRITE = Script(
 local runs, active, details = KEYS[1], KEYS[2], KEYS[3]
 local pending, awaited, events = KEYS[4], KEYS[5], KEYS[6]
 local pools, retries, retries_due = KEYS[7], KEYS[8], KEYS[9]
+local unreported, jobs = KEYS[10], KEYS[11]
 local own = cmsgpack.unpack(ARGV[1])
+local least_hold = tonumber(ARGV[4])
+local time = redis.call('TIME')
+local now = time[1] + time[2] / 1000000
 local refused = {}
 """
     + SHARED
@@ -86,12 +92,17 @@ local function write(run, index, scores, members, after, before)
   try('PEXPIRE', key, own.kept)
 end
 
-local function release(lock, run)
+-- To the fire that waits for it; else a lock that was held for a moment only stays until an
+-- instance of Cronken, which tries again 100 ms later, has found it held.
+local function release(lock, run, start)
   if lock == '' or try('GET', own.locks .. lock) ~= run then return end
-  redis.call('DEL', own.locks .. lock)
-  local next_up = redis.call('LPOP', own.waiting .. lock)
-  if next_up then redis.call('LPUSH', list_of(next_up), next_up) end
-  if redis.call('EXISTS', own.waiting .. lock) == 0 then redis.call('SREM', awaited, lock) end
+  if hand_over(lock) then return end
+  local left = math.ceil(least_hold - (now - (start or 0)) * 1000)
+  if left > 0 then
+    redis.call('PEXPIRE', own.locks .. lock, left, 'LT')
+  else
+    redis.call('DEL', own.locks .. lock)
+  end
 end
 
 -- In slices: a limit that was lowered is reached over the next ends.
@@ -120,11 +131,11 @@ local function retry_later(text, instance, at, event)
 end
 
 local function finish(run, job, lock, verdict, record, detail, score, event, stale, retry, instance,
-                      retry_at)
+                      retry_at, is_kept)
   local known = redis.call('HGET', runs, run)
   if known == record then return 'done' end
-  local is_json, fields = pcall(cjson.decode, known or '')
-  if not is_json or type(fields) ~= 'table' or fields.status ~= 'running' then
+  local fields = decoded(known or '')
+  if fields.status ~= 'running' then
     redis.call('ZREM', active, run)
     release(lock, run)
     return known and 'over' or 'gone'
@@ -141,11 +152,12 @@ local function finish(run, job, lock, verdict, record, detail, score, event, sta
   try('ZADD', own_results, score, run)
   try('HINCRBY', own.counters, verdict, 1)
   trim(own_results, general)
-  release(lock, run)
+  release(lock, run, tonumber(fields.start_time))
+  if is_kept == '1' and redis.call('HEXISTS', jobs, job) == 0 then return 'done' end
   if retry ~= '' then
     retry_later(retry, instance, retry_at, event)
   elseif event ~= '' then
-    try('LPUSH', events, event)
+    report('cron:' .. job, event)
   end
   return 'done'
 end
@@ -181,6 +193,8 @@ class Final(NamedTuple):
     """The next attempt, a `Fire` as JSON; empty where none follows."""
     instance: str = ""
     retry_at: float = 0.0
+    is_kept: bool = False
+    """Whether the job is in the store; others were only announced on the channel."""
 
 
 class Unwritten(Struct, frozen=True):
@@ -204,6 +218,7 @@ class Scribe:
         *,
         most: int,
         most_of_job: int,
+        most_events: int,
         as_list: bool,
         on_pending: Callable[[int], None] = lambda _: None,
     ) -> None:
@@ -220,19 +235,22 @@ class Scribe:
             own.pools(),
             own.retries(),
             own.retries_due(),
+            own.unreported(),
+            keys.jobs(),
         ]
+        self.least_hold = 0
+        """Milliseconds for which a lock is held at the least."""
         self._own = msgspec.msgpack.encode(
             {
-                **prefixes(own),
+                **prefixes(keys, own),
                 "outputs": keys.output.literals[0],
                 "results": keys.results.literals[0],
                 "job_results": keys.job_results.literals,
-                "locks": keys.lock.literals[0],
-                "waiting": own.waiting.literals[0],
                 "counters": own.counters(),
                 "kept": OUTPUT_KEPT,
                 "most": most,
                 "most_of_job": most_of_job,
+                "most_events": most_events,
                 "slice": _SLICE,
                 "as_list": as_list,
             }
@@ -298,7 +316,8 @@ class Scribe:
         lines = [_packed(one.run, one.lines) for one in contents if one.lines]
         ends = [_ready(one.final) for one in contents if one.final]
         finals = [item for item in batch if item.content.final]
-        args = [self._own, msgspec.msgpack.encode(lines), msgspec.msgpack.encode(ends)]
+        packed = [msgspec.msgpack.encode(lines), msgspec.msgpack.encode(ends)]
+        args: list[Argument] = [self._own, *packed, self.least_hold]
         answers, pending, refused = await patiently(
             lambda: _WRITE(self._store, self._keys, args), self._on_wait
         )
@@ -328,5 +347,7 @@ def _ready(final: Final) -> list[Any]:
     return [verbatim(part) if isinstance(part, bytes) else _text(part) for part in final]
 
 
-def _text(part: str | float) -> str:
+def _text(part: str | float | bool) -> str:
+    if isinstance(part, bool):
+        return str(int(part))
     return part if isinstance(part, str) else f"{part:.6f}"

@@ -127,6 +127,14 @@ class Cron(Struct, frozen=True, kw_only=True):
     """Successes, and failures, that are listed over all jobs."""
     job_results: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000
     """Successes, and failures, that are kept of each job."""
+    most_skipped: Annotated[int, Meta(ge=1, le=1_000_000)] = 3
+    """Fires of a job, skipped one after the other, from which on a warning is reported."""
+    overdue_after: Seconds = 600
+    """Seconds by which a run may be late, waiting for its lock or a free place, before a warning is
+    reported."""
+    most_events: Annotated[int, Meta(ge=1, le=100_000_000)] = 100_000
+    """Check events that wait for alerting, from which on cron keeps back all but the latest of each
+    job."""
     upstream_data: bool = False
     """Whether runs are written as instances of Cronken write them."""
     upstream_weekdays: bool = False

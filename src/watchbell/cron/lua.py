@@ -1,0 +1,124 @@
+"""Lua that several scripts of cron include; a comment names the locals that each part needs.
+
+`own` is the table that `Fires` and `Scribe` pass: beginnings of keys, limits, and who we are.
+"""
+
+# Needs events, unreported, own.most_events. While that many events wait for alerting, or `events`
+# is no list, only the latest report of each check is kept, until `_RETURN` of the watchdog.
+REPORT = """
+local function report(check, event)
+  local length = redis.pcall('LLEN', events)
+  if type(length) == 'table' or length >= own.most_events then
+    redis.call('HSET', unreported, check, event)
+  else
+    redis.call('HDEL', unreported, check)
+    redis.call('LPUSH', events, event)
+  end
+end
+"""
+
+# Needs fired, ahead, seconds, own.most_ahead and REPORT. `mark_of` returns the last fire of a job
+# that was handled, the fingerprint of its schedule, and whether the mark lay beyond the present: by
+# more than `most_ahead` seconds, because the store's clock was set back or somebody edited it. Such
+# a mark is moved to the present, which happens once whoever sees it, and `report_ahead` reports all
+# that this call moved: on the check of ours, and in `ahead` for `doctor`.
+MARKS = """
+local moved = {}
+
+local function mark_of(job)
+  local last, fingerprint = string.match(redis.call('HGET', fired, job) or '', '^(%d+):(.*)$')
+  last = tonumber(last)
+  if not last or last <= seconds + own.most_ahead then return last, fingerprint, false end
+  moved[#moved + 1] = {job, string.format('%.0f', last)}
+  redis.call('HSET', ahead, job, string.format('%.0f:%d', last, seconds))
+  redis.call('HSET', fired, job, string.format('%d:%s', seconds, fingerprint))
+  return seconds, fingerprint, true
+end
+
+local function length_of(time)
+  if time < 120 then return string.format('%.0f s', time) end
+  if time < 7200 then return string.format('%.0f min', time / 60) end
+  if time < 172800 then return string.format('%.0f h', time / 3600) end
+  return string.format('%.0f d', time / 86400)
+end
+
+local function report_ahead()
+  if #moved == 0 then return moved end
+  local names, furthest = {}, 0
+  for i, one in ipairs(moved) do
+    furthest = math.max(furthest, tonumber(one[2]) - seconds)
+    if i <= 3 then names[i] = one[1] end
+  end
+  local shown = table.concat(names, ', ') .. (#moved > 3 and ', …' or '')
+  local jobs_ = #moved == 1 and '1 job was' or string.format('%d jobs were', #moved)
+  report('watchbell:cron marks', cjson.encode({
+    type = 'service', state = 'warning', entity = 'watchbell', check = 'cron marks',
+    time = seconds, initial_failure_delay = 0,
+    summary = jobs_ .. ' marked as handled up to ' .. length_of(furthest) .. ' beyond the present'
+              .. ' of the store (' .. shown .. '); continued from the present',
+    details = "The store's clock was set back, or a mark in {cronken}:watchbell:fired was edited."
+  }))
+  return moved
+end
+"""
+
+# Needs runs, awaited, own.locks, own.waiting, own.turn, and `decoded` and `list_of` of fire_lua. A
+# lock that is let go while fires wait for it is kept for the first of them, for `turn`
+# milliseconds, so that no newer fire overtakes it on its way through the list of pending ones.
+LOCKS = """
+-- The job that has a lock: that of the run that holds it, or of the fire whose turn it is. Empty
+-- where another program holds it; nil where the lock may be taken, also from a run that has ended
+-- and left it for a moment to instances of Cronken.
+local function holder_of(lock)
+  local token = redis.call('GET', own.locks .. lock)
+  if not token then return nil end
+  local turn = string.match(token, '^turn:(.*)$')
+  if turn then return turn, true end
+  local record = decoded(redis.call('HGET', runs, token) or '')
+  if record.status == 'success' or record.status == 'fail' then return nil end
+  return type(record.job_name) == 'string' and record.job_name or ''
+end
+
+-- Of a lock that is free: the fire that has waited longest is next. Returns whether there is one.
+local function hand_over(lock)
+  local text = redis.call('LPOP', own.waiting .. lock)
+  if text then
+    redis.call('LPUSH', list_of(text), text)
+    local job = decoded(text).job
+    redis.call('SET', own.locks .. lock, 'turn:' .. tostring(job), 'PX', own.turn)
+  end
+  if redis.call('EXISTS', own.waiting .. lock) == 0 then redis.call('SREM', awaited, lock) end
+  return text and true or false
+end
+
+-- Of a fire that is not begun after all: where it was its turn, the next one's comes.
+local function pass_turn(item)
+  if redis.call('GET', own.locks .. item.lock) == 'turn:' .. item.job then
+    redis.call('DEL', own.locks .. item.lock)
+    hand_over(item.lock)
+  end
+end
+"""
+
+# Needs jobs, fired, skipped, overdue, retries, retries_due, seconds, own.job_results,
+# own.job_omissions and REPORT. Of a job that is no longer in the store: forgets where it stood, and
+# reports its check as ok where it ever reported.
+RETIRE = """
+local function retire(job)
+  if redis.call('HEXISTS', jobs, job) == 1 then return end
+  redis.call('HDEL', skipped, job)
+  redis.call('HDEL', overdue, job)
+  redis.call('HDEL', retries, job)
+  redis.call('ZREM', retries_due, job)
+  local before, after = unpack(own.job_results)
+  local reported = redis.call('EXISTS', before .. job .. after .. 'success',
+                              before .. job .. after .. 'fail', own.job_omissions .. job)
+  redis.call('HDEL', fired, job)
+  if reported > 0 then
+    report('cron:' .. job, cjson.encode({
+      type = 'service', state = 'ok', entity = 'cron', check = job, time = seconds,
+      summary = 'the job was removed'
+    }))
+  end
+end
+"""
