@@ -193,7 +193,7 @@ def list_instances(*, loaded: Loaded, as_json: bool) -> None:
             str(one.pid),
             f"{one.jobs:,}",
             f"{one.running} of {one.capacity}",
-            "drained" if one.is_drained else "at work",
+            instances.state(one),
             f"{since(int(one.seen), now)} ago",
         ]
         for one in found

@@ -13,6 +13,7 @@ from redis.exceptions import ResponseError
 
 from watchbell.cli.options import as_json, place, print_json, with_settings
 from watchbell.clock import SYSTEM
+from watchbell.cron import findings as cron_findings
 from watchbell.errors import BadSettings, EmbeddedFailed, WatchbellError
 from watchbell.gateways import catalogue
 from watchbell.roles import lookout
@@ -139,6 +140,9 @@ async def _store(settings: Settings) -> AsyncIterator[Finding]:
                 await primary.call("PING")
             taken = (SYSTEM.monotonic() - begun) / 20
             yield Finding("ok", "latency", f"{taken * 1000:.2f} ms a round trip to {primary.name}")
+        facts = await cron_findings.facts(store)
+        for finding in cron_findings.judge(facts, settings.cron):
+            yield finding
         seen, _ = await mark.read(store)
         for finding in mark.findings(seen):
             yield finding

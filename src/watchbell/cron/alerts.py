@@ -28,6 +28,11 @@ def missed(job: str, reason: str, words: str, now: float) -> bytes:
     return _event(job, "critical", f"{reason} ({words})", "", now)
 
 
+def late(job: str, reason: str, now: float, *, is_failing: bool) -> bytes:
+    """Of a job that does not come to run; one whose last run failed stays critical."""
+    return _event(job, "critical" if is_failing else "warning", reason, "", now)
+
+
 def _event(job: str, state: State, summary: str, details: str, now: float) -> bytes:
     return encode(
         CheckEvent(

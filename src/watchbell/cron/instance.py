@@ -24,6 +24,7 @@ from watchbell.cron.scheduler import Scheduler
 from watchbell.cron.scribe import Scribe
 from watchbell.cron.timekeeping import StoreClock
 from watchbell.cron.unplaced import Unplaced
+from watchbell.cron.watchdog import Watchdog
 from watchbell.errors import StoreUnavailable
 from watchbell.process import orphans
 from watchbell.process.runner import Adopted, Runner
@@ -147,6 +148,9 @@ class Instance:
             host,
             self._presence.hurry,
         )
+        self._watchdog = Watchdog(
+            store, beat.name, self._agenda, settings, lambda: self._scheduler.is_drained
+        )
         self._reaper = Reaper(
             store,
             fires,
@@ -173,6 +177,7 @@ class Instance:
             self._look(),
             self._control.run(self._ready.set),
             self._control.retry(),
+            self._watchdog.run(),
             self._unspool(),
         )
         tasks = [self._group.create_task(part) for part in parts]

@@ -126,6 +126,13 @@ async def fleet(store: Store) -> Fleet:
     return Fleet(beats, {one["host"] for one in known if "host" in one})
 
 
+def state(beat: Beat) -> str:
+    """In a word or two."""
+    if beat.is_silent:
+        return "silent"
+    return "drained" if beat.is_drained else "at work"
+
+
 def _name(beat: Beat) -> str:
     return beat.name
 

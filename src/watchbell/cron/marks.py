@@ -9,7 +9,7 @@ from watchbell.alerting.keys import Alerting
 from watchbell.cron import lua
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.model import Job
-from watchbell.store.client import Store
+from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
 
 PAUSED = "paused"
@@ -20,6 +20,7 @@ clock, or a failover to a server whose clock is behind, jobs wait until the pres
 and no fire is run twice; what lies further ahead would stop a job, and is moved to the present."""
 _UNBOUNDED = 1 << 53
 _NAMED = 10
+_REPORTED_FOR = 3_600
 
 _KEYS_AND_LIMITS = """
 local fired, ahead, events, unreported = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -67,6 +68,27 @@ return {found[1], report_ahead()}
 )
 
 
+# KEYS and ARGV[1] as above; ARGV[2] seconds for which marks that were moved stay reported. Returns
+# 1 where the report ends now.
+_SETTLE = Script(
+    _KEYS_AND_LIMITS
+    + lua.REPORT
+    + """
+local newest = 0
+for _, text in ipairs(redis.call('HVALS', ahead)) do
+  newest = math.max(newest, tonumber(string.match(text, ':(%d+)$') or '1'))
+end
+if newest == 0 or newest > seconds - tonumber(ARGV[2]) then return 0 end
+redis.call('DEL', ahead)
+report('watchbell:cron marks', cjson.encode({
+  type = 'service', state = 'ok', entity = 'watchbell', check = 'cron marks', time = seconds,
+  summary = 'no mark lay beyond the present of the store for an hour'
+}))
+return 1
+"""
+)
+
+
 def mark(fire: int, job: Job) -> str:
     """As it is written when the fire is claimed; empty for a job that every instance runs."""
     return f"{fire}:{job.fingerprint}" if job.lock else ""
@@ -105,6 +127,12 @@ async def sweep(store: Store, most_events: int) -> int:
         count += len(ahead)
         if not int(cursor):
             return count
+
+
+async def settle(store: Store, most_events: int) -> bool:
+    """Reports the check of marks as ok once none was moved for an hour. Returns whether it did."""
+    args: list[Argument] = [_limits(most_events), _REPORTED_FOR]
+    return bool(await _SETTLE(store, _keys(store), args))
 
 
 def log_moved(moved: Sequence[tuple[bytes, bytes]]) -> None:

@@ -165,6 +165,8 @@ class Detail(Struct, kw_only=True, omit_defaults=True):
     instance: str = ""
     reason: str = ""
     """Why it ended, where not by itself."""
+    leftovers: tuple[str, ...] = ()
+    """Processes that the command left behind and that were ended, each with its pid."""
     cpu: float = 0
     memory: int = 0
     """Bytes at the most."""

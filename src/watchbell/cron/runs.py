@@ -128,6 +128,13 @@ class Runs:
         await self._print(process, printed, self._volume(job).complete)
         ended = await process.ended()
         running.output_bytes = process.output.size
+        if ended.leftovers:
+            self._log.warning(
+                "ended what the command had left behind",
+                run=running.id,
+                job=running.job_name,
+                processes=", ".join(ended.leftovers),
+            )
         return ended, running.why(ended)
 
     def _terms(self, running: Running) -> Terms:
@@ -250,4 +257,5 @@ def _detail(running: Running, ended: Ended | None, reason: str, retry: Attempt |
         cpu=round(ended.user + ended.system, 6) if ended else 0,
         memory=ended.peak if ended else 0,
         output_bytes=running.output_bytes,
+        leftovers=ended.leftovers if ended else (),
     )

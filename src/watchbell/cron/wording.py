@@ -32,6 +32,13 @@ _SHELL = 128
 
 def ending(record: Record, detail: Detail) -> str:
     """In one line; empty for a run that goes on."""
+    said = _ending(record, detail)
+    if not detail.leftovers:
+        return said
+    return f"{said}; processes that it left behind were ended: {', '.join(detail.leftovers)}"
+
+
+def _ending(record: Record, detail: Detail) -> str:
     if record.status == "running":
         return ""
     if record.status == "frozen":

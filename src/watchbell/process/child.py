@@ -7,7 +7,7 @@ import sys
 from math import inf
 from typing import Any, NamedTuple
 
-from watchbell.process.family import group_of, sent, session_of
+from watchbell.process.family import group_of, name_of, sent, session_of
 
 
 class Order(NamedTuple):
@@ -59,6 +59,10 @@ class Child:
         self.keeps_until = wish["keep_until"] or 0.0
         """For which it may go on without a supervisor."""
         self.orphans: set[int] = set()
+        self.has_exited = False
+        """Whether the main process has ended; what is left are processes that it left behind."""
+        self.ended: dict[int, str] = {}
+        """Those of them that were told to end, by name."""
         self.told = 0
         """The last signal."""
         self._has_group = True
@@ -86,11 +90,22 @@ class Child:
         self._look_over()
         for pid in self.orphans:
             self.pass_on(pid)
+            self._note(pid)
 
     def pass_on(self, orphan: int) -> None:
         if self.told and group_of(orphan) != self.pid:
             sent(os.kill, orphan, self.told)
             sent(os.kill, orphan, signal.SIGCONT)
+
+    def found(self, orphan: int) -> None:
+        """A process that has lost its parent; it gets the signal that the others got."""
+        self.orphans.add(orphan)
+        self.pass_on(orphan)
+        self._note(orphan)
+
+    def _note(self, orphan: int) -> None:
+        if self.told and self.has_exited and orphan not in self.ended:
+            self.ended[orphan] = name_of(orphan)
 
     def is_alive(self) -> bool:
         """Whether anything is left now that the main process has ended, that we could end."""

@@ -40,6 +40,15 @@ def marks_of(pid: int) -> dict[str, str]:
     return {name: value for name, _, value in pairs if name in MARKS}
 
 
+def name_of(pid: int) -> str:
+    """The program of a process, with its pid."""
+    try:
+        with open(f"/proc/{pid}/comm", "rb") as file:  # noqa: PTH123
+            return f"{file.read().decode(errors='replace').strip()} ({pid})"
+    except OSError:
+        return f"({pid})"
+
+
 def mark_of(pid: int) -> str:
     """Tells a living process from all that had or will have its pid; empty where there is none."""
     try:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from enum import Enum
 from typing import Any
 
@@ -40,6 +40,8 @@ class Ended(Struct, frozen=True, kw_only=True):
     """Bytes of memory of the largest of these; never less than the few that the warden takes."""
     left_behind: bool = False
     """Whether processes outlived the main one."""
+    leftovers: tuple[str, ...] = ()
+    """Those of them that were ended by a signal, each with its name and pid."""
 
     @property
     def returncode(self) -> int | None:
@@ -175,9 +177,9 @@ class Run:
             self._later("linger", self._ending.linger, self._terminate)
         return False
 
-    def _gone(self, user: float, system: float, peak: int) -> bool:
-        cause = self._cause or Cause.ITSELF
-        self._finish(Ended(cause=cause, user=user, system=system, peak=peak, **self._exit))
+    def _gone(self, user: float, system: float, peak: int, ended: Sequence[str] = ()) -> bool:
+        self._exit |= {"user": user, "system": system, "peak": peak, "leftovers": tuple(ended)}
+        self._finish(Ended(cause=self._cause or Cause.ITSELF, **self._exit))
         return True
 
     def lose(self) -> None:

@@ -12,7 +12,8 @@ Requests, a JSON list a line, and answers:
                          where it has a memo for an adopter; held until its time comes
                          exited NUMBER STATUS SECONDS USER SYSTEM PEAK LEFT, as the main process
                          ends; where LEFT, other processes of the run go on
-                         gone NUMBER USER SYSTEM PEAK, once none of them does
+                         gone NUMBER USER SYSTEM PEAK ENDED, once none of them does; ENDED are
+                         those that had to be told to end
   signal NUMBER SIGNAL   to every process of the run, also those yet to be found
   lease NUMBER UNTIL KEEP
                          lapsed NUMBER, where none follows in time: the run is killed; until KEEP
@@ -238,7 +239,7 @@ class Warden:
             self._find_orphans()
         for child in list(self._leftovers.values()):
             if not child.is_alive():
-                self._tell(child, "gone", *child.usage())
+                self._tell(child, "gone", *child.usage(), list(child.ended.values()))
                 self._forget(child)
         for child, status in exited:
             self._exited(child, status)
@@ -248,6 +249,7 @@ class Warden:
         seconds = now() - child.begun
         self._tell(child, "exited", status, seconds, *child.usage(), is_alive)
         if is_alive:
+            child.has_exited = True
             self._leftovers[child.number] = child
         else:
             self._forget(child)
@@ -268,8 +270,7 @@ class Warden:
             if pid not in self._mains and pid not in self._orphans:
                 child = self._orphans[pid] = self._whose(pid)
                 if child:
-                    child.orphans.add(pid)
-                    child.pass_on(pid)
+                    child.found(pid)
 
     def _whose(self, orphan: int) -> Child | None:
         child = self._sessions.get(session_of(orphan))

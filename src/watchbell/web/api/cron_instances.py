@@ -17,8 +17,8 @@ async def fleet(request: Asked) -> Fleet:
     found = await instances.instances(store)
     return Fleet(
         instances=[_shown(beat) for beat in found],
-        running=sum(beat.running for beat in found),
-        capacity=sum(beat.capacity for beat in found if not beat.is_drained),
+        running=sum(beat.running for beat in found if not beat.is_silent),
+        capacity=sum(b.capacity for b in found if not b.is_drained and not b.is_silent),
         pending=await instances.pending(store),
     )
 
@@ -36,6 +36,7 @@ def _shown(beat: Beat) -> InstanceShown:
         running=beat.running,
         capacity=beat.capacity,
         is_drained=beat.is_drained,
+        is_silent=beat.is_silent,
         tags=beat.tags,
     )
 

@@ -110,6 +110,8 @@ class InstanceShown(Struct, frozen=True, kw_only=True):
     running: int
     capacity: int
     is_drained: bool
+    is_silent: bool
+    """Whether it gave no sign of life for so long that it is taken for dead."""
     tags: tuple[str, ...]
 
 

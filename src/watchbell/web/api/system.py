@@ -105,6 +105,7 @@ async def _instances(desk: Desk, fares: list[Fare]) -> list[Instance]:
     cron = [
         Instance(name=beat.name, role="cron", seen=beat.seen, words=f"{beat.running} runs")
         for beat in beats
+        if not beat.is_silent
     ]
     media = [
         Instance(name=fare.medium, role="gateway", seen=fare.seen, words=fare.state)

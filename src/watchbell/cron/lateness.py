@@ -1,0 +1,110 @@
+"""Which jobs do not come to run, and why."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from watchbell.cron.model import Fire, Job
+from watchbell.schedule.lengths import in_words
+
+
+class Holder(NamedTuple):
+    """What has a lock: a run, or the next fire of a job; all empty for another program."""
+
+    job: str = ""
+    run: str = ""
+    host: str = ""
+    since: float = 0.0
+
+
+class Skips(NamedTuple):
+    """Fires of a job that were skipped since its last run began."""
+
+    number: int
+    first: int
+    lock: str
+
+
+class Survey(NamedTuple):
+    """What the store knows of fires that were not begun."""
+
+    now: float
+    skipped: Mapping[str, Skips]
+    waiting: Sequence[Fire]
+    """For their lock."""
+    pending: Sequence[Fire]
+    """For a free place."""
+    unclaimed: Mapping[str, int]
+    """Jobs with a fire that no instance has claimed, because all of them are drained."""
+    holders: Mapping[str, Holder]
+    """By lock; of locks that are free, none."""
+
+
+class Limits(NamedTuple):
+    skipped: int
+    overdue: int
+    grace: int
+
+
+def allowed(job: Job, limits: Limits) -> int:
+    """Seconds by which a fire of the job may be late before that is reported."""
+    grace = limits.grace if job.conduct.grace is None else job.conduct.grace
+    return max(limits.overdue, grace) + job.schedule.jitter
+
+
+def late(survey: Survey, limits: Limits, find: Callable[[str], Job | None]) -> dict[str, str]:
+    """The jobs that are to be reported, each with its reason."""
+    found: dict[str, str] = {}
+    for name, due, reason in (*_skipped(survey, limits), *_waiting(survey)):
+        job = find(name)
+        if job and (due is None or due + allowed(job, limits) < survey.now):
+            found.setdefault(name, reason)
+    return found
+
+
+_Candidate = tuple[str, int | None, str]
+"""A job, since when it is due, and the reason; without a time it is late in any case."""
+
+
+def _skipped(survey: Survey, limits: Limits) -> Iterator[_Candidate]:
+    for name, skips in survey.skipped.items():
+        holder = survey.holders.get(skips.lock)
+        why = held(name, holder, survey.now)
+        if skips.number >= limits.skipped:
+            yield name, None, f"skipped {skips.number} times in a row: {why}"
+        elif holder:
+            ago = _ago(skips.first, survey.now)
+            yield name, skips.first, f"not run since it was due {ago} ago: {why}"
+
+
+def _waiting(survey: Survey) -> Iterator[_Candidate]:
+    now = survey.now
+    for one in survey.waiting:
+        why = held(one.job, survey.holders.get(one.lock), now)
+        yield one.job, one.fire, f"waits for its lock for {_ago(one.fire, now)}: {why}"
+    for one in survey.pending:
+        waits = f"waits for a free place for {_ago(one.fire, now)}"
+        yield one.job, one.fire, f"{waits}: every instance has as many runs as it may"
+    for name, fire in survey.unclaimed.items():
+        yield (
+            name,
+            fire,
+            f"not run since it was due {_ago(fire, now)} ago: every instance is drained",
+        )
+
+
+def held(job: str, holder: Holder | None, now: float) -> str:
+    """Who has the lock of a job."""
+    if holder is None:
+        return "a run went on"
+    if not holder.job:
+        return "another program holds its lock"
+    if not holder.run:
+        return f"its lock is kept for the next fire of {holder.job}"
+    lasts = in_words(max(int(now - holder.since), 1))
+    if holder.job == job:
+        return f"its run {holder.run[:8]} on {holder.host} goes on for {lasts}"
+    return f"the run {holder.run[:8]} of {holder.job} on {holder.host} holds its lock for {lasts}"
+
+
+def _ago(moment: float, now: float) -> str:
+    return in_words(max(int(now - moment), 1))
