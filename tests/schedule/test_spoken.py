@@ -22,6 +22,78 @@ NOW = at("2026-11-18 12:00:00")  # a Wednesday
 
 
 @pytest.mark.parametrize(
+    ("text", "when"),
+    [
+        ("24 nov", "2026-11-24"),
+        ("24 Nov 9am", "2026-11-24 09:00"),
+        ("nov 24", "2026-11-24"),
+        ("November 24, 2026 17:30", "2026-11-24 17:30"),
+        ("24th of november", "2026-11-24"),
+        ("tue 24 nov", "2026-11-24"),
+        ("24/11/2026", "2026-11-24"),
+        ("24/11/26 09:00", "2026-11-24 09:00"),
+        ("24/11", "2026-11-24"),
+        ("11/24/2026 5pm", "2026-11-24 17:00"),
+        ("3/4/2027", "2027-04-03"),
+        ("24.11.2026 14:00", "2026-11-24 14:00"),
+        ("24.11.", "2026-11-24"),
+        ("24-11-2026", "2026-11-24"),
+        ("2026/11/24", "2026-11-24"),
+        ("2026-11-24 9am", "2026-11-24 09:00"),
+        ("9am tomorrow", "2026-11-19 09:00"),
+        ("5:30 pm on friday", "2026-11-20 17:30"),
+        ("14:00 24 nov", "2026-11-24 14:00"),
+        ("18 nov", "2026-11-18"),
+        ("17 nov", "2027-11-17"),
+        ("29 feb", "2028-02-29"),
+        ("24 nov 2030", "2030-11-24"),
+        # Clocks are set forward at 02:00 on that night, and back at 03:00 on this one.
+        ("28 mar 2027 02:30", "2027-03-28 03:00"),
+        ("25/10/2026 02:30", "2026-10-25 02:30+02:00"),
+    ],
+)
+def test_dates_are_understood_as_people_write_them(text: str, when: str) -> None:
+    assert spoken.moment(text, NOW, ROME) == at(when)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("31/2/2026", "not understood"),
+        ("24 nov 25:00", "not understood"),
+        ("24.11", "not understood"),
+        ("24 11 2026", "not understood"),
+        ("mon 24 nov", "24 November 2026 is a Tuesday, not a Monday"),
+    ],
+)
+def test_dates_that_are_none_are_refused(text: str, reason: str) -> None:
+    with pytest.raises(Refused, match=reason):
+        spoken.moment(text, NOW, ROME)
+
+
+def test_a_date_without_a_year_in_a_span_is_the_nearest() -> None:
+    assert spoken.span("since 1 nov", NOW, ROME) == (at("2026-11-01"), None)
+    assert spoken.span("on 24/11", NOW, ROME) == (at("2026-11-24"), at("2026-11-25"))
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ("3/4/2027 9am", "'3/4/2027' was read day first: 3 April"),
+        ("3-4-2027", "'3-4-2027' was read day first: 3 April"),
+        ("24/11/2026", None),
+        ("11/24/2026", None),
+        ("4/4/2027", None),
+        ("3.4.2027", None),
+        ("2027-03-04", None),
+        ("tomorrow 9am", None),
+    ],
+)
+def test_a_date_that_could_be_another_is_remarked_upon(text: str, remark: str | None) -> None:
+    assert spoken.remark(text) == remark
+
+
+@pytest.mark.parametrize(
     ("text", "seconds"),
     [
         ("4 hours", 14_400),

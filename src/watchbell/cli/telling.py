@@ -34,9 +34,12 @@ def length(value: str) -> int:
 def moment(value: str) -> int:
     """Seconds since 1970 of an argument such as `tomorrow 08:00`, in the reader's zone."""
     try:
-        return phrases.moment(value, SYSTEM.now(), zone())
+        found = phrases.moment(value, SYSTEM.now(), zone())
     except Refused as refused:
         raise click.BadParameter(str(refused)) from None
+    if remark := spoken.remark(value):
+        click.echo(f"watchbell: {remark}", err=True)
+    return found
 
 
 def limited(default: int) -> Callable[[Any], Any]:

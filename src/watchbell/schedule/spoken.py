@@ -7,18 +7,22 @@ seconds from now, whatever clocks do; `tomorrow 08:00` is what the clock shows.
 
 import re
 from collections.abc import Callable
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from watchbell.errors import Refused
-from watchbell.schedule import names, wallclock
+from watchbell.schedule import dates, names, wallclock
 from watchbell.schedule.lengths import duration, in_words
 from watchbell.schedule.wallclock import DAY
 from watchbell.schedule.windows import window, windows
 
-__all__ = ["duration", "in_words", "moment", "span", "window", "windows"]
+__all__ = ["duration", "in_words", "moment", "remark", "span", "window", "windows"]
 
 _NAMED_DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
-_EXAMPLE = "say, for example, 'in 2 hours', 'tomorrow 08:00', 'mon 09:00' or '2026-11-20 14:00'"
+_EXAMPLE = (
+    "say, for example, 'in 2 hours', 'tomorrow 08:00', 'mon 9am', '24 nov 14:00',"
+    " '24/11/2026 14:00' or '2026-11-24 14:00'"
+)
 _SPAN_EXAMPLE = (
     "say, for example, 'more than 2 hours ago', 'before tomorrow', 'on 2026-11-20'"
     " or 'between now and mon 09:00'"
@@ -28,12 +32,16 @@ _LARGEST = 10**12
 Bounds = tuple[int | None, int | None]
 
 
-def moment(text: str, now: float, zone: ZoneInfo) -> int:
-    """Epoch seconds of a moment; a day alone is its beginning, a weekday the next one after now."""
+def moment(text: str, now: float, zone: ZoneInfo, *, nearest: bool = False) -> int:
+    """Epoch seconds of a moment; a day alone is its beginning, a weekday the next one after now.
+
+    A date without a year is the next one, or the `nearest` to now. `24/11` is read day first,
+    `11/24` month first, because no month is the 24th.
+    """
     said = _plain(text)
     found = _relative(said, now) if said else None
     if found is None and said:
-        found = _on_the_clock(said, now, zone)
+        found = _on_the_clock(_day_first(said), now, zone, nearest=nearest)
     if found is None:
         raise Refused(f"'{said}' was not understood as a time; {_EXAMPLE}")
     return found
@@ -45,12 +53,23 @@ def _plain(text: str) -> str:
     return re.sub(r"^at | at(?= )|,", "", said)
 
 
+def remark(text: str) -> str | None:
+    """How a date was read whose day and month could be swapped; None where it is clear."""
+    return dates.remark(_plain(text))
+
+
+def _day_first(said: str) -> str:
+    """`9am tomorrow` as `tomorrow 9am`."""
+    found = re.fullmatch(r"(\S*:\S*(?: ?[ap]m)?|\d+ ?[ap]m|noon|midnight) (?:on )?(.+)", said)
+    return f"{found[2]} {found[1]}" if found else said
+
+
 def _relative(said: str, now: float) -> int | None:
     """Told from now, or since 1970."""
     if said == "now":
         return int(now)
-    if found := re.fullmatch(r"@?(\d+)(\.\d+)?", said, re.ASCII):
-        seconds = int(found[1][:20])
+    if found := re.fullmatch(r"@?(\d+)|@?(\d{6,})\.\d+", said, re.ASCII):
+        seconds = int((found[1] or found[2])[:20])
         if seconds > _LARGEST:
             raise Refused(f"'{said}' is too far off: expected seconds since 1970")
         return seconds
@@ -61,12 +80,12 @@ def _relative(said: str, now: float) -> int | None:
     return None
 
 
-def _on_the_clock(said: str, now: float, zone: ZoneInfo) -> int | None:
+def _on_the_clock(said: str, now: float, zone: ZoneInfo, *, nearest: bool) -> int | None:
     if (stamp := wallclock.stamp(said.upper())) is not None:
-        if stamp.tzinfo is not None:
-            return int(stamp.timestamp())
-        return wallclock.epoch(wallclock.shown(stamp), zone)
+        return _stamped(stamp, zone)
     today = wallclock.reading(now, zone) // DAY
+    if (dated := dates.leading(said, today, nearest=nearest)) is not None:
+        return _at(*dated, zone)
     day, _, time = said.partition(" ")
     if day in _NAMED_DAYS:
         return _at(today + _NAMED_DAYS[day], time, zone)
@@ -81,6 +100,12 @@ def _on_the_clock(said: str, now: float, zone: ZoneInfo) -> int | None:
     if today_at is not None and today_at <= now:
         return _at(today + 1, said, zone)
     return today_at
+
+
+def _stamped(stamp: datetime, zone: ZoneInfo) -> int:
+    if stamp.tzinfo is not None:
+        return int(stamp.timestamp())
+    return wallclock.epoch(wallclock.shown(stamp), zone)
 
 
 def _at(day: int, time: str, zone: ZoneInfo) -> int | None:
@@ -137,11 +162,11 @@ def _around_now(found: re.Match[str], now: float, _: ZoneInfo) -> Bounds:
 
 
 def _until(found: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
-    return None, moment(found[1], now, zone)
+    return None, moment(found[1], now, zone, nearest=True)
 
 
 def _since(found: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
-    return moment(found[1], now, zone), None
+    return moment(found[1], now, zone, nearest=True), None
 
 
 def _between(found: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
@@ -151,15 +176,15 @@ def _between(found: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
     refusal = Refused(f"'{found[0]}' was not understood: expected two times around '{middle}'")
     for index in range(1, len(parts)):
         try:
-            first = moment(middle.join(parts[:index]), now, zone)
-            return first, moment(middle.join(parts[index:]), now, zone)
+            first = moment(middle.join(parts[:index]), now, zone, nearest=True)
+            return first, moment(middle.join(parts[index:]), now, zone, nearest=True)
         except Refused as refused:
             refusal = refused
     raise refusal
 
 
 def _on(found: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
-    day = wallclock.reading(moment(found[1], now, zone), zone) // DAY
+    day = wallclock.reading(moment(found[1], now, zone, nearest=True), zone) // DAY
     return wallclock.epoch(day * DAY, zone), wallclock.epoch((day + 1) * DAY, zone)
 
 

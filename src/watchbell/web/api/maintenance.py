@@ -12,6 +12,7 @@ from watchbell.alerting.calendar import Alike
 from watchbell.alerting.model import split_id
 from watchbell.alerting.windows import Kind, Window
 from watchbell.errors import Refused
+from watchbell.schedule import spoken
 from watchbell.web import maintenance
 from watchbell.web.access import needs
 from watchbell.web.api.maintenance_shapes import (
@@ -104,7 +105,7 @@ async def checks(
 async def preview(request: Asked, data: JSONBody[NewMaintenance]) -> Preview:
     """What planning this would do: when it would be, and of which checks. Nothing is changed."""
     plan = await _plan(request, data)
-    return _preview(plan)
+    return _preview(plan, data)
 
 
 @post("/maintenance", opt=needs("operate"))
@@ -122,7 +123,7 @@ async def plan_maintenance(request: Asked, data: JSONBody[NewMaintenance]) -> Pr
     finally:
         desk.calendar.forget()
     await noted(request, "maintenance.plan", _subject(plan.checks, data.pattern), _words(plan))
-    return _preview(plan)
+    return _preview(plan, data)
 
 
 async def _plan(request: Asked, data: NewMaintenance) -> Plan:
@@ -188,8 +189,9 @@ def _chosen(one: Alike, checks: list[str]) -> list[str]:
     return sorted(set(checks)) or one.checks
 
 
-def _preview(plan: Plan) -> Preview:
+def _preview(plan: Plan, data: NewMaintenance) -> Preview:
     window = plan.window
+    dates = [said for said in (data.start, data.end) if isinstance(said, str)]
     return Preview(
         kind=plan.kind,
         start=window.start,
@@ -197,6 +199,8 @@ def _preview(plan: Plan) -> Preview:
         duration=window.duration,
         count=len(plan.checks),
         checks=plan.checks[:_NAMED],
+        id=Alike(plan.kind, window, plan.checks).id,
+        remark="; ".join(filter(None, map(spoken.remark, dates))),
     )
 
 

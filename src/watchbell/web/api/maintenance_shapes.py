@@ -41,6 +41,10 @@ class Preview(Struct, frozen=True, kw_only=True):
     """Checks that are meant."""
     checks: list[str]
     """The first of them."""
+    id: str
+    """By which `/maintenance/end` knows it once it is planned."""
+    remark: str = ""
+    """How a date was read whose day and month could be swapped."""
 
 
 class MaintenanceShown(Struct, frozen=True, kw_only=True):
