@@ -11,6 +11,7 @@ from tests.web.site import Site, chosen, serving_desk
 from tests.web.test_alerts_api import given_up, recorded
 from watchbell.clock import SYSTEM
 from watchbell.gateways import overview
+from watchbell.gateways.keys import Gateways
 from watchbell.gateways.samples import sample
 from watchbell.settings import Tables
 from watchbell.store.client import Store
@@ -42,6 +43,25 @@ async def test_what_was_given_up_is_seen_and_sent_again(store: Store, visit: Vis
         await page.context.close()  # before its server ends
     (fare,) = await overview.fares(store, ["email"])
     assert (fare.failed, fare.on_its_way) == (1, 1)
+
+
+async def test_a_gateway_that_gave_everything_up_is_failing(store: Store, visit: Visits) -> None:
+    settings = replace(chosen(), gateways=Tables({"email": {"host": "mail.example.com"}}))
+    desk = await open_desk(settings, store, SYSTEM)
+    alert = sample("problem", id="a1", media="email", event_id="web-1:HTTP")
+    await recorded(store, alert)
+    await given_up(store, alert)
+    seen = int(SYSTEM.now()) + 3_600  # so that it counts as running for as long as this takes
+    await store.call("HSET", Gateways(store.prefix).status("email"), "seen", seen)
+    async with serving_desk(desk) as site:
+        page = await visit(site, "viewer", "/gateways")
+        await expect(page.locator(".state-critical")).to_have_text("failing")
+        await expect(page.get_by_text("gave up 1 alert and delivered none")).to_be_visible()
+        await page.goto("/")
+        own = page.get_by_role("heading", name="Problems of Watchbell itself")
+        await expect(own).to_be_visible()
+        await expect(page.get_by_role("link", name="Gateway email")).to_be_visible()
+        await page.context.close()
 
 
 async def test_a_rejected_event_is_corrected_and_sent(

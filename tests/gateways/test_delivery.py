@@ -143,6 +143,53 @@ async def test_an_address_that_hangs_delays_no_other(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
+    ("fare", "level", "words"),
+    [
+        ({"delivered": 5, "last_success": 900}, "ok", "running"),
+        (
+            {"given_up": 379, "failed": 379, "failed_since_success": 379, "last_error": "refused"},
+            "critical",
+            "failing: gave up 379 alerts and delivered none: refused",
+        ),
+        (
+            {"delivered": 5, "failed": 9, "failed_since_success": 3},
+            "critical",
+            "failing: gave up 3 alerts since the last delivery",
+        ),
+        (
+            {"delivered": 5, "last_success": 900, "last_failure": 950, "failed_since_success": 1},
+            "warning",
+            "the last message failed",
+        ),
+        ({"delivered": 5, "failed": 1}, "warning", "gave up 1 alert that can be sent again"),
+        (
+            {"state": "the server is away; asked again in 4 s"},
+            "critical",
+            "the server is away; asked again in 4 s",
+        ),
+        ({"seen": 900, "queued": 2}, "critical", "not running; 2 alerts waiting"),
+        ({"seen": 900}, "none", "not running"),
+    ],
+)
+def test_a_gateway_that_does_not_deliver_is_failing(
+    fare: dict[str, Any], level: str, words: str
+) -> None:
+    usual = {"medium": "email", "queued": 0, "on_its_way": 0, "failed": 0, "state": "5 delivered"}
+    health = overview.health(overview.Fare(**{**usual, "seen": 1_000, **fare}), 1_000)
+    assert (health.level, health.words) == (level, words)
+
+
+async def test_what_was_given_up_since_the_last_delivery_is_counted(store: Store) -> None:
+    keys = Gateways(store.prefix)
+    await store.call("ZADD", keys.failed("email"), 10, "a", 20, "b", 30, "c")
+    (never,) = await overview.fares(store, ["email"])
+    await store.call("HSET", keys.status("email"), "last_success", 20)
+    (since,) = await overview.fares(store, ["email"])
+    await store.call("DEL", keys.failed("email"), keys.status("email"))
+    assert (never.failed_since_success, since.failed_since_success) == (3, 1)
+
+
+@pytest.mark.parametrize(
     ("state", "seen", "words"),
     [
         ("17 delivered", 1_000, "running"),
@@ -153,7 +200,7 @@ async def test_an_address_that_hangs_delays_no_other(store: Store) -> None:
 )
 def test_a_gateway_is_told_in_words(state: str, seen: int, words: str) -> None:
     fare = overview.Fare(medium="email", queued=0, on_its_way=0, failed=0, state=state, seen=seen)
-    assert fare.words(1_000) == words
+    assert overview.health(fare, 1_000).words == words
 
 
 async def test_a_passing_failure_is_tried_again_and_nothing_overtakes_it(store: Store) -> None:

@@ -153,9 +153,9 @@ async def test_what_of_ours_is_in_trouble_is_named(
             ["the last message failed: refused"],
         ),
         ({"seen": 100, "last_failure": 90}, ["the last message failed"]),
-        ({"seen": 100, "failed": 1_200}, ["1,200 alerts were given up"]),
-        ({"seen": 50}, ["no gateway runs"]),
-        ({"seen": 50, "queued": 2, "on_its_way": 1}, ["no gateway runs; 3 alerts wait"]),
+        ({"seen": 100, "failed": 1_200}, ["gave up 1,200 alerts that can be sent again"]),
+        ({"seen": 50}, ["not running"]),
+        ({"seen": 50, "queued": 2, "on_its_way": 1}, ["not running; 3 alerts waiting"]),
     ],
 )
 def test_a_gateway_is_in_trouble_when_it_fails_or_is_gone(

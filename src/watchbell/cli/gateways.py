@@ -3,6 +3,7 @@
 import asyncio
 
 import click
+from msgspec.structs import asdict
 
 from watchbell.cli.gateways_preview import preview, templates
 from watchbell.cli.options import as_json, opened, print_json, with_settings
@@ -44,7 +45,8 @@ def _show(settings: Settings, as_json: bool) -> None:
         return
     found = asyncio.run(_fares(settings, [one.name for one in media]))
     if as_json:
-        print_json(found)
+        now = SYSTEM.now()
+        print_json([{**asdict(one), "health": overview.health(one, now)} for one in found])
         return
     show_table(
         ["medium", "state", "queued", "on its way", "delivered", "failed", "last success", ""],
@@ -63,7 +65,7 @@ async def _fares(settings: Settings, media: list[str]) -> list[Fare]:
 
 
 def _row(fare: Fare) -> list[str]:
-    state = plain(fare.words(SYSTEM.now()))
+    state = plain(overview.health(fare, SYSTEM.now()).words, 80)
     counts = [fare.queued, fare.on_its_way, fare.delivered, fare.failed]
     answer = plain(fare.last_answer, 60)
     return [fare.medium, state, *(f"{n:,}" for n in counts), when(fare.last_success), answer]

@@ -1,6 +1,7 @@
 """How media fare: what waits, what was delivered, what was given up."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -13,14 +14,20 @@ from watchbell.store.script import Script
 
 ALIVE = 15
 """Seconds after which a gateway that said nothing is taken for gone."""
+MANY = 3
+"""Alerts given up since the last delivery that make a gateway a failing one."""
+AWAY = "the server is away"
 
-# KEYS of each medium: queue, outbox, failed, status. Returns for each their lengths and the status.
+# KEYS of each medium: queue, outbox, failed, status.
+# Returns for each their lengths, how many were given up after the last success, and the status.
 _FARE = Script("""
 local answers = {}
 for i = 1, #KEYS, 4 do
+  local success = redis.call('HGET', KEYS[i + 3], 'last_success')
+  local after = tonumber(success) and '(' .. success or '-inf'
   answers[#answers + 1] = {
     redis.call('LLEN', KEYS[i]), redis.call('HLEN', KEYS[i + 1]), redis.call('ZCARD', KEYS[i + 2]),
-    redis.call('HGETALL', KEYS[i + 3]),
+    redis.call('ZCOUNT', KEYS[i + 2], after, '+inf'), redis.call('HGETALL', KEYS[i + 3]),
   }
 end
 return answers
@@ -46,6 +53,17 @@ class _Head(Struct):
     since: float
 
 
+Level = Literal["ok", "warning", "critical", "none"]
+
+
+class Health(Struct, frozen=True):
+    """Whether a gateway works, and why not."""
+
+    level: Level
+    """`none`: it does not run, and nothing waits for it."""
+    words: str
+
+
 class Fare(Struct, kw_only=True):
     """How one medium fares. Times are seconds since 1970."""
 
@@ -54,6 +72,8 @@ class Fare(Struct, kw_only=True):
     """On the queue of the notifier."""
     on_its_way: int
     failed: int
+    failed_since_success: int = 0
+    """Of these, given up after the last delivery."""
     state: str = ""
     seen: int = 0
     delivered: int = 0
@@ -68,11 +88,33 @@ class Fare(Struct, kw_only=True):
     def is_alive(self, now: float) -> bool:
         return now - self.seen < ALIVE
 
-    def words(self, now: float) -> str:
-        """How its gateway is; how much one process of it delivered is no news."""
-        if not self.is_alive(now):
-            return "not running"
-        return "running" if self.state.endswith(" delivered") else self.state
+
+def health(fare: Fare, now: float) -> Health:
+    """Whether the medium's gateway works, as the command line, the pages and the API show it."""
+    waiting, gave_up = fare.queued + fare.on_its_way, fare.failed_since_success
+    if not fare.is_alive(now):
+        return _not_running(waiting)
+    if fare.state.startswith(AWAY):
+        return Health("critical", fare.state)
+    error = f": {fare.last_error}" if fare.last_error else ""
+    if gave_up and (not fare.delivered or gave_up >= MANY):
+        since = "since the last delivery" if fare.delivered else "and delivered none"
+        return Health("critical", f"failing: gave up {_alerts(gave_up)} {since}{error}")
+    if fare.last_failure and fare.last_failure > (fare.last_success or 0):
+        return Health("warning", f"the last message failed{error}")
+    if fare.failed:
+        return Health("warning", f"gave up {_alerts(fare.failed)} that can be sent again")
+    return Health("ok", "running" if fare.state.endswith(" delivered") else fare.state)
+
+
+def _not_running(waiting: int) -> Health:
+    if not waiting:
+        return Health("none", "not running")
+    return Health("critical", f"not running; {_alerts(waiting)} waiting")
+
+
+def _alerts(count: int) -> str:
+    return f"{count:,} alert{'' if count == 1 else 's'}"
 
 
 async def fares(store: Store, media: Sequence[str]) -> list[Fare]:
@@ -89,12 +131,15 @@ async def fares(store: Store, media: Sequence[str]) -> list[Fare]:
     return [_fare(medium, *answer) for medium, answer in zip(media, answers, strict=True)]
 
 
-def _fare(medium: str, queued: int, underway: int, failed: int, status: list[bytes]) -> Fare:
+def _fare(
+    medium: str, queued: int, underway: int, failed: int, since: int, status: list[bytes]
+) -> Fare:
     texts = [word.decode(errors="replace") for word in status]
     known = dict(zip(texts[::2], texts[1::2], strict=True))
     fields = {name: value for name, value in known.items() if name in Fare.__struct_fields__}
-    counts = {"medium": medium, "queued": queued, "on_its_way": underway, "failed": failed}
-    return msgspec.convert({**fields, **counts}, Fare, strict=False)
+    counts = {"queued": queued, "on_its_way": underway, "failed": failed}
+    given = {**fields, **counts, "medium": medium, "failed_since_success": since}
+    return msgspec.convert(given, Fare, strict=False)
 
 
 async def oldest(store: Store, media: Sequence[str]) -> dict[str, float]:

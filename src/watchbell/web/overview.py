@@ -22,6 +22,7 @@ from watchbell.web.api.overview_shapes import (
     Overview,
     QueueLength,
     RunsShown,
+    Severity,
     Trouble,
 )
 from watchbell.web.desk import Desk
@@ -34,6 +35,8 @@ FEW = 5_000
 LATEST = 1_000
 MOST_OPEN, MOST_HANDLED = 25, 10
 MOST_ALERTS, MOST_RUNS = 40, 6
+OURS = "watchbell"
+"""The entity of the checks that Watchbell reports about itself."""
 
 
 class Seen(NamedTuple):
@@ -62,6 +65,7 @@ async def overview(desk: Desk) -> Overview:
         queues=[*await _queues(desk), *(QueueLength(f.medium, f.queued) for f in fares)],
         events=number(events) or 0,
         troubles=[
+            *of_checks(seen.failing),
             *of_gateways(fares, desk.clock.now()),
             *of_processes(await presence.present(desk.store)),
             *await _of_store(desk),
@@ -137,25 +141,34 @@ async def _queues(desk: Desk) -> list[QueueLength]:
 
 def of_gateways(fares: Sequence[Fare], now: float) -> Iterator[Trouble]:
     for fare in fares:
-        waiting = fare.queued + fare.on_its_way
-        if not fare.is_alive(now):
-            words = f"no gateway runs; {waiting:,} alerts wait" if waiting else "no gateway runs"
-            yield Trouble("gateway", fare.medium, words)
-        elif fare.last_failure and fare.last_failure > (fare.last_success or 0):
-            words = f"the last message failed: {fare.last_error}".rstrip(": ")
-            yield Trouble("gateway", fare.medium, words)
-        elif fare.failed:
-            yield Trouble("gateway", fare.medium, f"{fare.failed:,} alerts were given up")
+        health = gateways.health(fare, now)
+        if health.level != "ok":
+            state: Severity = "critical" if health.level == "critical" else "warning"
+            yield Trouble("gateway", fare.medium, health.words, state)
+
+
+def of_checks(failing: Sequence[Row]) -> Iterator[Trouble]:
+    """Watchbell's own checks, which its roles report."""
+    for row in failing:
+        if row.entity == OURS and not row.acknowledged and row.scheduled_until is None:
+            yield Trouble("check", row.id, row.summary, _severity(row.state))
+
+
+def _severity(state: str) -> Severity:
+    known: dict[str, Severity] = {"critical": "critical", "unknown": "unknown"}
+    return known.get(state, "warning")
 
 
 def of_processes(processes: Sequence[Process]) -> Iterator[Trouble]:
     for process in processes:
         if not process.is_alive:
-            yield Trouble("process", process.host, f"process {process.pid} is gone without a word")
+            words = f"process {process.pid} has stopped reporting"
+            yield Trouble("process", process.host, words, "critical")
             continue
         for role in process.roles:
             if role.state in ("failed", "waiting"):
-                yield Trouble("role", f"{role.name} on {process.host}", role.words)
+                state: Severity = "critical" if role.state == "failed" else "warning"
+                yield Trouble("role", f"{role.name} on {process.host}", role.words, state)
 
 
 async def _of_store(desk: Desk) -> list[Trouble]:

@@ -59,10 +59,13 @@ def _settings(one: Configured) -> list[GatewaySetting]:
 
 
 def _shown(one: Configured, fare: Fare, now: float, settings: list[GatewaySetting]) -> GatewayShown:
+    health = overview.health(fare, now)
     return GatewayShown(
         name=one.name,
         kind=one.kind,
         is_alive=fare.is_alive(now),
+        health=health.level,
+        words=health.words,
         state=fare.state,
         seen=fare.seen or None,
         queued=fare.queued,

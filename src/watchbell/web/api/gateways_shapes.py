@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from watchbell.gateways.overview import Level
 from watchbell.gateways.trials import Part
 
 Medium = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -22,6 +23,10 @@ class GatewayShown(Struct, frozen=True, kw_only=True):
     kind: str
     is_alive: bool
     """Whether a process has been at work with it in the last seconds."""
+    health: Level
+    """`critical` where it does not deliver, `warning` where some messages fail."""
+    words: str
+    """Why, in one line."""
     state: str
     """What that process says: how many it delivered, or that the server is away, and until when it
     is left alone."""

@@ -43,12 +43,16 @@ class QueueLength(Struct, frozen=True):
     length: int
 
 
+Severity = Literal["critical", "warning", "unknown"]
+
+
 class Trouble(Struct, frozen=True):
     """Something of ours that somebody should look after."""
 
-    kind: Literal["gateway", "process", "role", "store", "rejected"]
+    kind: Literal["check", "gateway", "process", "role", "store", "rejected"]
     subject: str
     words: str
+    state: Severity = "warning"
 
 
 class Overview(Struct, frozen=True, kw_only=True):

@@ -15,19 +15,17 @@ import { Preview } from "./gateways/preview.js";
 import { Test } from "./gateways/test.js";
 
 /**
- * @typedef {{name: string, kind: string, is_alive: boolean, state: string, seen: number | null, queued: number, on_its_way: number,
+ * @typedef {{name: string, kind: string, is_alive: boolean, health: "ok" | "warning" | "critical" | "none", words: string, state: string, seen: number | null, queued: number, on_its_way: number,
  *   delivered: number, given_up: number, failed: number, last_success: number | null, last_answer: string,
  *   last_failure: number | null, last_error: string, settings: {name: string, value: string | number | boolean}[]}} Gateway
  */
 
 const number = (/** @type {number} */ count) => count.toLocaleString("en-GB");
 
-/** How it is, as a state. @param {Gateway} gateway @returns {[state: string, word: string]} */
-function shown(gateway) {
-  if (!gateway.is_alive) return gateway.queued > 0 ? ["critical", "not running"] : ["none", "not running"];
-  if (gateway.state.startsWith("the server is away")) return ["critical", "server away"];
-  const hasFailed = gateway.last_failure !== null && gateway.last_failure > (gateway.last_success ?? 0);
-  return hasFailed ? ["warning", "last one failed"] : ["ok", "running"];
+/** @param {Gateway} gateway */
+function word(gateway) {
+  if (!gateway.is_alive) return "not running";
+  return { ok: "running", warning: "degraded", critical: "failing", none: "not running" }[gateway.health];
 }
 
 export default function Gateways() {
@@ -52,10 +50,9 @@ export default function Gateways() {
 
 /** @param {{gateway: Gateway, isOpen: boolean, onTest: () => void, onPreview: () => void, onGivenUp: () => void}} props */
 function One({ gateway, isOpen, onTest, onPreview, onGivenUp }) {
-  const [state, word] = shown(gateway);
   return html`<${Card} title=${html`${gateway.name} ${gateway.kind !== gateway.name && html`<${Chip} tone="soft">${gateway.kind}<//>`}`}
-    actions=${html`<${State} state=${state} word=${word} />`}>
-    ${gateway.is_alive && !/^[\d,]* ?delivered$/.test(gateway.state) && gateway.state && html`<p class="soft gateway-state">${gateway.state}</p>`}
+    actions=${html`<${State} state=${gateway.health} word=${word(gateway)} />`}>
+    ${gateway.is_alive && gateway.health !== "ok" && html`<p class=${gateway.health === "critical" ? "bad gateway-state" : "soft gateway-state"}>${gateway.words}</p>`}
     ${!gateway.is_alive && html`<p class=${gateway.queued > 0 ? "bad gateway-state" : "soft gateway-state"}>${gateway.seen === null ? "It has never run." : html`Last heard of <${When} at=${gateway.seen} />.`} Start it with <code>watchbell up</code> or <code>watchbell run gateways</code>.</p>`}
     <dl class="gateway-counts">
       <div><dt>waiting</dt><dd>${number(gateway.queued)}</dd></div>

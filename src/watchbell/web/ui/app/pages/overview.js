@@ -15,7 +15,7 @@ import { Sent } from "./overview/sent.js";
 
 /**
  * @typedef {{ok: number, warning: number, critical: number, unknown: number, acknowledged: number, maintenance: number}} Counts
- * @typedef {{kind: string, subject: string, words: string}} Trouble
+ * @typedef {{kind: string, subject: string, words: string, state: string}} Trouble
  * @typedef {{checks: number, counts: Counts | null, failing: import("./overview/failing.js").Failing, is_complete: boolean, latest_change: number | null,
  *   alerts: import("./check/alerts.js").Alert[], runs: import("./overview/runs.js").Known, queues: {name: string, length: number}[],
  *   events: number, troubles: Trouble[]}} Seen
@@ -34,8 +34,9 @@ export default function Overview() {
   });
   return html`<${Page} title="Overview">
     <${Fetched} of=${seen} lines=${10}>
-      ${(/** @type {Seen} */ value) => (value.checks === 0 ? html`<${First} /><${Rest} seen=${value} isFirst />` : html`
+      ${(/** @type {Seen} */ value) => (value.checks === 0 ? html`<${Troubles} troubles=${value.troubles} /><${First} /><${Rest} seen=${value} isFirst />` : html`
         <${Verdict} seen=${value} />
+        <${Troubles} troubles=${value.troubles} />
         ${value.failing.open.length > 0 && html`<${Open} failing=${value.failing} isComplete=${value.is_complete} reload=${seen.reload} />`}
         <${Handled} failing=${value.failing} />
         <${Rest} seen=${value} />`)}
@@ -93,8 +94,8 @@ const TALLIES = [
   ["critical", "state=critical"],
   ["warning", "state=warning"],
   ["unknown", "state=unknown"],
-  ["acknowledged", "acknowledged=true"],
-  ["maintenance", "maintenance=true"],
+  ["acknowledged", "show=acknowledged"],
+  ["maintenance", "show=maintenance"],
   ["ok", "state=ok"],
 ];
 
@@ -108,7 +109,6 @@ function Tally({ counts }) {
 function Rest({ seen, isFirst = false }) {
   return html`<div class="columns">
     <div>
-      ${seen.troubles.length > 0 && html`<${Troubles} troubles=${seen.troubles} />`}
       <${Rate} queues=${seen.queues} />
       ${(!isFirst || seen.alerts.length > 0) && html`<${Sent} alerts=${seen.alerts} />`}
     </div>
@@ -118,11 +118,17 @@ function Rest({ seen, isFirst = false }) {
 
 /** @type {Record<string, string>} */
 const PLACES = { gateway: "/gateways", process: "/system", role: "/system", store: "/system", rejected: "/rejected" };
+const MOST_TROUBLES = 6;
 
-/** @param {{troubles: Trouble[]}} props */
+/** @param {Trouble} one */
+const placeOf = (one) => (one.kind === "check" ? url("/check", { id: one.subject }) : (PLACES[one.kind] ?? "/system"));
+
+/** What is wrong with Watchbell itself, the worst first. @param {{troubles: Trouble[]}} props */
 function Troubles({ troubles }) {
-  return html`<${Card} title="In our own house">
-    <ul class="overview-list">${troubles.slice(0, 12).map((one) => html`<li><${State} state="warning" word="" /><a href=${PLACES[one.kind] ?? "/system"}>${one.subject}</a><span class="soft">${one.words}</span></li>`)}</ul>
-    ${troubles.length > 12 && html`<p class="soft">and ${troubles.length - 12} more on <a href="/system">System</a></p>`}
+  if (troubles.length === 0) return null;
+  const sorted = [...troubles].sort((a, b) => Number(b.state === "critical") - Number(a.state === "critical"));
+  return html`<${Card} title="Problems of Watchbell itself">
+    <ul class="overview-list overview-troubles">${sorted.slice(0, MOST_TROUBLES).map((one) => html`<li><${Mark} state=${one.state} /><a href=${placeOf(one)}>${one.kind === "gateway" ? `Gateway ${one.subject}` : one.subject}</a><span>${one.words}</span></li>`)}</ul>
+    ${sorted.length > MOST_TROUBLES && html`<p class="soft">and ${sorted.length - MOST_TROUBLES} more on <a href="/system">System</a></p>`}
   <//>`;
 }

@@ -9,7 +9,7 @@ import { Card } from "../../kit/layout.js";
 import { State } from "../../kit/state.js";
 import { Table } from "../../kit/table.js";
 import { Since, When } from "../../kit/time.js";
-import { Acknowledging } from "../check/windows.js";
+import { ActDialog } from "../checks/act.js";
 
 /**
  * @typedef {{id: string, entity: string, check: string, state: string, summary: string, since: number | null, failing_since: number | null,
@@ -38,17 +38,18 @@ const name = (row) => row.id;
 
 /** @param {{failing: Failing, isComplete: boolean, reload: () => void}} props */
 export function Open({ failing, isComplete, reload }) {
-  const [asked, setAsked] = useState("");
+  const [asked, setAsked] = useState(/** @type {{checks: string[]} | null} */ (null));
   const columns = [STATE, CHECK, LASTS];
   if (may("operate")) {
-    columns.push({ head: "", kind: "actions", cell: (row) => html`<${Button} small onClick=${() => setAsked(row.id)} label=${`Acknowledge ${row.id}`}>Acknowledge<//>` });
+    columns.push({ head: "", kind: "actions", cell: (row) => html`<${Button} small onClick=${() => setAsked({ checks: [row.id] })} label=${`Acknowledge ${row.id}`}>Acknowledge<//>` });
   }
+  const stateOf = (/** @type {string} */ check) => failing.open.find((row) => row.id === check)?.state;
   const shown = failing.open.slice(0, SHOWN);
   const rest = failing.open_count - shown.length;
-  return html`<${Card} flush title="Nobody looks after these yet" actions=${html`<a href="/checks?failing=true&acknowledged=false&maintenance=false">All ${isComplete && failing.open_count.toLocaleString("en")}</a>`}>
+  return html`<${Card} flush title="Nobody looks after these yet" actions=${html`<a href="/checks?show=open">All ${isComplete && failing.open_count.toLocaleString("en")}</a>`}>
     <div class="overview-open"><${Table} columns=${columns} rows=${shown} id=${name} to=${to} label="Failing checks that nobody looks after" /></div>
-    ${rest > 0 && html`<div class="more soft">and <a href="/checks?failing=true&acknowledged=false&maintenance=false">${isComplete ? rest.toLocaleString("en") : "at least " + rest.toLocaleString("en")} more</a></div>`}
-    ${asked && html`<${Acknowledging} check=${asked} onClose=${() => setAsked("")} reload=${reload} />`}
+    ${rest > 0 && html`<div class="more soft">and <a href="/checks?show=open">${isComplete ? rest.toLocaleString("en") : "at least " + rest.toLocaleString("en")} more</a></div>`}
+    ${asked && html`<${ActDialog} kind="acknowledge" targets=${asked} onClose=${() => setAsked(null)} onDone=${reload} stateOf=${stateOf} />`}
   <//>`;
 }
 
@@ -72,7 +73,7 @@ export function Handled({ failing }) {
   const rows = [...failing.acknowledged, ...failing.maintenance];
   if (rows.length === 0) return null;
   const count = failing.acknowledged_count + failing.maintenance_count;
-  return html`<${Card} flush title="Looked after" actions=${html`<a href="/checks?failing=true">All ${count.toLocaleString("en")}</a>`}>
+  return html`<${Card} flush title="Looked after" actions=${html`<a href="/checks?state=critical&state=warning&state=unknown">All ${count.toLocaleString("en")}</a>`}>
     <${Table} columns=${HANDLED} rows=${rows} id=${name} to=${to} label="Failing checks that somebody looks after" keys=${failing.open_count === 0} />
   <//>`;
 }
