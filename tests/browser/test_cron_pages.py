@@ -71,6 +71,21 @@ async def test_a_job_is_written_with_a_live_preview_run_watched_and_terminated(
     assert await lines(page) == ["first", "second"]
 
 
+async def test_runs_of_all_jobs_are_filtered_by_how_they_ended(
+    site: Site, store: Store, visit: Visits
+) -> None:
+    for name, verdict in (("good", "success"), ("bad", "fail")):
+        await put(store, name, definition("true", NIGHTLY))
+        await result(store, name, verdict, 1_790_000_000, f"run-{name}")
+        await store.call("ZADD", Cron(store.prefix).results(verdict), 1_790_000_000, f"run-{name}")
+    page = await visit(site, "viewer", "/cron?tab=runs")
+    rows = page.get_by_role("table", name="Runs that ended").locator("tbody tr")
+    await expect(rows).to_have_count(2)
+    await page.get_by_role("button", name="Failed").click()
+    await expect(rows).to_have_count(1)
+    await expect(rows).to_contain_text("bad")
+
+
 async def test_a_job_is_edited_and_nobody_undoes_it_unknowingly(
     site: Site, store: Store, visit: Visits
 ) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.alerting.scenes import Stage
 from tests.web.site import Site
 from watchbell.alerting import entities
 from watchbell.alerting.entities import Entity
@@ -42,6 +43,7 @@ async def test_entities_are_listed_with_their_checks_and_contacts(site: Site, st
             "contacts": ["alice"],
             "check_contacts": {},
             "checks": 2,
+            "failing": 0,
         }
         first = await listed("?limit=1")
         assert (first["items"][0]["name"], first["next"]) == ("ALL", "ALL\tALL")
@@ -59,6 +61,17 @@ async def test_entities_are_listed_with_their_checks_and_contacts(site: Site, st
         one = await reader.get(PATH, params={"name": "Web-1"})
         assert one.json()["version"] == version
         assert (await reader.get(PATH, params={"name": "web-9"})).status == 404
+
+
+async def test_failing_entities_are_listed_alone(site: Site, store: Store) -> None:
+    stage = Stage(store)
+    for name, state in (("web-1:HTTP", "critical"), ("web-1:PING", "warning"), ("db-1:Load", "ok")):
+        await stage.send(state, name)
+    async with site.program("read") as reader:
+        found = (await reader.get("/api/v1/entities?failing=true")).json()["items"]
+        assert [(one["name"], one["failing"]) for one in found] == [("web-1", 2)]
+        everything = (await reader.get("/api/v1/entities")).json()["items"]
+        assert [(one["name"], one["failing"]) for one in everything] == [("db-1", 0), ("web-1", 2)]
 
 
 async def test_an_entity_is_made_tagged_renamed_and_removed(site: Site, store: Store) -> None:

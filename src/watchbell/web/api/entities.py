@@ -1,5 +1,7 @@
 """Entities: what is watched, with their tags and who is told about them."""
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -18,6 +20,7 @@ from watchbell.web.api.entity_shapes import EntityBody, EntityShown
 from watchbell.web.api.versions import STALE, IfMatch, fits, version
 from watchbell.web.desk import Asked, desk_of, noted
 from watchbell.web.listing import Limit, Page, paged
+from watchbell.web.live.filters import Filter
 from watchbell.web.problems import Trouble
 from watchbell.web.refused import by_field
 
@@ -29,6 +32,7 @@ Tagged = Annotated[str, QueryParameter(max_length=200, description="Only those w
 Of = Annotated[
     str, QueryParameter(max_length=500, description="Only those that this contact is told about.")
 ]
+Failing = Annotated[bool, QueryParameter(description="Only those with a failing check.")]
 Cursor = Annotated[str, QueryParameter(max_length=1_000, description="`next` of the page before.")]
 
 
@@ -38,6 +42,7 @@ async def all_entities(
     text: Text = "",
     tag: Tagged = "",
     contact: Of = "",
+    failing: Failing = False,
     cursor: Cursor = "",
     limit: Limit = 100,
 ) -> Page[EntityShown]:
@@ -46,15 +51,23 @@ async def all_entities(
     Those that others make, tag or link are seen within seconds.
     """
     seen = await desk_of(request).roster.seen()
+    failures = await _failures(request)
     chosen = [
         one
         for one in seen.entities
         if _has(one, text.lower())
         and (not tag or tag in one.tags)
         and (not contact or entities.links([one], contact))
+        and (not failing or failures[one.name])
     ]
     page = paged(sorted(chosen, key=_order), _order, cursor, limit)
-    return Page(await _shown(request, page.items), page.next)
+    return Page(await _shown(request, page.items, failures), page.next)
+
+
+async def _failures(request: Asked) -> Counter[str]:
+    """How many checks of each entity fail now."""
+    _, failing = await desk_of(request).board.view(Filter(failing=True), "severity")
+    return Counter(row.entity for row in failing.order)
 
 
 def _order(entity: Entity) -> str:
@@ -143,7 +156,8 @@ async def import_entities(request: Asked, data: JSONBody[Rows]) -> list[Taken]:
 
 
 async def _one(request: Asked, name: str) -> EntityShown:
-    [shown] = await _shown(request, [await _known(request, name)])
+    found = [await _known(request, name)]
+    [shown] = await _shown(request, found, await _failures(request))
     return shown
 
 
@@ -172,7 +186,9 @@ async def _save(request: Asked, entity: Entity) -> None:
         desk.roster.forget()
 
 
-async def _shown(request: Asked, found: list[Entity]) -> list[EntityShown]:
+async def _shown(
+    request: Asked, found: list[Entity], failures: Mapping[str, int]
+) -> list[EntityShown]:
     counts = await entities.check_counts(desk_of(request).store, [one.name for one in found])
     return [
         EntityShown(
@@ -182,6 +198,7 @@ async def _shown(request: Asked, found: list[Entity]) -> list[EntityShown]:
             contacts=list(one.contacts),
             check_contacts={check: list(told) for check, told in one.check_contacts.items()},
             checks=count,
+            failing=failures.get(one.name, 0),
             version=version(one),
         )
         for one, count in zip(found, counts, strict=True)

@@ -28,4 +28,6 @@ class EntityShown(Struct, frozen=True, kw_only=True):
     """Who is told about single checks of it."""
     checks: int
     """That have reported."""
+    failing: int
+    """That are failing now, disabled ones left out."""
     version: str

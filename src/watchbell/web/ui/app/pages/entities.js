@@ -6,7 +6,7 @@ import { ask, post, remove, url, useList } from "../api.js";
 import { useQuery } from "../location.js";
 import { may } from "../session.js";
 import { confirm, Dialog } from "../kit/dialog.js";
-import { Button, Field, Form, Search } from "../kit/form.js";
+import { Button, Choice, Field, Form, Search } from "../kit/form.js";
 import { Card, Empty, Page } from "../kit/layout.js";
 import { Chip } from "../kit/state.js";
 import { Listed } from "../kit/table.js";
@@ -16,7 +16,7 @@ import { Tokens } from "./contact/tokens.js";
 
 /**
  * @typedef {{name: string, id: string, tags: string[], contacts: string[], check_contacts: Record<string, string[]>,
- *   checks: number, version: string}} Entity
+ *   checks: number, failing: number, version: string}} Entity
  */
 
 /** @param {{row: Entity}} props */
@@ -34,8 +34,9 @@ export default function Entities() {
   const text = query.get("text") ?? "";
   const tag = query.get("tag") ?? "";
   const contact = query.get("contact") ?? "";
-  const list = useList(url("/entities", { text, tag, contact }));
-  const isFiltered = Boolean(text || tag || contact);
+  const isFailing = query.get("failing") === "true";
+  const list = useList(url("/entities", { text, tag, contact, failing: isFailing }));
+  const isFiltered = Boolean(text || tag || contact || isFailing);
   const drop = (/** @type {Entity} */ row) =>
     confirm({
       title: `Remove ${row.name}?`,
@@ -56,7 +57,12 @@ export default function Entities() {
     },
     { head: "Tags", cell: (row) => html`<div class="contact-chips">${row.tags.map((one) => html`<${Chip} tone="soft" href=${url("/entities", { tag: one })}>${one}<//>`)}</div>` },
     { head: "Told", cell: (row) => html`<${Told} row=${row} />` },
-    { head: "Checks", kind: "number", cell: (row) => (row.id === "ALL" ? "" : row.checks) },
+    { head: "Checks", kind: "number", cell: (row) => (row.id === "ALL" ? "" : row.checks.toLocaleString("en")) },
+    {
+      head: "Failing",
+      kind: "number",
+      cell: (row) => (row.failing > 0 ? html`<a class="bad" href=${url("/checks", { entity: row.name, state: ["critical", "warning", "unknown"] })}>${row.failing.toLocaleString("en")}</a>` : html`<span class="soft">–</span>`),
+    },
     ...(may("write")
       ? [
           /** @type {import("../kit/table.js").Column<Entity>} */ ({
@@ -74,12 +80,13 @@ export default function Entities() {
       <${Button} onClick=${() => setOpen("new")}>New entity<//>`}`}>
     <div class="bar-of">
       <${Search} value=${text} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} placeholder="Name or tag" />
+      <${Choice} label="Which entities" value=${isFailing ? "true" : ""} options=${[["", "All"], ["true", "Failing"]]} onChange=${(/** @type {string} */ to) => setQuery({ failing: to })} />
       ${tag && html`<${Button} small onClick=${() => setQuery({ tag: null })} label=${`Remove the filter: tag ${tag}`}>tag ${tag} ✕<//>`}
       ${contact && html`<${Button} small onClick=${() => setQuery({ contact: null })} label=${`Remove the filter: contact ${contact}`}>told to ${contact} ✕<//>`}
     </div>
     <div class="contact-list medium-list"><${Card} flush><${Listed} list=${list} columns=${columns} id=${(/** @type {Entity} */ row) => row.id} label="Entities"
       empty=${isFiltered
-        ? html`<${Empty} title="No entity is like that." action=${html`<${Button} onClick=${() => setQuery({ text: null, tag: null, contact: null })}>Show all<//>`} />`
+        ? html`<${Empty} title="No entities match these filters." action=${html`<${Button} onClick=${() => setQuery({ text: null, tag: null, contact: null, failing: null })}>Clear filters<//>`} />`
         : html`<${Empty} title="Nothing is watched yet."><p>Report something, as <code>watchbell simulate fail web-1 HTTP</code> does, and its entity is here.</p><//>`} /><//></div>
     ${open !== null && html`<${Edit} entity=${open === "new" ? null : open} onClose=${() => setOpen(null)} onDone=${list.reload} />`}
     ${isImport && html`<${Importing} what="entities" onClose=${() => setIsImport(false)} onDone=${list.reload} />`}

@@ -2,6 +2,8 @@
 
 import { html } from "htm/preact";
 import { url, useFetched, useList } from "../../api.js";
+import { useQuery } from "../../location.js";
+import { Button, Choice } from "../../kit/form.js";
 import { Card, Empty } from "../../kit/layout.js";
 import { Listed, Table } from "../../kit/table.js";
 import { Since, When } from "../../kit/time.js";
@@ -12,8 +14,14 @@ import { bytes, runLink, Status, took } from "./words.js";
 
 const PAGE = 25;
 
-/** @param {{job?: string, only?: string, actions?: any}} props of one job, or of all */
-export function Runs({ job = "", only = "", actions }) {
+/** @type {[value: string, words: string][]} */
+const WHICH = [["", "All"], ["fail", "Failed"], ["success", "Succeeded"]];
+
+/** @param {{job?: string}} props of one job, or of all */
+export function Runs({ job = "" }) {
+  const [query, setQuery] = useQuery();
+  const only = query.get("only") ?? "";
+  const actions = html`<${Choice} label="Which runs" value=${only} options=${WHICH} onChange=${(/** @type {string} */ to) => setQuery({ only: to })} />`;
   const active = useFetched(url("/cron/runs/active", { job }));
   const list = useList(url("/cron/runs", { job, only, limit: PAGE }));
   // What was fetched page by page stays as it is, rather than to jump back to the first.
@@ -28,7 +36,9 @@ export function Runs({ job = "", only = "", actions }) {
   return html`${running.length > 0 && html`<${Card} flush title="Under way"><${Table} columns=${columns} rows=${running} id=${id} to=${to} label="Runs under way" keys=${false} /><//>`}
     <${Card} flush title="Ended" actions=${actions}>
       <${Listed} list=${list} columns=${columns} id=${id} to=${to} label="Runs that ended"
-        empty=${html`<${Empty} title=${only ? "None of this kind." : "No run has ended yet."}>The latest runs of each job are kept, and listed here.<//>`} />
+        empty=${only
+          ? html`<${Empty} title="No runs match this filter." action=${html`<${Button} onClick=${() => setQuery({ only: null })}>Clear filter<//>`} />`
+          : html`<${Empty} title="No run has ended yet.">The latest runs of each job are kept, and listed here.<//>`} />
     <//>`;
 }
 
