@@ -193,6 +193,31 @@ async def test_a_page_that_was_signed_out_elsewhere_says_so(site: Site, visit: V
     await expect(one.get_by_text("Your session is over.")).to_be_visible()
 
 
+async def test_a_page_that_does_not_exist_keeps_the_navigation(site: Site, visit: Visits) -> None:
+    visit.forgive("/nowhere answered 404")
+    page = await visit(site, "viewer", "/nowhere")
+    await expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
+    await page.get_by_role("navigation", name="Pages").get_by_role("link", name="Checks").click()
+    await expect(page.get_by_role("heading", name="Checks", level=1)).to_be_visible()
+    stranger = await visit(site, None, "/nowhere")
+    await stranger.get_by_role("link", name="Sign in").click()
+    await expect(stranger.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+async def test_a_page_opened_while_the_server_is_away_is_drawn_once_it_is_back(
+    house: House, visit: Visits
+) -> None:
+    visit.forgive("failed: net::ERR_")
+    page = await visit(house, "viewer", "/account")
+    await expect(page.get_by_role("heading", name="Account")).to_be_visible()
+    await house.stop()
+    await page.get_by_role("navigation", name="Pages").get_by_role("link", name="Contacts").click()
+    await expect(page.get_by_text("This page could not be loaded.")).to_be_visible()
+    await house.start()
+    await expect(page.get_by_text("Nobody is told yet.")).to_be_visible()
+    await expect(page.get_by_text("This page could not be loaded.")).to_have_count(0)
+
+
 async def test_a_page_outlives_a_restart_of_the_server(house: House, visit: Visits) -> None:
     page = await visit(house, "viewer", "/system")
     events = page.locator(".queues li", has_text="notifications")

@@ -8,6 +8,8 @@ Role = Literal["viewer", "operator", "editor", "administrator"]
 Scope = Literal["intake", "metrics", "read", "operate", "write", "admin"]
 KeyScope = Literal["intake", "metrics", "read", "operate", "write", "admin", "ping"]
 ROLES: tuple[Role, ...] = get_args(Role)
+SESSION_COOKIES = ("watchbell", "__Host-watchbell")
+"""The cookie of a session over HTTP, and over HTTPS."""
 
 COVERS: dict[str, frozenset[Scope]] = {
     "ping": frozenset(),

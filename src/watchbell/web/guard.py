@@ -8,7 +8,7 @@ from litestar import Request
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
-from watchbell.web.access import COVERS, ROLE_SCOPE, Access, Identity, granted
+from watchbell.web.access import COVERS, ROLE_SCOPE, SESSION_COOKIES, Access, Identity, granted
 from watchbell.web.desk import Asked, desk_of
 from watchbell.web.problems import Trouble
 from watchbell.web.secrets import same
@@ -46,7 +46,7 @@ async def identified(request: Asked, *, touch: bool = True) -> Identity:
 
 
 def cookie_name(secure: bool) -> str:
-    return "__Host-watchbell" if secure else "watchbell"
+    return SESSION_COOKIES[secure]
 
 
 def is_secure(request: Asked) -> bool:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from watchbell import ids, logs
 from watchbell.errors import NotFound, Refused, StoreUnavailable
 from watchbell.web import expected
+from watchbell.web.access import SESSION_COOKIES
 from watchbell.web.pages.paths import local
 from watchbell.web.words import page
 
@@ -75,11 +76,18 @@ def answered(
     if wants_page(request):
         if problem.status == HTTPStatus.UNAUTHORIZED:
             return Response(b"", status_code=303, headers={"Location": _door(request)})
-        body = page("problem.html", problem=problem)
+        body = _page(request, problem)
         kind: str = MediaType.HTML
     else:
         body, kind = msgspec.json.encode(problem), "application/problem+json"
     return Response(body, status_code=problem.status, headers=dict(headers), media_type=kind)
+
+
+def _page(request: Request[Any, Any, Any], problem: Problem) -> bytes:
+    """Of an unknown page, for those signed in, the application with its navigation."""
+    if problem.status == HTTPStatus.NOT_FOUND and request.cookies.keys() & set(SESSION_COOKIES):
+        return page("app.html", module="overview")
+    return page("problem.html", problem=problem)
 
 
 def _door(request: Request[Any, Any, Any]) -> str:

@@ -21,6 +21,8 @@ const PARTS = [
   ["house", "House"],
 ];
 
+const RETRY_MS = 2000;
+
 export function Shell() {
   const path = usePath();
   const who = useCell(me);
@@ -104,6 +106,11 @@ function First() {
       },
     );
   }, [tries]);
+  useEffect(() => {
+    if (!problem) return undefined;
+    const timer = setTimeout(() => setTries(tries + 1), RETRY_MS);
+    return () => clearTimeout(timer);
+  }, [problem]);
   if (problem) return html`<main class="content"><${Failed} problem=${problem} retry=${() => setTries(tries + 1)} /></main>`;
   return html`<main class="content"><${Loading} /></main>`;
 }
@@ -119,7 +126,7 @@ function Connection() {
   useEffect(() => {
     const look = () => void get("/session").then((found) => me.set(found), () => undefined);
     if (state === "lost") {
-      const timer = setInterval(look, 2000);
+      const timer = setInterval(look, RETRY_MS);
       return () => clearInterval(timer);
     }
     if (state === "over") {
@@ -149,9 +156,10 @@ function Shown({ path }) {
       (error) => setLoaded({ path, Body: null, error }),
     );
   }, [page, tries]);
+  useReloadOnReturn(loaded?.path === path && !loaded.Body);
   useTold(path, !page || loaded?.path === path);
   if (!page) {
-    return html`<${Page} title="Not here"><${Empty} title="There is no such page." action=${html`<${Button} href="/">To the overview<//>`} /><//>`;
+    return html`<${Page} title="Page not found"><${Empty} title=${`There is no page at ${path}.`} action=${html`<${Button} href="/">Go to the overview<//>`} /><//>`;
   }
   if (page.needs && !may(page.needs)) {
     return html`<${Page} title=${page.title}><${Empty} title="This page is not for your role." /><//>`;
@@ -163,6 +171,20 @@ function Shown({ path }) {
       <${Button} onClick=${() => (connection.value === "lost" ? setTries(tries + 1) : window.location.reload())}>Load again<//></div><//>`;
   }
   return html`<${loaded.Body} key=${path} />`;
+}
+
+/**
+ * Loads everything again once the server is back, if the page's files could not be fetched while it
+ * was away: a browser may remember that a module failed.
+ * @param {boolean} isFailed
+ */
+function useReloadOnReturn(isFailed) {
+  useEffect(() => {
+    if (!isFailed) return undefined;
+    const end = connection.listen((now) => now === "fine" && window.location.reload());
+    get("/session").catch(() => undefined); // finds out whether the server is away
+    return end;
+  }, [isFailed]);
 }
 
 /**
