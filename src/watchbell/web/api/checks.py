@@ -11,6 +11,7 @@ from litestar.params import JSONBody, QueryParameter
 from msgspec import UnsetType
 
 from watchbell.alerting import phrases
+from watchbell.alerting.calendar import Alike
 from watchbell.alerting.model import State
 from watchbell.alerting.windows import Kind, Window
 from watchbell.errors import Refused
@@ -171,7 +172,8 @@ async def plan(request: Asked, data: JSONBody[PlannedMaintenance]) -> Acted:
             desk.calendar.forget()
 
     words = f"from {window.start} to {window.end}: {window.summary}".rstrip(": ")
-    return await _acted(request, data, actions.always, act, "check.maintenance", words)
+    acted = await _acted(request, data, actions.always, act, "check.maintenance", words)
+    return msgspec.structs.replace(acted, window=Alike("scheduled", window, []).id)
 
 
 @post("/checks/end-maintenance", status_code=200, opt=needs("operate"))

@@ -89,3 +89,5 @@ class Acted(Struct, frozen=True, kw_only=True):
     """Of these, those for which it was done, or would be."""
     dry_run: bool
     items: list[OneActed]
+    window: str = ""
+    """The id of maintenance that was planned, by which `/maintenance/end` takes it back."""

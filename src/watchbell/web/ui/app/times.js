@@ -104,6 +104,11 @@ export function day(at) {
   return `${part("year")}-${part("month")}-${part("day")}`;
 }
 
+/** As `2026-11-15 14:03` in the reader's zone. @param {number} at */
+export function zoned(at) {
+  return `${day(at)} ${format("time", { hour: "2-digit", minute: "2-digit" }).format(at * 1000)}`;
+}
+
 /** As UTC for machines: `2026-11-15T13:03:22Z`. @param {number} at */
 export function machine(at) {
   return new Date(at * 1000).toISOString().replace(/\.000Z$/, "Z");

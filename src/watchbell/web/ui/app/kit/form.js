@@ -77,10 +77,11 @@ export function Form({ onSubmit, submit = "Save", kind = "main", cancel, childre
  * A field with its label. It names what the server calls it, by which a refusal finds it.
  * @param {{label: any, name: string, value: string | number, onInput: (value: string) => void, hint?: any,
  *   type?: string, rows?: number, options?: [value: string, words: string][], placeholder?: string,
- *   problem?: string, mono?: boolean, list?: string[], [more: string]: any}} props
- *   `rows` makes it a text of several lines, `options` a choice, `list` offers words
+ *   problem?: string, mono?: boolean, list?: string[], beside?: any, [more: string]: any}} props
+ *   `rows` makes it a text of several lines, `options` a choice, `list` offers words; `beside`: stands to the
+ *   right of the input
  */
-export function Field({ label, name, value, onInput, hint, type = "text", rows, options, placeholder, problem, mono, list, ...more }) {
+export function Field({ label, name, value, onInput, hint, type = "text", rows, options, placeholder, problem, mono, list, beside, ...more }) {
   const id = useId();
   const refused = useContext(Wrong)?.of(name) ?? "";
   const wrong = problem || refused;
@@ -108,7 +109,7 @@ export function Field({ label, name, value, onInput, hint, type = "text", rows, 
   }
   return html`<div class="field">
     <label for=${id}>${label}</label>
-    ${input}
+    ${beside ? html`<div class="field-row">${input}${beside}</div>` : input}
     ${(wrong || hint) && html`<div id=${`${id}-more`} class=${wrong ? "wrong" : "hint"}>${wrong || hint}</div>`}
   </div>`;
 }

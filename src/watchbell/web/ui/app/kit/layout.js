@@ -9,13 +9,13 @@ import { Button } from "./form.js";
 
 /**
  * A page. Its title is the document's as well.
- * @param {{title: string, lead?: any, actions?: any, above?: any, wide?: boolean, children?: any}} props
- *   `above`: a link back to what this belongs to; `lead`: a line under the title
+ * @param {{title: string, tab?: string, lead?: any, actions?: any, above?: any, wide?: boolean, children?: any}} props
+ *   `tab`: the browser tab's words, where they are not the title; `above`: a link back to what this belongs to; `lead`: a line under the title
  */
-export function Page({ title, lead, actions, above, wide = false, children }) {
+export function Page({ title, tab = title, lead, actions, above, wide = false, children }) {
   useEffect(() => {
-    document.title = `${title} · Watchbell`;
-  }, [title]);
+    document.title = `${tab} · Watchbell`;
+  }, [tab]);
   return html`<div class=${wide ? "page page-wide" : "page"}>
     <div class="page-head">
       <div class="page-title">

@@ -19,7 +19,30 @@ export function say(words, { tone = "good", action } = {}) {
   said.set([...said.value.slice(-3), { id, words, tone, ...(action ? { action } : {}) }]);
   // What can be undone is to be read, thought about and reached, by the keyboard too.
   const shown = action ? 30_000 : tone === "bad" ? 10_000 : 5_000;
-  setTimeout(() => said.set(said.value.filter((one) => one.id !== id)), shown);
+  setTimeout(() => drop(id), shown);
+}
+
+/** @param {number} id */
+function drop(id) {
+  said.set(said.value.filter((one) => one.id !== id));
+}
+
+/**
+ * Says what was done, and offers to undo it.
+ * @param {any} words
+ * @param {() => Promise<any>} [back] does the opposite; none where there is no way back
+ * @param {any} [undone] said once it is undone
+ * @param {() => void} [after] called then
+ */
+export function sayDone(words, back, undone, after) {
+  if (!back) {
+    say(words);
+    return;
+  }
+  const act = async () => {
+    if (await attempt(() => back().then(() => true), undone)) after?.();
+  };
+  say(words, { action: { words: "Undo", act } });
 }
 
 /**
@@ -47,7 +70,10 @@ export function Toasts() {
     ${all.map(
       (one) => html`<div key=${one.id} class=${`toast toast-${one.tone}`}>
         <span>${one.words}</span>
-        ${one.action && html`<button type="button" onClick=${one.action.act}>${one.action.words}</button>`}
+        ${one.action && html`<button type="button" onClick=${() => {
+          drop(one.id);
+          one.action?.act();
+        }}>${one.action.words}</button>`}
       </div>`,
     )}
   </div>`;

@@ -1,7 +1,7 @@
 /** One check: its state and what is done about it, its past as a picture, who would be called. */
 
 import { html } from "htm/preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { url, useFetched } from "../api.js";
 import { useKeys } from "../keys.js";
 import { useLive } from "../live.js";
@@ -19,7 +19,8 @@ import { Decisions } from "./check/decisions.js";
 import { History } from "./check/history.js";
 import { Measurements } from "./check/measurements.js";
 import { Timeline } from "./check/timeline.js";
-import { Acknowledging, disable, enable, end, Planning, Terms, test, Windows } from "./check/windows.js";
+import { end, Terms, Windows } from "./check/windows.js";
+import { ActDialog } from "./checks/act.js";
 import { counted } from "../words.js";
 
 /**
@@ -67,22 +68,22 @@ function names(told) {
 
 /** @param {{known: Known, reload: () => void, tab: string}} props */
 function Shown({ known, reload, tab }) {
-  const [dialog, setDialog] = useState(/** @type {"acknowledge" | "plan" | "terms" | null} */ (null));
+  const [dialog, setDialog] = useState(/** @type {import("./checks/act.js").Kind | "terms" | null} */ (null));
   const stamp = `${known.state} ${known.since} ${known.counts.alerts} ${known.counts.changes} ${known.maintenance.length} ${known.acknowledged?.since}`;
   const isFailing = known.state !== null && known.state !== "ok";
   const close = () => setDialog(null);
   useKeys("Check", may("operate") ? [
     ["a", "acknowledge", () => isFailing && setDialog("acknowledge")],
-    ["p", "plan maintenance", () => setDialog("plan")],
+    ["p", "plan maintenance", () => setDialog("maintenance")],
   ] : []);
   const actions = html`
     ${may("operate") && isFailing && html`<${Button} kind=${known.acknowledged ? "plain" : "main"} onClick=${() => setDialog("acknowledge")} title="Acknowledge (a)">${known.acknowledged ? "Acknowledge anew" : "Acknowledge"}<//>`}
-    ${may("operate") && html`<${Button} onClick=${() => setDialog("plan")} title="Plan maintenance (p)">Maintenance<//>`}
-    ${may("operate") && html`<${Button} onClick=${() => test(known.check)}>Test<//>`}
-    ${may("write") && known.enabled && html`<${Button} onClick=${() => disable(known.check, reload)}>Disable<//>`}
-    ${may("write") && !known.enabled && html`<${Button} onClick=${() => enable(known.check, reload)}>Enable<//>`}`;
+    ${may("operate") && html`<${Button} onClick=${() => setDialog("maintenance")} title="Schedule maintenance (p)">Maintenance<//>`}
+    ${may("operate") && html`<${Button} onClick=${() => setDialog("test-notifications")}>Test<//>`}
+    ${may("write") && known.enabled && html`<${Button} onClick=${() => setDialog("disable")}>Disable<//>`}
+    ${may("write") && !known.enabled && html`<${Button} onClick=${() => setDialog("enable")}>Enable<//>`}`;
   const part = { check: known.check, stamp };
-  return html`<${Page} title=${known.name} actions=${actions}
+  return html`<${Page} title=${known.name} tab=${`${known.name} on ${known.entity}`} actions=${actions}
     above=${html`<a href="/checks">Checks</a> / <a href=${url("/checks", { entity: known.entity })}>${known.entity}</a>`}>
     <${Head} known=${known} reload=${reload} />
     <${Timeline} ...${part} />
@@ -92,16 +93,22 @@ function Shown({ known, reload, tab }) {
         ${tab === "callees" && html`<${Callees} ...${part} />`}
         ${tab === "decisions" && html`<${Decisions} ...${part} />`}
         ${tab === "alerts" && html`<${Alerts} ...${part} />`}
-        ${tab === "maintenance" && html`<${Windows} check=${known.check} windows=${known.maintenance} reload=${reload} onPlan=${() => setDialog("plan")} />`}
+        ${tab === "maintenance" && html`<${Windows} check=${known.check} windows=${known.maintenance} reload=${reload} onPlan=${() => setDialog("maintenance")} />`}
         ${tab === "measured" && html`<${Measurements} ...${part} perfdata=${known.perfdata} />`}
         ${!TABS.slice(1).some(([name]) => name === tab) && html`<${History} ...${part} />`}
       </div>
       <${About} known=${known} onTerms=${() => setDialog("terms")} />
     </div>
-    ${dialog === "acknowledge" && html`<${Acknowledging} check=${known.check} onClose=${close} reload=${reload} />`}
-    ${dialog === "plan" && html`<${Planning} check=${known.check} onClose=${close} reload=${reload} />`}
+    ${dialog !== null && dialog !== "terms" && html`<${OneDialog} key=${dialog} kind=${dialog} known=${known} onClose=${close} reload=${reload} />`}
     ${dialog === "terms" && html`<${Terms} check=${known.check} held=${held(known)} onClose=${close} reload=${reload} />`}
   <//>`;
+}
+
+/** @param {{kind: import("./checks/act.js").Kind, known: Known, onClose: () => void, reload: () => void}} props */
+function OneDialog({ kind, known, onClose, reload }) {
+  const targets = useMemo(() => ({ checks: [known.check] }), [known.check]);
+  return html`<${ActDialog} kind=${kind} targets=${targets} onClose=${onClose} onDone=${reload} held=${() => new Set(known.acknowledged ? [known.check] : [])}
+    stateOf=${() => known.state ?? undefined} />`;
 }
 
 /** What somebody set for this check. @param {Known} known */

@@ -77,10 +77,8 @@ export default function Checks() {
         ${chosen.ids.size > 0 && html`<${Actions} chosen=${chosen} total=${rows.length} begin=${begin} by=${by} />`}
       </div>`}
     </div>
-    ${doing && board && html`<${ActDialog} ...${doing} board=${board} onClose=${() => setDoing(null)} onDone=${() => {
-      setDoing(null);
-      chosen.clear();
-    }} />`}
+    ${doing && board && html`<${ActDialog} ...${doing} held=${() => board.acknowledged()} stateOf=${(/** @type {string} */ check) => board.known.get(check)?.state}
+      onClose=${() => setDoing(null)} onDone=${chosen.clear} />`}
   <//>`;
 }
 

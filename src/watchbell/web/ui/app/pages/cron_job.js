@@ -6,10 +6,10 @@ import { ask, get, post, Problem, remove, url, useFetched } from "../api.js";
 import { go, usePath, useQuery } from "../location.js";
 import { may } from "../session.js";
 import { confirm } from "../kit/dialog.js";
-import { Button, Choice } from "../kit/form.js";
+import { Button } from "../kit/form.js";
 import { Card, Empty, Facts, Fetched, Page, Tabs } from "../kit/layout.js";
 import { State } from "../kit/state.js";
-import { attempt, say } from "../kit/toast.js";
+import { attempt, say, sayDone } from "../kit/toast.js";
 import { Next } from "./cron.js";
 import { Bars } from "./cron/bars.js";
 import { Editor } from "./cron/editor.js";
@@ -75,25 +75,25 @@ function Standing({ row }) {
 /** @param {{row: Shown["row"], reload: () => void}} props */
 function Acts({ row, reload }) {
   if (!may("operate")) return null;
-  const act = (/** @type {string} */ verb, /** @type {string} */ done) => async () => {
-    await attempt(async () => {
-      const { items } = await post(`/cron/jobs/${verb}`, { names: [row.name] });
-      if (!items[0].done) throw new Problem(422, items[0].reason);
-    }, done);
+  const send = async (/** @type {string} */ verb) => {
+    const { items } = await post(`/cron/jobs/${verb}`, { names: [row.name] });
+    if (!items[0].done) throw new Problem(422, items[0].reason);
+    return true;
+  };
+  const act = (/** @type {string} */ verb, /** @type {string} */ done, /** @type {[verb: string, done: string] | []} */ [back, undone] = []) => async () => {
+    if (await attempt(() => send(verb))) sayDone(done, back ? () => send(back) : undefined, undone, reload);
     reload();
   };
+  const [paused, resumed] = ["Job paused.", "Job resumed."];
   return html`${row.is_paused
-      ? html`<${Button} onClick=${act("resume", "It fires again.")}>Resume<//>`
-      : html`<${Button} onClick=${act("pause", "It does not fire until it is resumed.")}>Pause<//>`}
-    <${Button} kind="main" disabled=${row.problems.length > 0} onClick=${act("trigger", "It was triggered.")}>Run now<//>`;
+      ? html`<${Button} onClick=${act("resume", resumed, ["pause", paused])}>Resume<//>`
+      : html`<${Button} onClick=${act("pause", paused, ["resume", resumed])}>Pause<//>`}
+    <${Button} kind="main" disabled=${row.problems.length > 0} onClick=${act("trigger", "Job triggered.")}>Run now<//>`;
 }
 
 /** @param {{shown: Shown}} props */
 function Course({ shown }) {
-  const [query, setQuery] = useQuery();
   const { row, fires } = shown;
-  const only = query.get("only") ?? "";
-  const choice = html`<${Choice} label="Which runs" value=${only} options=${[["", "All"], ["fail", "Failed"], ["success", "Succeeded"]]} onChange=${(/** @type {string} */ to) => setQuery({ only: to })} />`;
   const recent = useFetched(url("/cron/runs", { job: row.name, limit: 100 }));
   useNews(recent.reload, 500);
   return html`<div class="job-columns">
@@ -104,7 +104,7 @@ function Course({ shown }) {
         ${fires.length > 0 ? html`<${Fires} words="" fires=${fires.slice(0, 5)} />` : html`<p class="soft">${row.is_paused ? "It is paused." : "It does not fire by itself."}</p>`}
       <//>
     </div>
-    <${Runs} job=${row.name} only=${only} actions=${choice} />`;
+    <${Runs} job=${row.name} />`;
 }
 
 /** @param {{shown: Shown, reload: () => void}} props */

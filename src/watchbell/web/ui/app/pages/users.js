@@ -68,7 +68,7 @@ export default function Users() {
     { head: "Password", kind: "tight", cell: (one) => (one.has_password ? "set" : html`<span class="soft">none yet</span>`) },
     { head: "Added", kind: "tight", hide: "phone", cell: (one) => html`<${When} at=${one.created} as="short" />` },
     { head: html`<span class="unseen">Actions</span>`, kind: "actions", cell: (one) => html`<div class="actions row-actions">
-        <${Button} small onClick=${() => renew(one)} label=${`New sign-in link for ${one.name}`}>New link<//>
+        <${Button} small onClick=${() => renew(one)} label=${`New link for ${one.name} to sign in`}>New link<//>
         <${Button} small kind="danger" onClick=${() => drop(one)} label=${`Remove ${one.name}`}>Remove<//></div>` },
   ];
   return html`<${Page} title="Users" lead="Who may sign in, and what they may do." actions=${html`<${Button} kind="main" onClick=${() => setIsAdding(true)}>Add a user<//>`}>

@@ -48,8 +48,9 @@ function Told({ one }) {
     </div>
     ${one.summary && html`<div class="soft">${one.summary}</div>`}
     ${one.contacts.map((contact) => html`<details class="check-decision-who">
-      <summary><a href=${url("/contact", { id: contact.contact })}>${contact.contact}</a>: ${contact.reason}</summary>
+      <summary>${contact.contact}: ${contact.reason}</summary>
       <ul>
+        <li><a href=${url("/contact", { id: contact.contact })}>Open contact ${contact.contact}</a></li>
         ${contact.media.map((medium) => html`<li>${medium.medium}: ${medium.words}${medium.until !== null && html`, until <${When} at=${medium.until} as="short" />`}</li>`)}
         ${contact.rules.map((rule) => html`<li class="soft">rule ${rule}</li>`)}
       </ul>

@@ -1,17 +1,17 @@
-/** Maintenance of a check: what is open, what is to come, and a dialog that plans more. */
+/** Maintenance of a check, open and to come, and the times that are set for it. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { post, Problem } from "../../api.js";
 import { may } from "../../session.js";
-import { zone } from "../../times.js";
 import { confirm, Dialog } from "../../kit/dialog.js";
 import { Button, Field, Form } from "../../kit/form.js";
 import { Card, Empty } from "../../kit/layout.js";
 import { State } from "../../kit/state.js";
 import { Table } from "../../kit/table.js";
 import { Lasting, When } from "../../kit/time.js";
-import { attempt, say } from "../../kit/toast.js";
+import { say } from "../../kit/toast.js";
+import { sayEnded } from "../checks/undo.js";
 
 /** @typedef {import("./timeline.js").Span} Span */
 
@@ -64,89 +64,10 @@ export function end(check, span, reload) {
     yes: span.is_open ? "End it" : "Take it back",
     act: async () => {
       await post("/maintenance/end", { id: span.id, checks: [check] });
-      say(isAcknowledgement ? "The acknowledgement is ended." : "The maintenance is ended.");
+      sayEnded(isAcknowledgement ? "Acknowledgement ended." : span.is_open ? "Maintenance ended." : "Maintenance removed.", span, [check], reload);
       reload();
     },
   });
-}
-
-const LENGTHS = ["30 minutes", "1 hour", "2 hours", "4 hours", "8 hours", "1 day", "1 week"];
-
-/** @param {{check: string, onClose: () => void, reload: () => void}} props */
-export function Planning({ check, onClose, reload }) {
-  const [start, setStart] = useState("now");
-  const [duration, setDuration] = useState("2 hours");
-  const [summary, setSummary] = useState("");
-  const plan = async () => {
-    await post("/maintenance", { checks: [check], start, duration, summary, zone: zone() });
-    say("The maintenance is planned.");
-    reload();
-    onClose();
-  };
-  return html`<${Dialog} title="Plan maintenance" onClose=${onClose}>
-    <${Form} onSubmit=${plan} submit="Plan it" cancel=${onClose}>
-      <p class="soft">Nobody is told of failures of ${check} meanwhile.</p>
-      <div class="form-row">
-        <${Field} label="From" name="start" value=${start} onInput=${setStart} list=${["now", "in 1 hour", "tomorrow 08:00"]}
-          hint="As now, in 1 hour, tomorrow 08:00, Saturday 22:00" />
-        <${Field} label="For" name="duration" value=${duration} onInput=${setDuration} list=${LENGTHS} />
-      </div>
-      <${Field} label="Why" name="summary" value=${summary} onInput=${setSummary} placeholder="New disks" />
-    <//>
-  <//>`;
-}
-
-/** @param {{check: string, onClose: () => void, reload: () => void}} props */
-export function Acknowledging({ check, onClose, reload }) {
-  const [duration, setDuration] = useState("4 hours");
-  const [summary, setSummary] = useState("");
-  const acknowledge = async () => {
-    await act("acknowledge", { checks: [check], duration, summary });
-    say("Acknowledged. Nobody is told again meanwhile.");
-    reload();
-    onClose();
-  };
-  return html`<${Dialog} title="Acknowledge" onClose=${onClose}>
-    <${Form} onSubmit=${acknowledge} submit="Acknowledge" cancel=${onClose}>
-      <p class="soft">Nobody is told of ${check} again until the time is over, or it recovers.</p>
-      <${Field} label="What you know of it" name="summary" value=${summary} onInput=${setSummary} placeholder="I am on it" autofocus />
-      <${Field} label="For" name="duration" value=${duration} onInput=${setDuration} list=${LENGTHS} />
-    <//>
-  <//>`;
-}
-
-/** @param {string} check @param {() => void} reload */
-export function disable(check, reload) {
-  confirm({
-    title: "Disable this check?",
-    words: html`<p><strong>${check}</strong> is no longer listed, and its silence is no failure any more. It comes back by itself with its next report.</p>`,
-    yes: "Disable it",
-    act: async () => {
-      await act("disable", { checks: [check] });
-      say("The check is disabled.");
-      reload();
-    },
-  });
-}
-
-/** @param {string} check */
-export function test(check) {
-  confirm({
-    title: "Send a test?",
-    words: html`<p>Everybody who would be told if <strong>${check}</strong> were critical is sent a test message, by all the media they would be told by.</p>`,
-    yes: "Send it",
-    kind: "main",
-    act: async () => {
-      await act("test-notifications", { checks: [check] });
-      say("The test is on its way; it will be among the alerts.");
-    },
-  });
-}
-
-/** @param {string} check @param {() => void} reload */
-export async function enable(check, reload) {
-  await attempt(() => act("enable", { checks: [check] }), "The check is shown again.");
-  reload();
 }
 
 /** @type {[name: string, label: string, hint: string][]} */

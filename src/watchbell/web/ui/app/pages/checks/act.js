@@ -1,4 +1,4 @@
-/** What is done with many checks: asked first, with what it will concern. */
+/** What is done with checks, one or many: asked first, with what it will concern. */
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
@@ -7,13 +7,15 @@ import { Dialog } from "../../kit/dialog.js";
 import { Field, Form } from "../../kit/form.js";
 import { Failed, Loading } from "../../kit/layout.js";
 import { Mark } from "../../kit/state.js";
-import { attempt, say } from "../../kit/toast.js";
+import { MomentField } from "../../kit/moment.js";
 import { zone } from "../../times.js";
+import { counted } from "../../words.js";
+import { sayActed } from "./undo.js";
 
 /**
  * @typedef {{checks: string[]} | {filter: Record<string, any>}} Targets
  * @typedef {{check: string, done: boolean, reason: string}} Item
- * @typedef {{count: number, done: number, dry_run: boolean, items: Item[]}} Acted
+ * @typedef {{count: number, done: number, dry_run: boolean, items: Item[], window: string}} Acted
  * @typedef {"acknowledge" | "maintenance" | "end-maintenance" | "disable" | "enable" | "test-notifications"} Kind
  * @typedef {{title: string, short: string, yes: string, done: string, words: string, needs: "operate" | "write", kind?: "danger",
  *   fields: Record<string, string>}} Act `fields`: what is asked, with what stands there at first
@@ -29,25 +31,25 @@ export const ACTS = {
     short: "Acknowledge",
     yes: "Acknowledge",
     done: "acknowledged",
-    words: "Nobody is told of these failures again until the time is over, or they recover.",
+    words: "No more alerts about this until the time is over or the check recovers.",
     needs: "operate",
     fields: { summary: "", duration: "4 hours" },
   },
   maintenance: {
-    title: "Plan maintenance",
+    title: "Schedule maintenance",
     short: "Maintenance",
-    yes: "Plan it",
+    yes: "Schedule",
     done: "put into maintenance",
-    words: "Nobody is told of failures of these checks while it lasts.",
+    words: "No alerts about failures while it lasts. They are still recorded.",
     needs: "operate",
     fields: { start: "now", duration: "1 hour", summary: "" },
   },
   "end-maintenance": {
     title: "End maintenance",
     short: "End maintenance",
-    yes: "End it",
+    yes: "End maintenance",
     done: "taken out of maintenance",
-    words: "Planned maintenance that is open ends now, and acknowledgements are taken back: whoever is to be told of a failure is told again.",
+    words: "Scheduled maintenance and acknowledgements end now. Failures are alerted about again.",
     needs: "operate",
     kind: "danger",
     fields: {},
@@ -57,7 +59,7 @@ export const ACTS = {
     short: "Disable",
     yes: "Disable",
     done: "disabled",
-    words: "Disabled checks are hidden, and nobody is told of them. Each comes back by itself when it reports again.",
+    words: "Disabled checks are hidden and send no alerts. Each comes back when it reports again.",
     needs: "write",
     kind: "danger",
     fields: {},
@@ -67,16 +69,16 @@ export const ACTS = {
     short: "Enable",
     yes: "Enable",
     done: "enabled",
-    words: "They are shown again, as they were when they last reported.",
+    words: "They are shown again with their last reported state.",
     needs: "write",
     fields: {},
   },
   "test-notifications": {
     title: "Test notifications",
     short: "Test",
-    yes: "Send the test",
+    yes: "Send test",
     done: "tested",
-    words: "Everybody who would be told that these checks are critical gets a message that says it is a test.",
+    words: "Everyone who would be alerted if these checks were critical gets a test message.",
     needs: "operate",
     kind: "danger",
     fields: { summary: "Testing notifications to all contacts" },
@@ -84,29 +86,39 @@ export const ACTS = {
 };
 
 /**
- * @param {{kind: Kind, targets: Targets, board: import("./board.js").Board, onClose: () => void, onDone: () => void}} props
+ * @param {{kind: Kind, targets: Targets, onClose: () => void, onDone: () => void, held?: () => Set<string>,
+ *   stateOf?: (check: string) => string | undefined}} props
+ *   `held`: checks that are acknowledged already; `onDone`: called when it is done, and when it is undone
  */
-export function ActDialog({ kind, targets, board, onClose, onDone }) {
+export function ActDialog({ kind, targets, onClose, onDone, held, stateOf }) {
   const act = ACTS[kind];
   const [given, setGiven] = useState(act.fields);
   const preview = usePreview(kind, targets);
   const submit = async () => {
+    const before = held?.() ?? new Set();
+    /** @type {Acted} */
     const acted = await post(`/checks/${kind}`, { ...targets, ...sent(kind, given) });
-    tell(kind, acted);
+    if (acted.done === 0) throw new Problem(422, acted.items[0]?.reason || "No check was changed.");
+    sayActed(kind, `${counted(acted.done, "check")} ${act.done}.`, acted, { held: before, after: onDone });
     onDone();
+    onClose();
   };
   const set = (/** @type {string} */ name) => (/** @type {string} */ value) => setGiven((old) => ({ ...old, [name]: value }));
+  const field = (/** @type {string} */ name) => ({ name, value: given[name] ?? "", onInput: set(name) });
+  // An acknowledgement is typed at once; what ends or hides something waits until it is shown what.
+  const isReady = preview.value ? preview.value.done > 0 : kind === "acknowledge";
   return html`<${Dialog} title=${act.title} onClose=${onClose}>
-    <${Form} onSubmit=${submit} submit=${act.yes} kind=${act.kind ?? "main"} cancel=${onClose} disabled=${!preview.value || preview.value.done === 0}>
-      <p>${act.words}</p>
-      <${Preview} preview=${preview} board=${board} />
-      ${"start" in given && html`<div class="form-row">
-        <${Field} label="Begins" name="start" value=${given.start} onInput=${set("start")} hint="now, tomorrow 08:00, sat 22:00" />
-        <${Field} label="Lasts" name="duration" value=${given.duration} onInput=${set("duration")} list=${LENGTHS} hint="90 minutes, 2 hours, 1 week" />
-      </div>`}
-      ${kind === "acknowledge" && html`<${Field} label="For" name="duration" value=${given.duration} onInput=${set("duration")} list=${LENGTHS} />`}
-      ${"summary" in given && html`<${Field} label=${kind === "maintenance" ? "Why" : "Message"} name="summary" value=${given.summary} onInput=${set("summary")}
-        placeholder=${kind === "acknowledge" ? "What you know, for the others" : ""} maxlength="1000" />`}
+    <${Form} onSubmit=${submit} submit=${act.yes} kind=${act.kind ?? "main"} cancel=${onClose} disabled=${!isReady}>
+      ${kind === "acknowledge" && html`<${Field} label="Comment" ...${field("summary")} placeholder="I am on it" maxlength="1000" autofocus />
+        <${Field} label="For" ...${field("duration")} list=${LENGTHS} />`}
+      <p class="soft">${act.words}</p>
+      <${Preview} preview=${preview} stateOf=${stateOf} />
+      ${kind === "maintenance" && html`<div class="form-row">
+        <${MomentField} label="From" ...${field("start")} hint="now, tomorrow 08:00, 24 nov 22:00" />
+        <${Field} label="For" ...${field("duration")} list=${LENGTHS} hint="90 minutes, 2 hours, 1 week" />
+      </div>
+      <${Field} label="Reason" ...${field("summary")} placeholder="New disks" maxlength="1000" />`}
+      ${kind === "test-notifications" && html`<${Field} label="Message" ...${field("summary")} maxlength="1000" />`}
     <//>
   <//>`;
 }
@@ -138,26 +150,21 @@ function usePreview(kind, targets) {
   return { ...found, reload: () => setAsked(asked + 1) };
 }
 
-/** @param {{preview: ReturnType<typeof usePreview>, board: import("./board.js").Board}} props */
-function Preview({ preview, board }) {
+/** @param {{preview: ReturnType<typeof usePreview>, stateOf: ((check: string) => string | undefined) | undefined}} props */
+function Preview({ preview, stateOf }) {
   const { value, problem } = preview;
   if (problem) return html`<${Failed} problem=${problem} retry=${preview.reload} />`;
   if (!value) return html`<${Loading} lines=${2} />`;
   const meant = value.items.filter((item) => item.done);
   const more = value.done - Math.min(meant.length, NAMED);
   return html`<div class="checks-preview" aria-live="polite">
-    <p><strong>${counted(value.done)}</strong>${value.done < value.count && ` of the ${value.count.toLocaleString("en")} chosen`}${value.done > 0 ? ":" : ""}</p>
+    <p><strong>${counted(value.done, "check")}</strong>${value.done < value.count && ` of ${value.count.toLocaleString("en")} selected`}${value.done > 0 ? ":" : ""}</p>
     <ul>
-      ${meant.slice(0, NAMED).map(({ check }) => html`<li><${Mark} state=${board.known.get(check)?.state ?? "none"} /> ${check}</li>`)}
+      ${meant.slice(0, NAMED).map(({ check }) => html`<li>${stateOf && html`<${Mark} state=${stateOf(check) ?? "none"} /> `}${check}</li>`)}
       ${more > 0 && html`<li class="soft">and ${more.toLocaleString("en")} more</li>`}
     </ul>
-    ${[...reasons(value.items)].map(([reason, count]) => html`<p class="soft">${count.toLocaleString("en")} not: ${reason}.</p>`)}
+    ${[...reasons(value.items)].map(([reason, count]) => html`<p class="soft">${counted(count, "check")} not: ${reason}.</p>`)}
   </div>`;
-}
-
-/** @param {number} count */
-function counted(count) {
-  return count === 1 ? "1 check" : `${count.toLocaleString("en")} checks`;
 }
 
 /** Why it can't be done, and for how many. @param {Item[]} items */
@@ -166,12 +173,4 @@ function reasons(items) {
   const found = new Map();
   for (const { done, reason } of items) if (!done) found.set(reason, (found.get(reason) ?? 0) + 1);
   return found;
-}
-
-/** @param {Kind} kind @param {Acted} acted */
-function tell(kind, acted) {
-  const done = acted.items.filter((item) => item.done).map((item) => item.check);
-  const undo = kind === "disable" && done.length > 0 && done.length <= 10_000;
-  const back = () => attempt(() => post("/checks/enable", { checks: done }), `${counted(done.length)} enabled`);
-  say(`${counted(acted.done)} ${ACTS[kind].done}`, undo ? { action: { words: "Undo", act: back } } : {});
 }

@@ -52,6 +52,11 @@ export class Board {
     this.pending.clear();
   }
 
+  /** Checks whose failure somebody acknowledged. @returns {Set<string>} */
+  acknowledged() {
+    return new Set([...this.known.values()].filter((one) => one.acknowledged).map((one) => one.id));
+  }
+
   /** @param {Row} one */
   hasState(one) {
     return this.wanted.states.length === 0 || this.wanted.states.includes(one.state);

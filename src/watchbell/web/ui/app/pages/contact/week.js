@@ -127,7 +127,7 @@ export function WeekGrid({ week: given, onChange, label }) {
           <button type="button" tabindex="-1" title=${`${clockOf(hour * 2)} on all days`} onClick=${() => wholeHour(hour)}>${String(hour).padStart(2, "0")}</button></span>`)}
       </div>
       ${DAYS.map((day, row) => html`<div class="weekgrid-row" role="row" key=${day}>
-        <span role="rowheader" class="weekgrid-day"><button type="button" tabindex="-1" title=${`All of ${day}`} aria-label=${`All of ${day}`} onClick=${() => wholeDay(row)}>${day.slice(0, 3)}</button></span>
+        <span role="rowheader" class="weekgrid-day"><button type="button" tabindex="-1" title=${`All of ${day}`} aria-label=${`${day.slice(0, 3)}: all of ${day}`} onClick=${() => wholeDay(row)}>${day.slice(0, 3)}</button></span>
         ${[...rowOf(week, row)].map((mark, slot) => {
           const spot = { row, slot };
           const isHere = at.row === row && at.slot === slot;

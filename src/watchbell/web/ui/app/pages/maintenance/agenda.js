@@ -33,7 +33,7 @@ export function Agenda({ windows, from, today, isFiltered, onOpen, onPlan, onAll
 /** @param {{head: string, windows: Window[], named: (start: number, end: number) => string, onOpen: (id: string) => void}} props */
 function Part({ head, windows, named, onOpen }) {
   return html`<${Card} flush title=${head}><ul class="agenda">
-    ${windows.map((window) => html`<li key=${window.id} class=${`agenda-item cal-${window.when}`}>
+    ${windows.map((window) => html`<li key=${window.id} class=${`agenda-item ${window.when === "past" ? "cal-over" : ""}`}>
       <button type="button" class="agenda-button" onClick=${() => onOpen(window.id)}>
         <span class="agenda-when">${isEndless(window) ? `from ${momentName(window.start)} on, without end` : named(window.start, window.end)}
           ${!isEndless(window) && html`<span class="soft"> · ${lasting(window.duration, 2)}</span>`}</span>

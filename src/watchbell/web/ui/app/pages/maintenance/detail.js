@@ -4,14 +4,16 @@ import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { post, put, url, useList } from "../../api.js";
 import { confirm, Dialog } from "../../kit/dialog.js";
-import { Button, Field, Form } from "../../kit/form.js";
+import { Button, Form } from "../../kit/form.js";
 import { Facts, Failed, Loading } from "../../kit/layout.js";
 import { When } from "../../kit/time.js";
+import { MomentField } from "../../kit/moment.js";
 import { say } from "../../kit/toast.js";
 import { may } from "../../session.js";
 import { lasting, zone } from "../../times.js";
 import { momentName, spanName, written } from "./days.js";
 import { counted } from "../../words.js";
+import { sayEnded } from "../checks/undo.js";
 import { isEndless, Kind, title, who } from "./words.js";
 
 /** @typedef {import("./words.js").Window} Window */
@@ -28,7 +30,10 @@ export function Detail({ window, onClose, onChanged }) {
       yes: window.when === "future" ? "Take it back" : "End it",
       act: async () => {
         const done = await post("/maintenance/end", { id: window.id });
-        say(`${window.when === "future" ? "Taken back" : "Ended"} for ${counted(done.count, "check")}.`);
+        const words = `${window.when === "future" ? "Removed" : "Ended"} for ${counted(done.count, "check")}.`;
+        // Undo names each check: where not all are loaded, there is none.
+        if (checks.items.length === window.count) sayEnded(words, window, checks.items, onChanged);
+        else say(words);
         onChanged();
         onClose();
       },
@@ -71,6 +76,6 @@ function Resize({ window, onCancel, onDone }) {
     onDone();
   };
   return html`<${Form} onSubmit=${save} submit="Set the end" cancel=${onCancel} disabled=${!end.trim()}>
-    <${Field} label="Ends" name="end" value=${end} onInput=${setEnd} autofocus hint="As 2026-11-20 14:00, in 30 minutes or tomorrow 08:00" />
+    <${MomentField} label="Ends" name="end" value=${end} onInput=${setEnd} autofocus hint="24 nov 14:00, in 30 minutes, tomorrow 08:00" />
   <//>`;
 }

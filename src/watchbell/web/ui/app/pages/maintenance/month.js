@@ -6,7 +6,7 @@ import { barred, isLong } from "./layout.js";
 import { useSelecting } from "./selecting.js";
 import { Piece } from "./week.js";
 import { counted } from "../../words.js";
-import { kindWord, title } from "./words.js";
+import { kindWord, lookOf, title } from "./words.js";
 
 /** @typedef {import("./words.js").Window} Window */
 
@@ -85,7 +85,7 @@ function Cell({ day, windows, bars, isToday, isOther, isChosen, isHead, onOpen, 
     ${Array.from({ length: bars }, () => html`<div class="month-bar"></div>`)}
     ${shown.map((window) => {
       const begins = window.start >= start;
-      return html`<button key=${window.id} type="button" class=${`month-piece cal-piece cal-${window.kind} cal-${window.when}`} onClick=${() => onOpen(window.id)}
+      return html`<button key=${window.id} type="button" class=${`month-piece cal-piece ${lookOf(window)}`} onClick=${() => onOpen(window.id)}
         aria-label=${`${kindWord(window)}, ${begins ? `from ${time(window.start)}` : "since before"}: ${title(window)}, ${counted(window.count, "check")}`}>
         ${begins ? html`<span class="month-time">${time(window.start)}</span> ` : html`<span class="month-time" aria-hidden="true">…</span> `}${title(window)}</button>`;
     })}

@@ -5,13 +5,14 @@ import { useEffect, useState } from "preact/hooks";
 import { post, Problem } from "../../api.js";
 import { Dialog } from "../../kit/dialog.js";
 import { Field, Form } from "../../kit/form.js";
-import { say } from "../../kit/toast.js";
+import { MomentField } from "../../kit/moment.js";
+import { sayDone } from "../../kit/toast.js";
 import { clock, lasting, zone } from "../../times.js";
 import { spanName, written } from "./days.js";
 import { counted } from "../../words.js";
 
 /**
- * @typedef {{start: number, end: number, duration: number, count: number, checks: string[]}} Preview
+ * @typedef {{start: number, end: number, duration: number, count: number, checks: string[], id: string, remark: string}} Preview
  * @typedef {{start: number, end: number}} Span
  */
 
@@ -77,7 +78,8 @@ export function Plan({ span, pattern: given, onClose, onDone }) {
   const save = async () => {
     /** @type {Preview} */
     const done = await post("/maintenance", body);
-    say(`Maintenance of ${counted(done.count, "check")}: ${spanName(done.start, done.end)}.`);
+    const remove = () => post("/maintenance/end", { id: done.id });
+    sayDone(`Maintenance of ${counted(done.count, "check")}: ${spanName(done.start, done.end)}.`, remove, "Maintenance removed.", onDone);
     onDone();
     onClose();
   };
@@ -86,7 +88,7 @@ export function Plan({ span, pattern: given, onClose, onDone }) {
       <${Field} label="Checks" name="pattern" value=${pattern} onInput=${setPattern} problem=${wrong("pattern")} autofocus mono placeholder="web-*:HTTP"
         hint=${html`<code>web-1</code> means all its checks, <code>web-*:HTTP</code> some of several, <code>*</code> everything; <code>/expressions/</code> work, too`} />
       <div class="form-row">
-        <${Field} label="Begins" name="start" value=${start} problem=${wrong("start")} hint="As 2026-11-20 14:00, tomorrow 08:00 or sat 22:00"
+        <${MomentField} label="Begins" name="start" value=${start} problem=${wrong("start")} hint="24 nov 14:00, tomorrow 08:00, sat 22:00"
           onInput=${(/** @type {string} */ text) => {
             setStart(text);
             setExact(null);
@@ -107,6 +109,7 @@ function Meaning({ preview, isAsked }) {
   else {
     words = html`<p><strong>${counted(preview.count, "check")}</strong>, ${spanName(preview.start, preview.end)} (${lasting(preview.duration, 2)})</p>
       <ul>${preview.checks.slice(0, 5).map((check) => html`<li>${check}</li>`)}${preview.count > 5 && html`<li class="soft">and ${(preview.count - 5).toLocaleString("en-GB")} more</li>`}</ul>
+      ${preview.remark && html`<p class="soft">${preview.remark}</p>`}
       ${preview.end <= clock.value && html`<p class="plan-late">This is over already: it is recorded, and silences nothing.</p>`}`;
   }
   return html`<div class="plan-meaning" role="status" aria-live="polite">${words}</div>`;

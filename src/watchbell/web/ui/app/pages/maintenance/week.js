@@ -5,8 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { beginning, DAY, dayNumber, HOUR, plus, SLOT, slots, spanName, time, weekday, zoneName } from "./days.js";
 import { barred, isLong, placed } from "./layout.js";
 import { useSelecting } from "./selecting.js";
-import { counted } from "../../words.js";
-import { kindWord, title, who } from "./words.js";
+import { kindWord, lookOf, title, who } from "./words.js";
 
 /** @typedef {import("./words.js").Window} Window */
 
@@ -142,11 +141,10 @@ function Column({ column, windows, now, chosen, onOpen, onMore }) {
  * @param {{window: Window, style?: any, isNarrow?: boolean, onOpen: (id: string) => void}} props
  */
 export function Piece({ window, style, isNarrow = false, onOpen }) {
-  return html`<button type="button" class=${`cal-piece cal-${window.kind} cal-${window.when}${isNarrow ? " cal-narrow" : ""}`} style=${style} onClick=${() => onOpen(window.id)}
+  return html`<button type="button" class=${`cal-piece ${lookOf(window)}${isNarrow ? " cal-narrow" : ""}`} style=${style} onClick=${() => onOpen(window.id)}
     title=${`${spanName(window.start, window.end)}\n${title(window)}\n${who(window)}`}
-    aria-label=${`${kindWord(window)}, ${spanName(window.start, window.end)}: ${title(window)}, ${counted(window.count, "check")}`}>
-    <span class="cal-piece-title">${title(window)}</span>
-    ${window.summary && html`<span class="cal-piece-who">${who(window)}</span>`}
+    aria-label=${`${title(window)}${window.summary ? ` ${who(window)}` : ""}, ${kindWord(window)}, ${spanName(window.start, window.end)}`}>
+    <span class="cal-piece-title">${title(window)}</span> ${window.summary && html`<span class="cal-piece-who">${who(window)}</span>`}
   </button>`;
 }
 

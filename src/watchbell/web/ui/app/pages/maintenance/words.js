@@ -20,6 +20,9 @@ export const title = (window) => window.summary || who(window);
 /** @param {Window} window */
 export const kindWord = (window) => (window.kind === "scheduled" ? "scheduled" : "acknowledged");
 
+/** Whether it is over, as its class says. @param {Window} window */
+export const lookOf = (window) => `cal-${window.kind} cal-${window.when === "past" ? "over" : window.when}`;
+
 /** @param {{window: Window}} props */
 export function Kind({ window }) {
   return html`<${State} state=${window.kind === "scheduled" ? "maintenance" : "acknowledged"} word=${kindWord(window)} />`;

@@ -1,0 +1,123 @@
+"""A fleet with a little of everything, so that each page has something to show."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import quote
+
+from aiohttp import ClientSession, CookieJar
+
+from tests.browser.house import House
+from tests.waiting import eventually
+from tests.web.site import BY, Site, Visitor
+from watchbell.alerting.keys import Alerting
+from watchbell.clock import SYSTEM
+from watchbell.web import links
+
+LONG = "x" * 200
+HOUR = 3_600
+SHOUT = "printf 'one\\ntwo\\n\\033[31mred\\033[0m\\n'; exit 3"
+
+
+@asynccontextmanager
+async def administrator(house: House) -> AsyncIterator[Visitor]:
+    async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as http:
+        visitor = Visitor(Site(house.url, house.desk), http)
+        alice = await house.desk.users.add("alice", "administrator", BY)
+        await visitor.post(await links.make(house.store, alice, BY))
+        visitor.csrf = (await visitor.get("/api/v1/session")).json()["csrf"]
+        yield visitor
+
+
+async def sent(visitor: Visitor, path: str, body: dict[str, Any]) -> Any:
+    answer = await visitor.post(f"/api/v1/{path}", json=body)
+    assert answer.status < 300, (path, answer.text)
+    return answer.json()
+
+
+async def fill(house: House) -> list[str]:
+    """Fills the house; returns the paths of pages that show one thing."""
+    async with administrator(house) as alice:
+        await people(alice)
+        await checks(house, alice)
+        await windows(alice)
+        run = await cron(alice)
+        await sent(alice, "api-keys", {"name": "deploy script", "scopes": ["read"]})
+        await sent(alice, "users", {"name": "bob", "role": "operator"})
+    names = ("web-1:HTTP", f"{LONG}:HTTP")
+    return [
+        *(f"/check?id={quote(name, safe='')}" for name in names),
+        *("/contact?id=alice", "/cron/job?name=backup", f"/cron/run?id={run}"),
+    ]
+
+
+async def people(alice: Visitor) -> None:
+    media = {"email": {"address": "alice@example.com"}, "sms": {"address": "+390551234567"}}
+    contact = {"id": "alice", "first_name": "Alice", "media": media, "tags": ["on-call"]}
+    await sent(alice, "contacts", contact)
+    await sent(alice, "contact/links?id=alice", {"entity": "ALL"})
+    office = "0" * 16 + "1" * 20 + "0" * 12
+    week = ["0" * 48, *[office] * 5, "0" * 48]
+    rule = {"tags": ["database"], "week": week, "critical_media": ["email"]}
+    await sent(alice, "rules?contact=alice", rule)
+
+
+async def checks(house: House, alice: Visitor) -> None:
+    reports = (
+        ("web-1", "HTTP", "critical", "connection refused"),
+        ("web-1", "Disk /var", "warning", "91 % of 40 GB used"),
+        (LONG, "HTTP", "critical", "timeout " * 30),
+        ("db-1", "MySQL", "critical", "too many connections"),
+        ("db-1", "Load", "ok", "0.12 0.10 0.08"),
+    )
+    for entity, check, state, summary in reports:
+        event = {"type": "service", "entity": entity, "check": check, "state": state}
+        at_once = {"initial_failure_delay": 0} if check == "HTTP" else {}
+        more = at_once | {
+            "summary": summary,
+            "perfdata": "time=2s;;;0;9 size=512B",
+            "tags": ["shop"],
+        }
+        await sent(alice, "check-events", event | more)
+    await house.store.call("LPUSH", Alerting().events(), "not json")
+
+    async def known() -> bool:
+        return int(await house.store.call("ZCARD", Alerting().all_checks())) >= len(reports)
+
+    await eventually(known, 30, "all events are processed")
+    words = {"summary": "a cable", "duration": "2 hours"}
+    await sent(alice, "checks/acknowledge", {"checks": ["db-1:MySQL"], **words})
+
+
+async def windows(alice: Visitor) -> None:
+    now = int(SYSTEM.now())
+    planned = (
+        (now - 30 * HOUR, 2 * HOUR, "new disks"),
+        (now - 3 * HOUR, HOUR, "a reboot"),
+        (now + HOUR, 2 * HOUR, "new cables"),
+        (now - 50 * HOUR, 150 * HOUR, "move to the other room"),
+    )
+    for start, duration, summary in planned:
+        body = {"start": start, "duration": duration, "summary": summary, "checks": ["db-1:Load"]}
+        await sent(alice, "maintenance", body)
+
+
+async def cron(alice: Visitor) -> str:
+    """A job that ran and failed, and one that is paused; the id of the run."""
+    nightly = {"cronstring": "30 2 * * *", "timezone": "Europe/Rome"}
+    for name in ("backup", "paused"):
+        args = {"cmd": SHOUT, "lock": True, "ttl": 60}
+        await sent(
+            alice,
+            "cron/jobs",
+            {"name": name, "definition": {"cron_args": nightly, "job_args": args}},
+        )
+    await sent(alice, "cron/jobs/pause", {"names": ["paused"]})
+    await sent(alice, "cron/jobs/trigger", {"names": ["backup"]})
+
+    async def ended() -> str:
+        answer = await alice.get("/api/v1/cron/runs?job=backup")
+        items = answer.json()["items"]
+        return str(items[0]["id"]) if items and items[0]["status"] == "fail" else ""
+
+    return await eventually(ended, 30, "the job has run")

@@ -1,0 +1,79 @@
+"""Every page passes axe-core's serious and critical rules, in light and dark."""
+
+import re
+from typing import Any
+
+from playwright.async_api import Page, expect
+
+from tests import node_packages
+from tests.browser import sample_data
+from tests.browser.house import House
+from tests.browser.visits import Visits
+from watchbell.web.pages.shell import MODULES
+
+TABS = ("callees", "decisions", "alerts", "maintenance", "measured")
+VIEWS = (
+    *("/maintenance?view=month", "/maintenance?view=agenda", "/no-such-page", "/api"),
+    *("/cron/job?name=backup&tab=definition", "/cron/job?name=backup&tab=missed"),
+    *(f"/check?id=web-1%3AHTTP&tab={tab}" for tab in TABS),
+)
+DIALOGS = (
+    ("/", "Acknowledge web-1:HTTP"),
+    ("/", "Keyboard"),
+    ("/check?id=web-1%3AHTTP", "Acknowledge"),
+    ("/check?id=web-1%3AHTTP", "Maintenance"),
+    ("/maintenance", "Plan maintenance"),
+    ("/maintenance?view=agenda", "new cables"),
+    ("/contact?id=alice", "Add a rule"),
+    ("/contact?id=alice", "Edit"),
+    ("/entities", "New entity"),
+    ("/users", "Add a user"),
+    ("/api-keys", "Make a key"),
+)
+"""What a button opens: a path, and a part of the button's name."""
+BAD = ("serious", "critical")
+
+
+async def found(page: Page) -> list[str]:
+    """Findings that make a page hard to use for some people, one a line."""
+    options = {"resultTypes": ["violations"]}
+    result: dict[str, Any] = await page.evaluate("(options) => axe.run(options)", options)
+    return [
+        f"{page.url} {one['id']}: {node['html'][:200]} ({node['failureSummary']})"
+        for one in result["violations"]
+        if one["impact"] in BAD
+        for node in one["nodes"][:3]
+    ]
+
+
+async def loaded(page: Page, path: str) -> None:
+    await page.goto(path)
+    await expect(page.get_by_role("heading", level=1)).to_be_visible()
+    await expect(page.get_by_label("Loading")).to_have_count(0)
+
+
+async def in_both_schemes(page: Page, program: str) -> list[str]:
+    await page.evaluate(program)
+    findings: list[str] = []
+    for scheme in ("light", "dark"):
+        await page.emulate_media(color_scheme=scheme)
+        findings += [f"{scheme} {one}" for one in await found(page)]
+    return findings
+
+
+async def test_no_page_and_no_dialog_has_a_serious_finding(house: House, visit: Visits) -> None:
+    single = await sample_data.fill(house)
+    visit.forgive("no-such-page answered 404")
+    page = await visit(house, "administrator", name="alice")
+    program = (node_packages.installed() / "axe-core" / "axe.min.js").read_text()
+    findings: list[str] = []
+    plain = (path for path in MODULES if path not in ("/check", "/contact"))
+    for path in (*plain, *single, *VIEWS):
+        await loaded(page, path)
+        findings += await in_both_schemes(page, program)
+    for path, button in DIALOGS:
+        await loaded(page, path)
+        name = re.compile(re.escape(button))
+        await page.get_by_role("button", name=name).first.click()
+        findings += await in_both_schemes(page, program)
+    assert findings == [], "\n".join(findings)
