@@ -66,7 +66,7 @@ async def test_a_job_is_written_with_a_live_preview_run_watched_and_terminated(
     await expect(page.get_by_role("log")).to_contain_text("second")
     await page.get_by_role("button", name="Terminate").click()
     await page.get_by_role("dialog").get_by_role("button", name="Terminate").click()
-    await expect(page.get_by_text("ended by SIGTERM (told to end)")).to_be_visible()
+    await expect(page.get_by_text("it was terminated on request; ended by SIGTERM")).to_be_visible()
     await expect(page.get_by_role("button", name="Kill")).to_have_count(0)
     assert await lines(page) == ["first", "second"]
 

@@ -343,6 +343,28 @@ async def test_time_and_memory_that_were_used_are_told(runner: Runner) -> None:
     assert 60_000_000 < ended.peak < 200_000_000
 
 
+async def test_memory_of_the_warden_is_not_counted_for_a_small_command(runner: Runner) -> None:
+    _, ended = await finished(runner, "sh", "-c", "echo hi")
+    assert ended.peak < 4_000_000  # what a shell uses, or 0 where it ended before it was seen
+
+
+async def test_memory_of_a_small_command_is_seen_while_it_runs(
+    runner: Runner, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    run = await started(runner, "sh", "-c", f"echo ready; read line <{gate}")
+    batches = run.batches()
+    await anext(batches)
+    run.lease(SYSTEM.monotonic() + 600)
+    await finished(runner, "true")  # the warden has come to the lease before
+    gate.write_text("go\n")
+    async for _ in batches:
+        pass
+    ended = await run.ended()
+    assert 0 < ended.peak < 8_000_000
+
+
 async def test_a_thousand_run_at_once_and_the_loop_goes_on(runner: Runner) -> None:
     longest = 0.0
 

@@ -14,7 +14,7 @@ _SIGNALS = {
     signal.SIGABRT: "it gave up by itself",
     signal.SIGBUS: "it used memory that is not there",
     signal.SIGFPE: "it calculated what can't be",
-    signal.SIGKILL: "killed; often for want of memory",
+    signal.SIGKILL: "killed, perhaps because memory ran out",
     signal.SIGSEGV: "it used memory that is not its own",
     signal.SIGPIPE: "nobody read what it wrote",
     signal.SIGALRM: "its own alarm",
@@ -45,10 +45,12 @@ def _ending(record: Record, detail: Detail) -> str:
         return detail.reason or "frozen: it gave no sign of life any more"
     if record.status == "success":
         return "done"
-    code = exit_code(record.retcode)
-    if detail.reason and record.retcode is None:
+    if not detail.reason:
+        return exit_code(record.retcode)
+    if record.retcode is None:
         return detail.reason
-    return f"{detail.reason}; {code}" if detail.reason else code
+    # Who ended it, and why, is known: what the signal may mean otherwise is not the cause.
+    return f"{detail.reason}; {exit_code(record.retcode, explained=True)}"
 
 
 def conduct_in_words(conduct: Conduct) -> Iterator[str]:
@@ -73,11 +75,13 @@ def status_code(record: Record) -> int:
     return record.retcode if record.retcode >= 0 else 128 - record.retcode
 
 
-def exit_code(retcode: int | None) -> str:
+def exit_code(retcode: int | None, *, explained: bool = False) -> str:
+    """In words; with `explained`, a signal is named without what it mostly means."""
     if retcode is None:
         return "it was not started"
     if retcode < 0:
-        return f"ended by {signal_name(-retcode)}"
+        name = signal_name(-retcode)
+        return f"ended by {name.partition(' (')[0] if explained else name}"
     meaning = _CODES.get(retcode, "")
     if not meaning and retcode > _SHELL and signal_name(retcode - _SHELL, known=True):
         meaning = f"its command was ended by {signal_name(retcode - _SHELL)}"

@@ -1,6 +1,7 @@
 """A run as its warden sees it. For the warden, so with the standard library alone."""
 
 import os
+import re
 import resource
 import signal
 import sys
@@ -8,6 +9,19 @@ from math import inf
 from typing import Any, NamedTuple
 
 from watchbell.process.family import group_of, name_of, sent, session_of
+
+_SLACK = 512
+"""KiB by which the kernel's counters of the same memory may differ."""
+
+
+def high_water(pid: int | str) -> int:
+    """KiB of memory that a process has used at most since it became its command; 0 if unknown."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as status:  # noqa: PTH123 quicker
+            found = re.search(rb"^VmHWM:\s+(\d+)", status.read(), re.MULTILINE)
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0
 
 
 class Order(NamedTuple):
@@ -67,11 +81,18 @@ class Child:
         """The last signal."""
         self._has_group = True
         self._user = self._system = 0.0
-        self._peak = 0
+        self._peak = self._sampled = 0
+        self._inherited = high_water("self") + _SLACK
+        """What the kernel counts for the child in any case: it shared the warden's memory until it
+        became its command."""
 
     def lease(self, until: float | None, keep_until: float | None) -> None:
         self.lapses = inf if until is None else until
         self.keeps_until = keep_until or 0.0
+
+    def sample(self) -> None:
+        """Looks at the memory of the main process, for one that uses less than the warden."""
+        self._sampled = max(self._sampled, high_water(self.pid))
 
     def count(self, usage: resource.struct_rusage) -> None:
         self._user += usage.ru_utime
@@ -79,7 +100,11 @@ class Child:
         self._peak = max(self._peak, usage.ru_maxrss)
 
     def usage(self) -> tuple[float, float, int]:
-        return self._user, self._system, self._peak * (1 if sys.platform == "darwin" else 1024)
+        """CPU seconds of user and system, and bytes of memory at most; 0 where that is unknown."""
+        if sys.platform == "darwin":
+            return self._user, self._system, self._peak
+        peak = self._peak if self._peak > self._inherited else self._sampled
+        return self._user, self._system, peak * 1024
 
     def signal(self, number: int) -> None:
         if self.told != signal.SIGKILL:

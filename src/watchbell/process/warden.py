@@ -214,6 +214,7 @@ class Warden:
         child = self._runs.get(number)
         if child:
             child.lease(until, keep_until)
+            child.sample()
             self._leased.pop(number, None)
             if until is not None:
                 self._leased[number] = child

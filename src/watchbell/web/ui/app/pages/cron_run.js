@@ -62,7 +62,7 @@ function facts(run) {
     isOver ? ["Took", took(run.duration ?? 0)] : ["For", html`<${Since} since=${run.start} />`],
     isOver && run.retcode !== null && ["Ended with", run.retcode < 0 ? `signal ${-run.retcode}` : `exit code ${run.retcode}`],
     ["On", run.instance && run.instance !== run.host ? `${run.host}, ${run.instance}` : run.host],
-    isOver && run.memory > 0 && ["Used", html`${took(run.cpu)} of CPU time, ${bytes(run.memory)} of memory at the most`],
+    isOver && ["Used", `${took(run.cpu)} of CPU time${run.memory > 0 ? `, at most ${bytes(run.memory)} of memory` : ""}`],
     isOver && run.output_bytes > 0 && ["Printed", bytes(run.output_bytes)],
     ["Run", html`<code>${run.id}</code>`],
   ];
