@@ -239,6 +239,27 @@ def test_a_contact_is_made_and_changed_by_options(run: Commands) -> None:
     assert alice["timezone"] == ""
 
 
+def test_doubtful_addresses_are_saved_with_a_warning(run: Commands) -> None:
+    first = ["--first-name", "Alice", "--medium", "sms=12", "--medium", "pager=alice"]
+    said = run("contacts", "set", "alice", *first)
+    assert "warning: sms: '12' has 2 digits; expected a phone number" in said
+    assert "warning: pager: no gateway of that name is configured" in said
+    assert set(run.shown("contacts", "show", "alice")["media"]) == {"sms", "pager"}
+
+
+def test_a_contact_is_linked_to_several_entities_at_once(run: Commands) -> None:
+    run("contacts", "set", "alice", "--first-name", "Alice")
+    both = ["--entity", "web-1", "--entity", "web-2"]
+    said = run("contacts", "link", "alice", *both)
+    assert "Alice is told about web-1\n" in said
+    assert "Alice is told about web-2\n" in said
+    run("contacts", "link", "alice", *both, "--check", "HTTP")
+    shown = run("contacts", "show", "alice")
+    assert "told about  web-1, web-1:HTTP, web-2, web-2:HTTP" in shown
+    run("contacts", "unlink", "alice", *both)
+    assert "told about  web-1:HTTP, web-2:HTTP" in run("contacts", "show", "alice")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

@@ -9,14 +9,17 @@ from msgspec.structs import replace
 
 from watchbell import ids
 from watchbell.alerting import contacts, entities, items, rules
+from watchbell.alerting.entities import Link
 from watchbell.alerting.items import ContactItem, Item, converted, shown
 from watchbell.alerting.model import Contact, Medium
 from watchbell.cli.items import export_to, imported, items_of
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.errors import NotFound, Refused
+from watchbell.gateways import addresses
 from watchbell.schedule import spoken
 from watchbell.settings import Loaded, Settings
+from watchbell.store.client import Store
 
 
 @click.group
@@ -174,11 +177,13 @@ def set_(*, loaded: Loaded, contact: str, **given: Any) -> None:
       watchbell contacts set alice --interval email=300 --rollup email=5 --timezone Europe/Rome
       watchbell contacts set alice --pagerduty password=file:/run/secrets/pagerduty
     """
-    asyncio.run(_set(loaded.settings, contact, given))
+    saved = asyncio.run(_set(loaded.settings, contact, given))
     click.echo(f"{contact} is set")
+    for words in addresses.warnings(saved, loaded.settings):
+        click.echo(f"warning: {words}", err=True)
 
 
-async def _set(settings: Settings, contact_id: str, given: Item) -> None:
+async def _set(settings: Settings, contact_id: str, given: Item) -> Contact:
     async with opened(settings) as store:
         found = await contacts.load(store, [contact_id])
         if contact_id not in found and not given["first_name"]:
@@ -187,6 +192,7 @@ async def _set(settings: Settings, contact_id: str, given: Item) -> None:
         before = (await contacts.tags(store)).get(contact_id, ())
         changed = changes(replace(found.get(contact_id, new), tags=before), given)
         await contacts.save(store, changed, tags_before=before)
+        return changed
 
 
 def changes(contact: Contact, given: Item) -> Contact:
@@ -237,34 +243,47 @@ async def _remove(settings: Settings, contact_id: str) -> None:
 def _linking(name: str, says: str) -> None:
     @command.command(name, help=says)
     @click.argument("contact")
-    @click.option("--entity", metavar="NAME", help="An entity, by its name or id.")
-    @click.option("--check", metavar="NAME", help="One check of the entity.")
+    @click.option(
+        "--entity",
+        "named",
+        multiple=True,
+        metavar="NAME",
+        help="An entity, by its name or id; can be repeated.",
+    )
+    @click.option("--check", metavar="NAME", help="One check of each entity.")
     @click.option("--all", "everything", is_flag=True, help="Every entity there is or will be.")
     @with_settings()
     def linking(
-        *, loaded: Loaded, contact: str, entity: str | None, check: str | None, everything: bool
+        *, loaded: Loaded, contact: str, named: tuple[str, ...], check: str | None, everything: bool
     ) -> None:
-        if everything == (entity is not None) or (everything and check is not None):
+        if everything == bool(named) or (everything and check is not None):
             raise click.UsageError("give either --entity NAME, with --check NAME or not, or --all")
-        about = entities.ALL if entity is None else entity
-        asyncio.run(_link(loaded.settings, name, contact, about, check))
+        about = list(dict.fromkeys(named)) or [entities.ALL]
+        asyncio.run(_link_all(loaded.settings, name, contact, about, check))
 
 
-async def _link(
-    settings: Settings, how: str, contact_id: str, entity: str, check: str | None
+async def _link_all(
+    settings: Settings, how: str, contact_id: str, about: list[str], check: str | None
 ) -> None:
-    about = entity if check is None else f"{entity}:{check}"
     async with opened(settings) as store:
         person = await contacts.known(store, contact_id)
-        if how == "unlink":
-            await contacts.unlink(store, contact_id, await entities.id_of(store, entity), check)
-            click.echo(f"{person.first_name} is no longer told about {about} by a link of its own")
-            return
-        entity_id, is_new = await entities.id_or_new(store, entity)
-        if is_new:
-            click.echo(f"{entity} is new: nothing was reported about it so far", err=True)
-        await contacts.link(store, contact_id, entity_id, check)
-        click.echo(f"{person.first_name} is told about {about}")
+        act = _unlink if how == "unlink" else _link
+        for entity in about:
+            await act(store, person, entity, check)
+
+
+async def _unlink(store: Store, person: Contact, entity: str, check: str | None) -> None:
+    await contacts.unlink(store, person.id, await entities.id_of(store, entity), check)
+    about = Link(entity=entity, check=check).words
+    click.echo(f"{person.first_name} is no longer told about {about} by a link of its own")
+
+
+async def _link(store: Store, person: Contact, entity: str, check: str | None) -> None:
+    entity_id, is_new = await entities.id_or_new(store, entity)
+    if is_new:
+        click.echo(f"{entity} is new: nothing was reported about it so far", err=True)
+    await contacts.link(store, person.id, entity_id, check)
+    click.echo(f"{person.first_name} is told about {Link(entity=entity, check=check).words}")
 
 
 _linking(
@@ -273,7 +292,7 @@ _linking(
 
     \b
     Examples:
-      watchbell contacts link alice --entity web-1
+      watchbell contacts link alice --entity web-1 --entity web-2
       watchbell contacts link alice --entity web-1 --check HTTP
       watchbell contacts link bob --all
     """,

@@ -53,6 +53,9 @@ class ContactShown(Struct, frozen=True, kw_only=True):
     media: dict[str, "MediumShown"]
     pagerduty: dict[str, str]
     """Secrets are `***`, unless they are references."""
+    warnings: list[str]
+    """Media that would hardly reach the contact, and why: one without a gateway, a phone number
+    that is too short."""
     version: str
 
 

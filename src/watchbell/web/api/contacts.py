@@ -16,7 +16,7 @@ from watchbell.alerting.entities import Link
 from watchbell.alerting.items import Taken
 from watchbell.alerting.model import KNOWN_MEDIA, Contact, Medium
 from watchbell.errors import Changed
-from watchbell.gateways import catalogue
+from watchbell.gateways import addresses, catalogue
 from watchbell.web.access import needs
 from watchbell.web.api.contact_shapes import (
     ContactBody,
@@ -313,6 +313,7 @@ def _shown(request: Asked, contact: Contact) -> ContactShown:
         tags=list(seen.tags),
         media={name: _medium(one) for name, one in seen.media.items()},
         pagerduty=seen.pagerduty,
+        warnings=addresses.warnings(seen, desk_of(request).settings),
         version=_version(contact),
     )
 

@@ -5,7 +5,7 @@ import { ask, url } from "../../api.js";
 /**
  * @typedef {{address: string, interval: number, rollup_threshold: number}} Medium
  * @typedef {{id: string, first_name: string, last_name: string, email: string, timezone: string, zone: string, tags: string[],
- *   media: Record<string, Medium>, pagerduty: Record<string, string>, version: string}} Contact
+ *   media: Record<string, Medium>, pagerduty: Record<string, string>, warnings: string[], version: string}} Contact
  * @typedef {"critical" | "warning" | "unknown"} Severity
  * @typedef {{entities: string[], regex_entities: string[], tags: string[], regex_tags: string[], time_restrictions: object[],
  *   critical_media: string[], warning_media: string[], unknown_media: string[], critical_blackhole: boolean,
