@@ -1,10 +1,16 @@
 """From nothing to the first alert that somebody acknowledged, as a new user goes the way."""
 
+import re
+from pathlib import Path
+
 from aiohttp import ClientSession
 from playwright.async_api import Page, expect
 
-from tests.browser.house import House
+from tests import servers
+from tests.browser.house import House, housed
 from tests.browser.visits import Visits
+from tests.gateways import smtp
+from tests.waiting import eventually
 from tests.web.site import BY, PASSWORD
 from watchbell.alerting import contacts
 from watchbell.alerting.entities import ALL
@@ -42,6 +48,29 @@ async def test_from_the_first_start_to_the_first_alert_acknowledged(
     await expect(handled.get_by_text("acknowledged")).to_be_visible()
     await handled.get_by_role("link", name="HTTP").click()
     await expect(page.get_by_role("region", name="State")).to_contain_text("admin: I am on it")
+
+
+async def test_a_mail_has_a_button_that_acknowledges(folder: Path, visit: Visits) -> None:
+    """As a newcomer gets there: nothing is set but the mail server."""
+    async with smtp.serving() as sink:
+        file = folder / "watchbell.toml"
+        server = f'host = "{servers.HOST}"\nport = {sink.port}\ntls = "none"\n'
+        file.write_text(f"[gateways.email]\n{server}")
+        async with housed(folder, WATCHBELL_CONFIG=str(file)) as house:
+            await interested_alice(house)
+            await report(house)
+            await eventually(lambda: sink.mails, 30, "the mail")
+            button = re.search(
+                r'<a href="([^"]+)"[^>]*>Acknowledge</a>', sink.mails[0].part("html")
+            )
+            assert button is not None
+            assert button[1] in sink.mails[0].part("plain")
+            page = await visit(house, None, button[1])
+            assert page.url.startswith(f"{house.url}/ack/")
+            await page.get_by_label("Comment").fill("I am on it")
+            await page.get_by_role("button", name="Acknowledge").click()
+            await expect(page.get_by_role("heading", name="Acknowledged")).to_be_visible()
+            await page.context.close()  # before its server ends
 
 
 async def interested_alice(house: House) -> None:

@@ -15,7 +15,7 @@ from watchbell.clock import SYSTEM
 from watchbell.errors import StoreUnavailable
 from watchbell.roles import catalogue, presence
 from watchbell.roles.supervisor import Supervisor
-from watchbell.settings import Loaded, Settings
+from watchbell.settings import Loaded, Settings, environment, usual_file
 from watchbell.store import health
 from watchbell.store.client import Store
 from watchbell.store.embedded import Embedded
@@ -88,6 +88,7 @@ async def _up(loaded: Loaded, board: Board) -> None:
         )
         board.facts = [
             *await _facts(settings, store, server, findings),
+            ("settings", _file(loaded)),
             *await _web(settings, store),
         ]
         board.warnings = [f"{f.text}; {f.advice}" for f in findings if f.level == "warning"]
@@ -102,6 +103,13 @@ async def _up(loaded: Loaded, board: Board) -> None:
             if server is not None:
                 keepers.create_task(server.run())
             log.info("up", seconds=round(SYSTEM.monotonic() - begun, 2))
+
+
+def _file(loaded: Loaded) -> str:
+    """The settings file that was read, or where one would be."""
+    if loaded.file is not None:
+        return str(loaded.file)
+    return f"defaults; {usual_file(environment())} would be read at the next start"
 
 
 async def _web(settings: Settings, store: Store) -> list[tuple[str, str]]:

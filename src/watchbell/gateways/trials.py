@@ -75,7 +75,7 @@ def style(settings: Settings, medium: str) -> str:
 
 
 def _words(settings: Settings, medium: str) -> Texts:
-    base = settings.delivery.link_url or "https://watchbell.example.com"
+    base = settings.delivery.link_url or settings.web.url or "https://watchbell.example.com"
 
     def link(alert: Alert) -> str:
         is_problem = alert.notification_type == "problem" and not alert.rollup

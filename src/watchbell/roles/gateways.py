@@ -9,6 +9,7 @@ from watchbell.gateways.catalogue import Configured
 from watchbell.gateways.delivery import Delivery
 from watchbell.roles.role import Context, Role, Several
 from watchbell.settings import Settings
+from watchbell.web import links as web_links
 from watchbell.web.ack_links import LinkUses
 
 
@@ -24,13 +25,20 @@ async def _deliver(one: Configured, context: Context) -> None:
         logs.hide(secret)
     delivery = context.settings.delivery
     log = logs.get(role=f"gateway {one.name}")
-    link = await links.open_links(context.store, delivery.link_url, context.clock)
+    link = await links.open_links(context.store, link_address(context.settings), context.clock)
     medium = one.open(words.open_words(one.name, one.style, delivery.templates, link, log.warning))
     try:
         run = Delivery(context.store, one.name, medium, delivery, context.clock, context.say)
         await run.run()
     finally:
         await medium.close()
+
+
+def link_address(settings: Settings) -> str:
+    """Where the links of messages lead; empty where nothing serves their page."""
+    if settings.delivery.link_url or not settings.web.port:
+        return settings.delivery.link_url
+    return web_links.address(settings)
 
 
 def answering(settings: Settings) -> list[Role]:

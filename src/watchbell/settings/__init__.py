@@ -1,7 +1,7 @@
 """The settings: defaults, one TOML file, WATCHBELL_* variables, options; the later win."""
 
 from watchbell.settings.inheritance import for_children, secret_variables
-from watchbell.settings.loading import PREFIX, Loaded, as_shown, environment, load
+from watchbell.settings.loading import PREFIX, Loaded, as_shown, environment, load, usual_file
 from watchbell.settings.sections import (
     Alerting,
     Cron,
@@ -37,4 +37,5 @@ __all__ = [
     "redacted",
     "secret_variables",
     "shown",
+    "usual_file",
 ]

@@ -24,6 +24,8 @@ class Loaded(Struct, frozen=True):
     settings: Settings
     origins: dict[str, str]
     """Setting to where its value comes from, in words."""
+    file: Path | None = None
+    """The file that was read, if there was one."""
 
     def shown(self) -> dict[str, str | int]:
         """Each setting with its value as it may be shown to anybody."""
@@ -57,7 +59,12 @@ def load(
         if option is not None:
             where = f"option --{name.rpartition('.')[2] if name != 'store.url' else 'store'}"
             values[name], origins[name] = _parsed(leaves[name], option, name, where), where
-    return Loaded(_built(values, origins), origins)
+    return Loaded(_built(values, origins), origins, found)
+
+
+def usual_file(environ: Mapping[str, str]) -> Path:
+    """Where the user's own file is looked for."""
+    return next(_usual_files(environ))
 
 
 def _built(values: dict[str, Any], origins: dict[str, str]) -> Settings:

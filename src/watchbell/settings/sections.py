@@ -73,7 +73,7 @@ class Delivery(Struct, frozen=True, kw_only=True):
     templates: str = ""
     """The folder of templates that take the place of the built-in ones."""
     link_url: str = ""
-    """Where people reach the page on `link_port`; with it, messages have links to acknowledge."""
+    """Where links to acknowledge lead, if not to the web pages at `web.url`."""
     link_port: Port = 0
     """The loopback port of the page on which a link is confirmed; 0 for none."""
 
