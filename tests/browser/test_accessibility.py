@@ -22,7 +22,7 @@ DIALOGS = (
     ("/", "Keyboard"),
     ("/check?id=web-1%3AHTTP", "Acknowledge"),
     ("/check?id=web-1%3AHTTP", "Maintenance"),
-    ("/maintenance", "Plan maintenance"),
+    ("/maintenance", "Schedule maintenance"),
     ("/maintenance?view=agenda", "new cables"),
     ("/contact?id=alice", "Add a rule"),
     ("/contact?id=alice", "Edit"),
@@ -71,6 +71,10 @@ async def test_no_page_and_no_dialog_has_a_serious_finding(house: House, visit: 
     for path in (*plain, *single, *VIEWS):
         await loaded(page, path)
         findings += await in_both_schemes(page, program)
+    stranger = await visit(house, None)
+    for path in ("/sign-in", "/no-such-page"):
+        await loaded(stranger, path)
+        findings += await in_both_schemes(stranger, program)
     for path, button in DIALOGS:
         await loaded(page, path)
         name = re.compile(re.escape(button))

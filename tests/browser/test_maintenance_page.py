@@ -63,12 +63,12 @@ async def point(page: Page, day: datetime, hours: float) -> tuple[float, float, 
 
 
 async def plan(page: Page, pattern: str, count: str, why: str = "") -> None:
-    dialog = page.get_by_role("dialog", name="Plan maintenance")
+    dialog = page.get_by_role("dialog", name="Schedule maintenance")
     await dialog.get_by_label("Checks").fill(pattern)
     await expect(dialog.get_by_role("status")).to_contain_text(count)
     if why:
         await dialog.get_by_label("Why").fill(why)
-    await dialog.get_by_role("button", name="Plan it").click()
+    await dialog.get_by_role("button", name="Schedule", exact=True).click()
     await expect(dialog).not_to_be_attached()
 
 
@@ -145,7 +145,7 @@ async def test_maintenance_is_planned_with_the_keyboard_alone(
         await page.keyboard.press("Shift+ArrowDown")
     await expect(page.get_by_role("status").filter(has_text=f"01:30 {DASH} 03:00")).to_be_attached()
     await page.keyboard.press("Enter")
-    dialog = page.get_by_role("dialog", name="Plan maintenance")
+    dialog = page.get_by_role("dialog", name="Schedule maintenance")
     await expect(dialog.get_by_label("Checks")).to_be_focused()
     await page.keyboard.type("db-1")
     await expect(dialog.get_by_role("status")).to_contain_text("1 check,")
@@ -212,7 +212,7 @@ async def test_the_list_and_the_month_show_the_same_and_what_others_do_comes_by_
     now = int(SYSTEM.now())
     page = await visit(site, "viewer", f"/maintenance?view=agenda&day={monday:%Y-%m-%d}")
     await expect(page.get_by_text("No maintenance then.")).to_be_visible()
-    await expect(page.get_by_role("button", name="Plan maintenance")).not_to_be_attached()
+    await expect(page.get_by_role("button", name="Schedule maintenance")).not_to_be_attached()
     window = Window(at(monday, 8), 3 * 86_400, "move to rack B")
     await maintenance.create(store, ["web-1:HTTP", "web-2:HTTP"], "scheduled", window, now)
     await expect(piece(page, "move to rack B scheduled 2 checks")).to_be_visible()

@@ -147,6 +147,19 @@ async def test_of_many_who_change_a_rule_at_once_one_does(site: Site) -> None:
     assert sorted(one.status for one in changed) == [200] + [412] * 7
 
 
+async def test_addresses_that_will_not_work_are_saved_with_warnings(site: Site) -> None:
+    body = {"id": "bob", "first_name": "Bob", "media": {"sms": {"address": "12"}}}
+    async with site.somebody("editor") as editor:
+        answer = await editor.post("/api/v1/contacts", json=body)
+        assert answer.status == 201
+        assert [one.partition(";")[0] for one in answer.json()["warnings"]] == [
+            "sms: no gateway of that name is configured, so alerts by it wait",
+            "sms: '12' has 2 digits",
+        ]
+        shown = (await editor.get("/api/v1/contact?id=bob")).json()
+        assert shown["media"]["sms"]["address"] == "12"
+
+
 @pytest.mark.parametrize(
     ("change", "status", "field"),
     [

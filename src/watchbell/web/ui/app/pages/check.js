@@ -74,7 +74,7 @@ function Shown({ known, reload, tab }) {
   const close = () => setDialog(null);
   useKeys("Check", may("operate") ? [
     ["a", "acknowledge", () => isFailing && setDialog("acknowledge")],
-    ["p", "plan maintenance", () => setDialog("maintenance")],
+    ["p", "schedule maintenance", () => setDialog("maintenance")],
   ] : []);
   const actions = html`
     ${may("operate") && isFailing && html`<${Button} kind=${known.acknowledged ? "plain" : "main"} onClick=${() => setDialog("acknowledge")} title="Acknowledge (a)">${known.acknowledged ? "Acknowledge anew" : "Acknowledge"}<//>`}

@@ -57,7 +57,7 @@ export default function Checks() {
     [".", "show changes that wait", () => board?.settle() && redraw()],
     ...(may("operate") ? /** @type {import("../keys.js").Binding[]} */ ([
       ["a", "acknowledge", () => begin("acknowledge")],
-      ["m", "plan maintenance", () => begin("maintenance")],
+      ["m", "schedule maintenance", () => begin("maintenance")],
     ]) : []),
   ]);
 

@@ -22,7 +22,7 @@ import { Tokens } from "./contact/tokens.js";
 /** @param {{row: Entity}} props */
 function Told({ row }) {
   const single = Object.entries(row.check_contacts);
-  if (row.contacts.length === 0 && single.length === 0) return html`<span class="soft">nobody of its own</span>`;
+  if (row.contacts.length === 0 && single.length === 0) return html`<span class="soft">–</span>`;
   return html`<div class="contact-chips">${row.contacts.map((id) => html`<${Chip} href=${url("/contact", { id })}>${id}<//>`)}
     ${single.map(([check, told]) => html`<div class="soft">${check}: ${told.map((id) => html`<${Chip} tone="soft" href=${url("/contact", { id })}>${id}<//>`)}</div>`)}</div>`;
 }
@@ -56,7 +56,7 @@ export default function Entities() {
       cell: (row) => (row.id === "ALL" ? html`<strong>everything</strong>` : html`<a href=${url("/checks", { entity: row.name })}>${row.name}</a>`),
     },
     { head: "Tags", cell: (row) => html`<div class="contact-chips">${row.tags.map((one) => html`<${Chip} tone="soft" href=${url("/entities", { tag: one })}>${one}<//>`)}</div>` },
-    { head: "Told", cell: (row) => html`<${Told} row=${row} />` },
+    { head: "Contacts", cell: (row) => html`<${Told} row=${row} />` },
     { head: "Checks", kind: "number", cell: (row) => (row.id === "ALL" ? "" : row.checks.toLocaleString("en")) },
     {
       head: "Failing",

@@ -68,7 +68,7 @@ export default function Maintenance() {
     ["n", "next week, month or fortnight", () => move(1)],
     ["p", "the one before", () => move(-1)],
     ["t", "today", () => setQuery({ day: null })],
-    ...(canPlan ? [/** @type {import("../keys.js").Binding} */ (["c", "plan maintenance", () => setPlanning("form")])] : []),
+    ...(canPlan ? [/** @type {import("../keys.js").Binding} */ (["c", "schedule maintenance", () => setPlanning("form")])] : []),
   ]);
   /** @type {Window[]} */
   const windows = found.value?.items ?? [];
@@ -83,7 +83,7 @@ export default function Maintenance() {
     onPlan: (/** @type {number} */ start, /** @type {number} */ end) => setPlanning({ start, end }),
   };
   return html`<${Page} wide title="Maintenance" lead="While a check is in maintenance nobody is told of its failures. They are still recorded."
-    actions=${canPlan && html`<${Button} kind="main" onClick=${() => setPlanning("form")}>Plan maintenance<//>`}>
+    actions=${canPlan && html`<${Button} kind="main" onClick=${() => setPlanning("form")}>Schedule maintenance<//>`}>
     <div class="bar-of cal-bar">
       <div class="actions">
         <${Button} onClick=${() => move(-1)} label="Before">‹<//>
@@ -99,7 +99,7 @@ export default function Maintenance() {
     </div>
     ${found.problem && html`<${Failed} problem=${found.problem} retry=${found.reload} />`}
     ${found.value?.next && html`<p class="notice">There is more than can be shown here; choose a shorter time, or fewer checks.</p>`}
-    ${view !== "agenda" && canPlan && html`<p class="soft cal-hint">Drag over the time, or move with the arrow keys and press Enter, to plan maintenance.</p>`}
+    ${view !== "agenda" && canPlan && html`<p class="soft cal-hint">Drag over the time, or move with the arrow keys and press Enter, to schedule maintenance.</p>`}
     <div class=${found.isLoading && !found.value ? "cal-waiting" : ""} aria-busy=${found.isLoading ? "true" : "false"}>
       ${view === "week" && html`<${Card} flush><${Week} ...${common} days=${days} now=${now} /><//>`}
       ${view === "month" && html`<${Card} flush><${Month} ...${common} days=${days} month=${day.slice(0, 7)} /><//>`}

@@ -41,7 +41,7 @@ export function Windows({ check, windows, reload, onPlan }) {
   }
   return html`<${Card} flush>
     ${windows.length === 0
-      ? html`<${Empty} title="No maintenance is open or planned." action=${may("operate") && html`<${Button} onClick=${onPlan}>Plan maintenance<//>`}>
+      ? html`<${Empty} title="No maintenance is open or planned." action=${may("operate") && html`<${Button} onClick=${onPlan}>Schedule maintenance<//>`}>
           <p>While there is some, nobody is told of failures. What is over is in the picture above.</p><//>`
       : html`<${Table} columns=${columns} rows=${windows} id=${(/** @type {Span} */ row) => row.id} label="Maintenance" />`}
   <//>`;

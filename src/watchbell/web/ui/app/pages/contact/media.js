@@ -71,7 +71,7 @@ export function Media({ contact, put }) {
               }]
             : []),
         ]} />`}
-    ${contact.warnings.length > 0 && html`<ul class="medium-warnings" role="status">${contact.warnings.map((one) => html`<li>${one}</li>`)}</ul>`}
+    ${contact.warnings.length > 0 && html`<div class="medium-warnings" role="status"><ul>${contact.warnings.map((one) => html`<li>${one}</li>`)}</ul></div>`}
     ${open !== null && html`<${Edit} contact=${contact} put=${put} name=${open} known=${known.value ?? []} onClose=${() => setOpen(null)} />`}
   <//></div>`;
 }

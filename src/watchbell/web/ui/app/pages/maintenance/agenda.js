@@ -18,7 +18,7 @@ export function Agenda({ windows, from, today, isFiltered, onOpen, onPlan, onAll
   if (windows.length === 0) {
     return html`<${Card}><${Empty} title=${isFiltered ? "No maintenance is like that then." : "No maintenance then."}
       action=${html`<div class="actions">${isFiltered && html`<${Button} onClick=${onAll}>Show all<//>`}
-        ${onPlan && html`<${Button} kind="main" onClick=${onPlan}>Plan maintenance<//>`}</div>`}>
+        ${onPlan && html`<${Button} kind="main" onClick=${onPlan}>Schedule maintenance<//>`}</div>`}>
       <p>While a check is in maintenance nobody is told of its failures.</p><//><//>`;
   }
   const before = windows.filter((one) => one.start < from);

@@ -83,8 +83,8 @@ export function Plan({ span, pattern: given, onClose, onDone }) {
     onDone();
     onClose();
   };
-  return html`<${Dialog} title="Plan maintenance" onClose=${onClose}>
-    <${Form} onSubmit=${save} submit="Plan it" cancel=${onClose} disabled=${!preview || preview.count === 0}>
+  return html`<${Dialog} title="Schedule maintenance" onClose=${onClose}>
+    <${Form} onSubmit=${save} submit="Schedule" cancel=${onClose} disabled=${!preview || preview.count === 0}>
       <${Field} label="Checks" name="pattern" value=${pattern} onInput=${setPattern} problem=${wrong("pattern")} autofocus mono placeholder="web-*:HTTP"
         hint=${html`<code>web-1</code> means all its checks, <code>web-*:HTTP</code> some of several, <code>*</code> everything; <code>/expressions/</code> work, too`} />
       <div class="form-row">
