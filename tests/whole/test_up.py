@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from tests import servers
-from tests.conftest import BareStore, Up, bare_environment, watchbell
+from tests.conftest import Up, bare_environment, watchbell
 from tests.families import keys
 from tests.waiting import eventually, wait_until
 from watchbell.errors import StoreUnavailable
@@ -188,22 +188,6 @@ def test_ten_starts_at_once_run_one_server(folder: Path) -> None:
             up.process.kill()
             up.process.wait()
     wait_until(lambda: servers_on(data) == [])
-
-
-@pytest.mark.parametrize("torn", ["cut short", "followed by zeros"])
-def test_a_torn_end_of_the_file_is_repaired_and_told(folder: Path, torn: str) -> None:
-    with BareStore(folder / "data") as up:
-        asyncio.run(fill(up.url, 1000))
-        up.end()
-        file = next((up.data / "appendonlydir").glob("*.incr.aof"))
-        with file.open("r+b") as aof:
-            size = aof.seek(0, os.SEEK_END)
-            aof.truncate(size - 7 if torn == "cut short" else size + 100)
-        up.again()
-        assert "torn: cut" in up.log.read_text()
-        gone = asyncio.run(missing(up.url, 1000))
-        assert gone == (list(range(500, 1000)) if torn == "cut short" else [])
-        assert (file.with_name(file.name + ".torn").exists()) == (torn != "cut short")
 
 
 def test_a_start_killed_half_way_is_followed_by_a_good_one(folder: Path) -> None:

@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "users": ("watchbell.cli.users", "Keep the people who may sign in, and their roles."),
     "api-keys": ("watchbell.cli.api_keys", "Keep the keys of programs, and the URLs they ping."),
     "doctor": ("watchbell.cli.doctor", "Check the machine, the settings, the store, the clocks."),
+    "store": ("watchbell.cli.store", "Repair the embedded store's files."),
     "keys": ("watchbell.cli.keys", "List the key families with their counts and memory."),
     "settings": ("watchbell.cli.settings", "Show the settings in force, and where they come from."),
     "completion": ("watchbell.cli.completion", "Print the completion script of a shell."),

@@ -9,18 +9,19 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from watchbell import ids, probes
+from watchbell import ids, logs, probes
 from watchbell.clock import SYSTEM
-from watchbell.errors import EmbeddedFailed, StoreUnavailable
+from watchbell.errors import EmbeddedFailed, Refused, StoreUnavailable
 from watchbell.settings import Settings, environment, for_children, secret_variables
-from watchbell.store import aof
+from watchbell.store import aof, data_folder
 from watchbell.store.client import Store
 from watchbell.store.url import StoreURL
 
@@ -30,6 +31,11 @@ _START = 10.0
 """Seconds for a server to answer at all; while it loads its data it has as long as it needs."""
 _STOP = 30.0
 _LOG_MOST = 10 << 20
+_LOG_LATELY = 4_000
+RESTORE = (
+    "restore a backup of the data folder; without one, move its folder appendonlydir away to start "
+    "with an empty store"
+)
 _SOCKET_MOST = 100
 """A Unix socket's path is cut by the system a few bytes above this."""
 
@@ -61,6 +67,28 @@ def is_running(data: Path) -> bool:
     return lock is None
 
 
+@contextmanager
+def held(data: Path) -> Iterator[None]:
+    """No server runs on the folder while the body does; Refused where one does already."""
+    try:
+        lock = _locked(data / "store.lock")
+    except OSError as error:
+        raise data_folder.unwritable(data, error) from error
+    if lock is None:
+        raise Refused(f"a store is running on {data}; stop `watchbell up` first")
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+def find_damage(data: Path) -> aof.Damage | None:
+    """What is wrong with the data of a store that is not running."""
+    log = data / "store.log"
+    said = log.read_text(errors="replace")[-_LOG_LATELY:] if log.exists() else ""
+    return aof.find_damage(data / aof.FOLDER, find_binary(), said)
+
+
 class Embedded:
     """Keeps the server of one data folder alive; `run` does, until it is cancelled."""
 
@@ -76,11 +104,11 @@ class Embedded:
 
     async def start(self) -> None:
         """Starts the server, or adopts the one that is alive, and returns once it answers."""
+        data_folder.make(self._data)
         try:
-            self._data.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = _locked(self._data / "store.lock")
         except OSError as error:
-            raise _unwritable(self._data, error) from error
+            raise data_folder.unwritable(self._data, error) from error
         if lock is None:
             await self._adopt()
             return
@@ -91,7 +119,7 @@ class Embedded:
 
     async def run(self) -> None:
         """Brings the server back whenever it ends, whoever started it."""
-        pause = 0.1
+        pause, reason = 0.1, ""
         while True:
             begun = SYSTEM.monotonic()
             await self._ended()
@@ -104,7 +132,11 @@ class Embedded:
             try:
                 await self.start()
             except StoreUnavailable as error:
-                self._tell(str(error))
+                if str(error) != reason:  # else it is the same as ten seconds ago
+                    reason = str(error)
+                    logs.get().error("the store does not start", reason=reason)
+            else:
+                reason = ""
 
     async def stop(self) -> None:
         """Ends the server in order if it is ours; an adopted one belongs to somebody else."""
@@ -130,20 +162,36 @@ class Embedded:
         self.port = self._settings.store.port
         _check_port(self.port)
         binary = find_binary()
-        folder = self._data / "appendonlydir"
-        before = aof.sizes(folder)
         log = await self._launch(binary, lock)
-        broken = aof.damaged(log)
-        if broken:
-            self._tell(aof.cut(binary, folder / broken))
+        if self._process is None:
+            await self._cut_torn_tail(binary, log)
             log = await self._launch(binary, lock)
         if self._process is None:
             raise EmbeddedFailed(f"the store did not start: {_last_words(log)}")
-        repaired = aof.cut_by_server(log, before)
-        if repaired:
-            self._tell(repaired)
         record = Record(self._process.pid, os.getpid(), self.port)
         _write(self._data / "store.json", msgspec.json.encode(record))
+
+    async def _cut_torn_tail(self, binary: Path, log: str) -> None:
+        """What a crash left unfinished is cut off; EmbeddedFailed says what else is wrong."""
+        folder = self._data / aof.FOLDER
+        damage = await asyncio.to_thread(aof.find_damage, folder, binary, log)
+        if damage is None:
+            raise EmbeddedFailed(f"the store did not start: {_last_words(log)}")
+        if damage.kind is aof.Kind.SNAPSHOT:
+            raise EmbeddedFailed(f"the store's data are damaged: {damage.describe()}; {RESTORE}")
+        if damage.kind is not aof.Kind.TORN:
+            raise EmbeddedFailed(
+                f"the store's data are damaged: {damage.describe()}; restore a backup, or drop "
+                f"them with `watchbell store repair --data {self._data}`"
+            )
+        copies = aof.cut(damage)
+        logs.get().warning(
+            "the last write before a crash was torn: cut it off",
+            file=damage.file.name,
+            offset=damage.offset,
+            bytes=damage.lost,
+            copy=", ".join(copy.name for copy in copies),
+        )
 
     async def _launch(self, binary: Path, lock: int) -> str:
         """Starts the server and returns what it logged until it answered, or ended."""
@@ -154,7 +202,7 @@ class Embedded:
                 log.replace(data / "store.log.1")
             _write(data / "store.conf", self._configuration().encode())
         except OSError as error:
-            raise _unwritable(data, error) from error
+            raise data_folder.unwritable(data, error) from error
         logged = log.stat().st_size if log.exists() else 0
         probes.probe("embedded.before_spawn")
         self._process = await asyncio.create_subprocess_exec(
@@ -238,7 +286,7 @@ class Embedded:
             'save ""',
             "appendonly yes",
             f"appendfsync {store.appendfsync}",
-            "aof-load-truncated yes",
+            "aof-load-truncated no",  # the server would take some damage for a torn tail
             "maxmemory-policy noeviction",
             f"maxmemory {store.max_memory}mb",
         ]
@@ -295,10 +343,6 @@ def _check_port(port: int) -> None:
                 f"the store's port {port} can't be used: {error.strerror}; choose another with "
                 "--port, or --port 0 for none"
             ) from error
-
-
-def _unwritable(data: Path, error: OSError) -> EmbeddedFailed:
-    return EmbeddedFailed(f"the data folder {data} can't be written: {error.strerror or error}")
 
 
 def _write(path: Path, content: bytes) -> None:
