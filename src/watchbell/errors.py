@@ -31,6 +31,10 @@ class StoreUnavailable(WatchbellError):
     exit_code = 4
 
 
+class StoreUnfit(StoreUnavailable):
+    """The store is there, and waiting would not help: it is too old, or refuses our password."""
+
+
 class StoreNotReady(StoreUnavailable):
     """The store answers "not now": its disk or memory is full, it is loading, it is a replica."""
 

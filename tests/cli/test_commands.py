@@ -57,7 +57,6 @@ def test_the_version_for_people_and_for_programs() -> None:
         (["up", "--store", "h:6379"], 3, "watchbell: store.url: the scheme is not known"),
         (["keys", "--data", "/nonexistent"], 4, "no store is running on /nonexistent; start it"),
         (["keys", "--store", NOWHERE], 4, f"store at {NOWHERE} can't be used: Connection refused"),
-        (["run", "lookout", "--store", NOWHERE], 4, "can't be used: Connection refused"),
         (["up", "--store", NOWHERE], 4, "can't be used: Connection refused"),
     ],
 )

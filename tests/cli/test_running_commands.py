@@ -6,12 +6,13 @@ import signal
 import socket
 import subprocess
 import tempfile
+from pathlib import Path
 
 import pytest
 
 from tests import servers
 from tests.cli.commands import PASSWORD, answered, board, ran, running
-from tests.conftest import bare_environment, watchbell
+from tests.conftest import BareStore, bare_environment, watchbell
 from tests.waiting import wait_until
 from watchbell.store.keys import StoreKeys
 
@@ -60,6 +61,56 @@ def test_a_role_alone_can_be_stopped_before_its_store_answers() -> None:
             _, said = process.communicate(timeout=60)
     assert "Traceback" not in said
     assert process.returncode == 0
+
+
+def test_a_role_alone_waits_for_an_absent_store_and_logs_that_once(folder: Path) -> None:
+    with servers.single(folder) as single:
+        single.server.call("ACL", "SETUSER", "alice", "on", ">secret-of-alice", "~*", "&*", "+@all")
+        url = single.url.replace("//", "//alice:secret-of-alice@") + "?prefix=late:"
+        single.server.call("CONFIG", "REWRITE")
+        single.server.stop()
+        with tempfile.TemporaryFile("w+") as log:
+            command = watchbell("run", "lookout", "--store", url)
+            process = subprocess.Popen(command, env=bare_environment(), stderr=log)
+
+            def said(words: str) -> bool:
+                log.seek(0)
+                return words in log.read()
+
+            with process:
+                try:
+                    wait_until(lambda: said("waiting for the store"))
+                    single.server.start()
+                    wait_until(lambda: single.server.call("EXISTS", StoreKeys("late:").mark()))
+                    process.terminate()
+                    assert process.wait(60) == 0
+                finally:
+                    process.kill()
+            log.seek(0)
+            lines = log.read()
+    assert lines.count("waiting for the store") == 1
+    assert "secret-of-alice" not in lines
+    assert lines.index("the store is back") < lines.index('"running"')
+
+
+def test_a_role_alone_waits_for_the_store_of_the_data_folder(folder: Path) -> None:
+    with tempfile.TemporaryFile("w+") as log:
+        command = watchbell("run", "lookout", "--data", str(folder / "data"))
+        process = subprocess.Popen(command, env=bare_environment(), stderr=log)
+
+        def said(words: str) -> bool:
+            log.seek(0)
+            return words in log.read()
+
+        with process:
+            try:
+                wait_until(lambda: said("no store is running on"))
+                with BareStore(folder / "data"):
+                    wait_until(lambda: said('"running"'))
+                    process.terminate()
+                    assert process.wait(60) == 0
+            finally:
+                process.kill()
 
 
 def test_up_tells_of_a_store_that_forgets(server: servers.Single) -> None:
@@ -112,7 +163,6 @@ def test_up_tells_of_a_wrong_password(template: str, says: str, server: servers.
         ["doctor", "--store", "{url}"],
         ["doctor", "--store", "{bare}"],
         ["doctor", "--json", "--store", "{sentinel}"],
-        ["run", "lookout", "--store", "{url}"],
         ["up", "--store", "{url}"],
         ["up", "{url}"],
         ["run", "{url}"],

@@ -2,20 +2,25 @@
 
 import asyncio
 import signal
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 
 import click
 
 from watchbell import logs
-from watchbell.cli.options import opened, with_settings
-from watchbell.errors import BadSettings
+from watchbell.cli.options import place, with_settings
+from watchbell.errors import BadSettings, StoreUnfit
 from watchbell.roles import presence
 from watchbell.roles.catalogue import OUTSIDE, ROLES, chosen
 from watchbell.roles.role import Role
 from watchbell.roles.supervisor import Supervisor
 from watchbell.settings import Loaded, Settings
+from watchbell.store import data_folder, health
 from watchbell.store import url as store_url
-from watchbell.store.client import Store
+from watchbell.store.client import Store, patiently
+from watchbell.store.outage import Outage, attached
+from watchbell.store.url import StoreURL
 
 _ALL = [*ROLES, *OUTSIDE]
 _NAMES = [role.name for role in _ALL]
@@ -27,13 +32,15 @@ _OUTSIDE = [role.name for role in OUTSIDE]
 @with_settings()
 def command(*, loaded: Loaded, role: str) -> None:
     """Run one role alone, as often as you like and on as many machines as you like: who does
-    what is settled in the store. Uses the store of `watchbell up` on this machine, or --store.
+    what is settled in the store. Uses the store of `watchbell up` on this machine, or --store;
+    waits for it if it is absent.
 
     Example: watchbell run lookout --store redis://db.example.com
     """
     roles = chosen(loaded.settings, role)
     if not roles:
         raise BadSettings(f"the settings have nothing for {role} to do; see docs/gateways.md")
+    data_folder.make_private(loaded.settings.data)
     asyncio.run(_run(role, roles, loaded))
 
 
@@ -60,4 +67,31 @@ def _store(role: str, settings: Settings) -> AbstractAsyncContextManager[Store]:
     """What is outside asks no store, and has to start where there is none."""
     if role in _OUTSIDE:
         return Store(store_url.parse("redis://127.0.0.1"))
-    return opened(settings)
+    return _awaited(role, settings)
+
+
+@asynccontextmanager
+async def _awaited(role: str, settings: Settings) -> AsyncIterator[Store]:
+    """A store that can serve us; one that is absent is waited for, however long that takes."""
+    outage = Outage(role)
+    with attached(outage):
+        url = await patiently(partial(_place, settings))
+    async with Store(url) as store:
+        with attached(outage):
+            unfit = await patiently(partial(_unfit, store))
+        if unfit:
+            raise unfit
+        yield store
+
+
+async def _place(settings: Settings) -> StoreURL:
+    return place(settings)
+
+
+async def _unfit(store: Store) -> StoreUnfit | None:
+    """Why waiting for the store would not help."""
+    try:
+        await health.admit(store)
+    except StoreUnfit as error:
+        return error
+    return None

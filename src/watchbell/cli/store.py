@@ -10,7 +10,10 @@ from watchbell.store import aof, embedded
 
 @click.group
 def command() -> None:
-    """Look after the embedded store's files."""
+    """Look after the embedded store's files.
+
+    Example: watchbell store repair --data /srv/watchbell
+    """
 
 
 @command.command

@@ -16,7 +16,7 @@ from watchbell.errors import StoreUnavailable
 from watchbell.roles import catalogue, presence
 from watchbell.roles.supervisor import Supervisor
 from watchbell.settings import Loaded, Settings, environment, usual_file
-from watchbell.store import health
+from watchbell.store import data_folder, health
 from watchbell.store.client import Store
 from watchbell.store.embedded import Embedded
 from watchbell.web import links
@@ -73,6 +73,7 @@ async def _up(loaded: Loaded, board: Board) -> None:
 
     async with AsyncExitStack() as stack:
         server: Embedded | None = None
+        data_folder.make_private(settings.data)
         if not settings.store.url:
             server = Embedded(settings, tell)
             stack.push_async_callback(server.stop)

@@ -15,7 +15,7 @@ from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import NoBackoff
 
-from watchbell.errors import StoreNotReady, StoreUnavailable
+from watchbell.errors import StoreNotReady, StoreUnavailable, StoreUnfit
 from watchbell.store import outage
 from watchbell.store.url import StoreURL
 
@@ -103,6 +103,8 @@ class Store:
             return StoreNotReady(self._told(error))
         if isinstance(error, exceptions.ResponseError) and _NOT_NOW.search(str(error)):
             return StoreNotReady(self._told(error))
+        if isinstance(error, exceptions.AuthenticationError):
+            return StoreUnfit(self._told(error))
         return StoreUnavailable(self._told(error)) if isinstance(error, _AWAY) else None
 
     async def primaries(self) -> "list[Primary]":

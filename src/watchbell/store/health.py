@@ -9,7 +9,7 @@ from msgspec import Struct
 from redis.exceptions import ResponseError
 
 from watchbell.clock import Clock
-from watchbell.errors import StoreUnavailable
+from watchbell.errors import StoreUnavailable, StoreUnfit
 from watchbell.store.client import Primary, Store
 from watchbell.store.keys import StoreKeys, tagged
 
@@ -26,9 +26,9 @@ class Finding(Struct, frozen=True):
 
 
 async def admit(store: Store) -> list[Finding]:
-    """What is to be known of the store. Raises StoreUnavailable where it can't work for us."""
+    """What is to be known of the store. Raises StoreUnfit where it can't work for us."""
     if store.url.topology == "cluster" and tagged(store.prefix) != store.prefix:
-        raise StoreUnavailable(
+        raise StoreUnfit(
             f"the store at {store.url.shown()} is a cluster, where keys that belong together need "
             "a hash tag; add ?prefix={watchbell}: to its URL"
         )
@@ -37,7 +37,7 @@ async def admit(store: Store) -> list[Finding]:
         findings += judge(primary.name, await facts(primary))
     for finding in findings:
         if finding.level == "error":
-            raise StoreUnavailable(f"{finding.text}; {finding.advice}")
+            raise StoreUnfit(f"{finding.text}; {finding.advice}")
     return findings
 
 

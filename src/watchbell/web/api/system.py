@@ -1,5 +1,6 @@
 """The system itself: what runs, what waits, what the store weighs, what was changed."""
 
+import asyncio
 import os
 import re
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ import watchbell
 from watchbell import settings
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import instances as cron_instances
+from watchbell.errors import StoreUnavailable
 from watchbell.gateways import catalogue, overview
 from watchbell.gateways.catalogue import Configured
 from watchbell.gateways.overview import Fare
@@ -37,6 +39,7 @@ from watchbell.web.listing import Cursor, Limit, Page
 from watchbell.web.problems import Trouble
 from watchbell.web.weights import FamilyShown
 
+_HEALTH_SECONDS = 1.5
 _STREAM_ID = re.compile("[0-9]{1,15}-[0-9]{1,15}")
 
 Word = Annotated[str, QueryParameter(max_length=200)]
@@ -45,8 +48,12 @@ Time = Annotated[int | None, QueryParameter(ge=0, le=1 << 53, description="Secon
 
 @get("/healthz", opt=PUBLIC)
 async def healthz(request: Asked) -> Health:
-    """Whether this server and its store answer."""
-    await desk_of(request).store.call("PING")
+    """Whether this server works: 503 within two seconds if its store is away or refuses writes."""
+    try:
+        async with asyncio.timeout(_HEALTH_SECONDS):
+            await health.check_writable(desk_of(request).store)
+    except TimeoutError:
+        raise StoreUnavailable(f"the store did not answer in {_HEALTH_SECONDS:g} s") from None
     return Health("ok")
 
 
