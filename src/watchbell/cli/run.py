@@ -55,10 +55,13 @@ async def _run(name: str, roles: list[Role], loaded: Loaded) -> None:
         async with _store(name, loaded.settings) as store:
             log.info("running", store="none" if name in _OUTSIDE else store.url.shown())
             supervisor = Supervisor(roles, loaded.settings, store, origins=loaded.origins)
-            async with asyncio.TaskGroup() as group:
-                group.create_task(supervisor.run())
-                if name not in _OUTSIDE:
-                    group.create_task(presence.run(store, supervisor.statuses))
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(supervisor.run())
+                    if name not in _OUTSIDE:
+                        group.create_task(presence.run(store, supervisor.statuses))
+            finally:
+                supervisor.exit_if_stuck()
     except asyncio.CancelledError:
         log.info("stopped")
 

@@ -71,7 +71,9 @@ async def _up(loaded: Loaded, board: Board) -> None:
     def tell(words: str) -> None:
         log.info(words)
 
+    supervisors: list[Supervisor] = []
     async with AsyncExitStack() as stack:
+        stack.callback(_end, supervisors)  # the last of all, after the store has ended
         server: Embedded | None = None
         data_folder.make_private(settings.data)
         if not settings.store.url:
@@ -87,6 +89,7 @@ async def _up(loaded: Loaded, board: Board) -> None:
             origins=loaded.origins,
             on_change=board.draw,
         )
+        supervisors.append(supervisor)
         board.facts = [
             *await _facts(settings, store, server, findings),
             ("settings", _file(loaded)),
@@ -111,6 +114,11 @@ def _file(loaded: Loaded) -> str:
     if loaded.file is not None:
         return str(loaded.file)
     return f"defaults; {usual_file(environment())} would be read at the next start"
+
+
+def _end(supervisors: list[Supervisor]) -> None:
+    for one in supervisors:
+        one.exit_if_stuck()
 
 
 async def _web(settings: Settings, store: Store) -> list[tuple[str, str]]:

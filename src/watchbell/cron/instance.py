@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 
 import msgspec
@@ -30,6 +30,7 @@ from watchbell.process import orphans
 from watchbell.process.runner import Adopted, Runner
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import Store, patiently
+from watchbell.store.enduring import enduring
 
 STOPPED = "the instance was stopped"
 
@@ -167,20 +168,24 @@ class Instance:
         for run, note in adopted:
             self._log.info("adopted a run of an earlier instance", run=run.id)
             self._runs.adopt(self._group, run, note)
-        parts = (
-            self._scribe.run(),
-            self._keeper.run(),
-            self._scheduler.run(),
-            self._scheduler.take(),
-            self._reaper.run(),
-            self._be_present(),
-            self._look(),
-            self._control.run(self._ready.set),
-            self._control.retry(),
-            self._watchdog.run(),
-            self._unspool(),
-        )
-        tasks = [self._group.create_task(part) for part in parts]
+        # A key of a wrong type must not end the runs that go on, as the failure of a task would.
+        parts: dict[str, Callable[[], Awaitable[None]]] = {
+            "write results": self._scribe.run,
+            "keep runs alive": self._keeper.run,
+            "claim fires": self._scheduler.run,
+            "take pending fires": self._scheduler.take,
+            "end frozen runs": self._reaper.run,
+            "give signs of life": self._be_present,
+            "look at the store": self._look,
+            "obey commands": lambda: self._control.run(self._ready.set),
+            "read the jobs again": self._control.retry,
+            "watch over jobs": self._watchdog.run,
+            "write results of earlier instances": self._unspool,
+        }
+        tasks = [
+            self._group.create_task(enduring(part, "cron", name, self._say), name=name)
+            for name, part in parts.items()
+        ]
         try:
             await asyncio.Event().wait()
         finally:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import msgspec
 
@@ -23,6 +24,9 @@ from watchbell.process.run import Ended, Run
 from watchbell.process.runner import Runner
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import patiently
+from watchbell.store.enduring import enduring
+
+T = TypeVar("T")
 
 NOT_ADOPTED = "its instance was killed"
 NO_JOB = "not started: the job is gone, or its definition is no longer valid"
@@ -79,11 +83,11 @@ class Runs:
     async def _live(self, running: Running) -> None:
         process, stored = running.process, 0
         if process:
-            stored = await patiently(lambda: self._stored(running.id))
+            stored = await self._asked(lambda: self._stored(running.id))
         as_list = self._settings.upstream_data
         printed = Printed(self._settings.last_lines, as_list=as_list, stored=stored)
         try:
-            job = await patiently(lambda: self._find(running.job_name))
+            job = await self._asked(lambda: self._find(running.job_name))
             following = (
                 self._followed(running, job, process, printed)
                 if process
@@ -95,6 +99,10 @@ class Runs:
         probe("cron.ended")
         end = self._clock.now()
         await self._finish(running, job, ended, reason, printed, end)
+
+    async def _asked(self, question: Callable[[], Awaitable[T]]) -> T:
+        """One run waits for its answer, and no other is ended by that."""
+        return await enduring(lambda: patiently(question), "cron", "read a job")
 
     def _leave(self, running: Running) -> None:
         self.free += 1

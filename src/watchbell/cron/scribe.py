@@ -282,6 +282,9 @@ class Scribe:
             self._hurry.set()
 
     async def run(self) -> None:
+        if self._queue:  # left by a call that failed
+            self._news.set()
+            self._hurry.set()
         while True:
             await self._news.wait()
             with suppress(TimeoutError):

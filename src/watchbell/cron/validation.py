@@ -22,6 +22,8 @@ LONGEST_CMD = 100_000
 """Bytes; a system takes no longer argument than 128 KiB."""
 LONGEST_TIME = 366 * 86_400
 LONGEST_HOST = 253
+LONGEST_GRACE = 3_600
+"""Seconds from SIGTERM to SIGKILL."""
 MOST_NAMES = 100
 """Of hosts, or of tags, of one job."""
 
@@ -276,7 +278,7 @@ _CONDUCT: dict[str, Callable[[str, object], Any]] = {
     "grace": _integer(0, LONGEST_TIME),
     "overlap": _one_of(get_args(Overlap)),
     "time_limit": _number(0.001, LONGEST_TIME),
-    "kill_after": _number(0, 3600),
+    "kill_after": _number(0, LONGEST_GRACE),
     "linger": _linger,
     "daemons": _one_of(get_args(Daemons)),
     "environment": _environment,

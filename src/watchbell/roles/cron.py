@@ -1,8 +1,9 @@
 """The role of cron: one instance of the fleet that serves the job list."""
 
 from watchbell.cron import instance
-from watchbell.roles.role import Context, Role
-from watchbell.settings import secret_variables
+from watchbell.cron.validation import LONGEST_GRACE
+from watchbell.roles.role import STOP_SECONDS, Context, Role
+from watchbell.settings import Settings, secret_variables
 
 
 async def run(context: Context) -> None:
@@ -11,4 +12,9 @@ async def run(context: Context) -> None:
     await instance.run(context.store, settings.cron, settings.data, context.say, secrets)
 
 
-ROLE = Role("cron", "runs jobs when they are due, together with others", run)
+def _stop_seconds(settings: Settings) -> float:
+    """It ends by itself once its runs have: that may take as long as people allow a job."""
+    return settings.cron.stop_wait + LONGEST_GRACE + STOP_SECONDS
+
+
+ROLE = Role("cron", "runs jobs when they are due, together with others", run, _stop_seconds)

@@ -14,6 +14,7 @@ from watchbell.errors import StoreUnavailable
 from watchbell.roles.supervisor import Status
 from watchbell.store import presence
 from watchbell.store.client import Store, patiently
+from watchbell.store.enduring import enduring
 from watchbell.store.presence import Process, RoleSeen
 
 EVERY = 5.0
@@ -24,13 +25,12 @@ async def run(store: Store, statuses: Sequence[Status], every: float = EVERY) ->
     name = ids.process_name()
 
     async def tell() -> None:
-        with suppress(ResponseError):  # a store that is full takes nothing, and runs all the same
-            await presence.tell(store, _process(name, statuses))
+        while True:
+            await patiently(lambda: presence.tell(store, _process(name, statuses)))
+            await asyncio.sleep(every)
 
     try:
-        while True:
-            await patiently(tell)
-            await asyncio.sleep(every)
+        await enduring(tell, "presence", "report that this process is there")
     finally:
         with suppress(StoreUnavailable, ResponseError, TimeoutError):
             async with asyncio.timeout(1):

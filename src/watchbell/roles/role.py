@@ -8,6 +8,8 @@ from watchbell.clock import Clock
 from watchbell.settings import Settings
 from watchbell.store.client import Store
 
+STOP_SECONDS = 120.0
+
 
 class Context(Struct, frozen=True):
     """What a role is given to work with."""
@@ -26,6 +28,8 @@ class Role(Struct, frozen=True):
     summary: str
     run: Callable[[Context], Awaitable[None]]
     """Ends by cancellation only: then it stops taking, finishes or hands back, and returns."""
+    stop_seconds: Callable[[Settings], float] = lambda _: STOP_SECONDS
+    """For which it may go on after it was cancelled; the process does not wait any longer."""
 
 
 class Several(Struct, frozen=True):

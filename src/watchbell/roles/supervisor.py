@@ -1,8 +1,11 @@
 """Keeps roles running: one that fails is started again, later each time, and says why."""
 
 import asyncio
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -45,6 +48,8 @@ class Supervisor:
         longest_pause: float = LONGEST_PAUSE,
     ) -> None:
         self.statuses = [Status(role) for role in roles]
+        self.stuck: list[str] = []
+        """Roles that did not end when they were to."""
         self._settings, self._store, self._clock = settings, store, clock
         self._origins = origins or {}
         self._on_change = on_change
@@ -52,6 +57,7 @@ class Supervisor:
 
     async def run(self) -> None:
         """Until cancelled; then every role ends in its own order before this returns."""
+        asyncio.get_running_loop().set_exception_handler(_log_stray)
         async with asyncio.TaskGroup() as group:
             for status in self.statuses:
                 group.create_task(self._keep(status), name=status.role.name)
@@ -119,16 +125,37 @@ class Supervisor:
             except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 told by the status
                 error = raised
 
+        # A task of its own: before Python 3.13 a group that failed within the role leaves its task
+        # marked as cancelled.
+        task = asyncio.create_task(  # noqa: TID251 a group waits for ever, and this for `_stopped`
+            run(), name=status.role.name
+        )
         try:
-            # A task of its own: before Python 3.13 a group that failed within the role leaves its
-            # task marked as cancelled.
-            async with asyncio.TaskGroup() as group:
-                group.create_task(run(), name=status.role.name)
+            await asyncio.wait([task])
         except asyncio.CancelledError:
+            await self._stopped(status.role, task)
             if isinstance(error, Exception):
                 logs.get(role=status.role.name).error("failed while it stopped", exc_info=error)
             raise
         return error
+
+    async def _stopped(self, role: Role, task: asyncio.Task[None]) -> None:
+        """Waits for a role to end, but not for ever: a fault in it must not keep the process."""
+        task.cancel()
+        seconds = role.stop_seconds(self._settings)
+        _, left = await asyncio.wait([task], timeout=seconds)
+        if left:
+            logs.get(role=role.name).error(
+                "role did not end in time", seconds=seconds, where=_where(task)
+            )
+            self.stuck.append(role.name)
+
+    def exit_if_stuck(self) -> None:
+        """Ends the process if a role did not: its event loop would wait for that role for ever."""
+        if self.stuck:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(1)
 
     def _set(self, status: Status, state: RoleState, words: str = "") -> None:
         status.state, status.words, status.since = state, words, self._clock.now()
@@ -138,6 +165,22 @@ class Supervisor:
         if status.words != words:
             status.words = words
             self._on_change()
+
+
+def _where(task: asyncio.Task[None]) -> str:
+    """The lines at which it waits, the outermost first."""
+    lines, waits = [], cast("Any", task.get_coro())
+    while frame := getattr(waits, "cr_frame", None):
+        lines.append(f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}")
+        waits = waits.cr_await
+    return "\n".join(lines)
+
+
+def _log_stray(_: asyncio.AbstractEventLoop, found: dict[str, Any]) -> None:
+    """Failures of callbacks, and of tasks that nobody waits for: of libraries, as ours are waited
+    for. They reach no role, but the log."""
+    error = found.get("exception")
+    logs.get().error("a task or callback failed", reason=found.get("message"), exc_info=error)
 
 
 def _told(error: BaseException) -> str:

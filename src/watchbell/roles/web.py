@@ -31,7 +31,7 @@ async def _serve(context: Context) -> None:
         context.say(
             f"{address}, open to other machines without TLS" if is_exposed(web) else address
         )
-        await asyncio.Event().wait()
+        await desk.background.failed()
 
 
 def _modules() -> tuple[ModuleType, ModuleType]:

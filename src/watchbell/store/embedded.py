@@ -131,7 +131,7 @@ class Embedded:
             pause = min(pause * 2, 10)
             try:
                 await self.start()
-            except StoreUnavailable as error:
+            except (StoreUnavailable, OSError) as error:
                 if str(error) != reason:  # else it is the same as ten seconds ago
                     reason = str(error)
                     logs.get().error("the store does not start", reason=reason)

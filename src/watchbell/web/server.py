@@ -45,6 +45,8 @@ logging.getLogger("uvicorn.access").disabled = True
 
 
 class _Server(uvicorn.Server):
+    was_told_to_end = False
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Signals are the business of whoever runs the roles."""
@@ -121,15 +123,24 @@ async def serving(app: ASGIApp, settings: Web) -> AsyncIterator[int]:
     with _bound(settings) as listener:
         server = _Server(_config(app, settings))
         async with asyncio.TaskGroup() as group:
-            task = group.create_task(server.serve(sockets=[listener]))
+            task = group.create_task(_serve(server, listener))
             while not server.started and not task.done():  # noqa: ASYNC110 it has no event of it
                 await asyncio.sleep(0.005)
             try:
                 yield listener.getsockname()[1]
             finally:
                 # Also where we are cancelled: it ends in order, and lets go of what it holds.
-                server.should_exit = True
+                server.should_exit = server.was_told_to_end = True
                 await asyncio.wait([task])
+
+
+async def _serve(server: _Server, listener: socket.socket) -> None:
+    try:
+        await server.serve(sockets=[listener])
+    except SystemExit as error:  # so the library says that it can't start; others go on
+        raise RuntimeError("the web server did not start; the log says why") from error
+    if not server.was_told_to_end:
+        raise RuntimeError("the web server ended by itself; the log says why")
 
 
 def _config(app: ASGIApp, settings: Web) -> uvicorn.Config:

@@ -10,6 +10,8 @@ class Background:
     def __init__(self) -> None:
         self._group: asyncio.TaskGroup | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._failure: Exception | None = None
+        self._failed = asyncio.Event()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -23,11 +25,24 @@ class Background:
                     task.cancel()
 
     def begin(self, loop: Coroutine[Any, Any, None]) -> None:
-        """A loop that raises nothing, or all others end with it."""
+        """What the loop raises, `failed` does."""
         assert self._group is not None, "the server is not running"
-        task = self._group.create_task(loop)
+        task = self._group.create_task(self._run(loop))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, loop: Coroutine[Any, Any, None]) -> None:
+        try:
+            await loop
+        except Exception as error:  # noqa: BLE001 raised by `failed`, in the server's role
+            self._failure = self._failure or error
+            self._failed.set()
+
+    async def failed(self) -> None:
+        """Waits until a loop fails, and raises what it raised."""
+        await self._failed.wait()
+        assert self._failure is not None
+        raise self._failure
 
 
 async def at_once(number: int, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
