@@ -16,7 +16,7 @@ from tests.cron.test_output_windows import printed
 from tests.waiting import eventually
 from tests.web.site import Site
 from watchbell.cron import jobs
-from watchbell.cron.keys import Cron
+from watchbell.cron.keys import Cron, CronOwn
 from watchbell.store.client import Store
 from watchbell.web.assets import files
 
@@ -108,6 +108,67 @@ async def test_a_job_is_edited_and_nobody_undoes_it_unknowingly(
     await page.get_by_role("button", name="Save").click()
     await page.get_by_role("button", name="Load theirs and drop mine").click()
     await expect(page.get_by_label("Command")).to_have_value("true")
+
+
+async def test_everything_that_a_definition_can_hold_is_edited_on_the_page(
+    site: Site, store: Store, visit: Visits
+) -> None:
+    await put(store, "train", definition("true", NIGHTLY, hosts=["web-1"], retries=1))
+    page = await visit(site, "editor", "/cron/job?name=train&tab=definition")
+    await expect(page.get_by_label("Only on these hosts")).to_have_value("web-1")
+    await page.get_by_label("Only on these hosts").fill("web-1, web-2")
+    await page.get_by_label("Only on instances with these tags").fill("gpu")
+    await page.get_by_label("Retries").fill("200")
+    await expect(page.get_by_text("expected a whole number from 0 to 100")).to_be_visible()
+    await page.get_by_label("Retries").fill("3")
+    await page.get_by_label("Seconds until the first retry").fill("10")
+    await page.get_by_label("Factor").fill("1.5")
+    await expect(page.get_by_label("Nice")).to_be_hidden()
+    await page.get_by_text("Advanced").click()
+    await page.get_by_label("Nice").fill("5")
+    await page.get_by_label("Output limit in MiB").fill("20")
+    await page.get_by_label("Seconds from SIGTERM to SIGKILL").fill("3")
+    await page.get_by_label("Group").fill("staff")
+    await page.get_by_role("group", name="Limits").get_by_role("button", name="Add").click()
+    await page.get_by_label("Resource 1", exact=True).fill("nofile")
+    await page.get_by_label("At most 1", exact=True).fill("64")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_text("Saved. It runs")).to_be_visible()
+    kept = json.loads(await store.call("HGET", Cron(store.prefix).jobs(), "train"))
+    assert kept["watchbell"] == {
+        "hosts": ["web-1", "web-2"],
+        "tags": ["gpu"],
+        "retries": 3,
+        "retry_delay": 10,
+        "retry_factor": 1.5,
+        "nice": 5,
+        "output_limit": 20,
+        "kill_after": 3,
+        "group": "staff",
+        "limits": {"nofile": 64},
+    }
+    page = await visit(site, "editor", "/cron/job?name=train&tab=definition")
+    await expect(page.get_by_label("Nice")).to_have_value("5")
+
+
+@pytest.mark.usefixtures("instance")
+async def test_a_job_that_no_instance_may_run_says_why(
+    site: Site, store: Store, visit: Visits
+) -> None:
+    await jobs.save(store, "train", definition("true", tags=["gpu"]), READING)
+    page = await visit(site, "operator", "/cron/job?name=train")
+    await expect(page.get_by_text("no instance may run it")).to_be_visible()
+
+
+async def test_a_retried_run_says_which_attempt_it_is(
+    site: Site, store: Store, visit: Visits
+) -> None:
+    await ended_run(store, "fail")
+    detail = {"why": "retry", "attempt": 2, "attempts": 3, "retry_at": 1_790_000_060}
+    await store.call("HSET", CronOwn(store.prefix).details(), "run", json.dumps(detail))
+    page = await visit(site, "viewer", "/cron/run?id=run")
+    await expect(page.get_by_text("2 of 3, the next at")).to_be_visible()
+    await expect(page.get_by_text("tried again after a failure")).to_be_visible()
 
 
 async def test_whatever_a_run_prints_is_text_with_colours(

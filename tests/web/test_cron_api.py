@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cron.crew import READING, definition, ended, put, serving
+from tests.cron.crew import READING, definition, ended, put, running, serving, until
 from tests.cron.test_job_board import result, standing
 from tests.web.site import Site, Visitor
 from watchbell.cron import instances, jobs
@@ -201,9 +201,42 @@ async def test_jobs_are_triggered_where_somebody_hears_it(
             items = (await bob.post("/api/v1/cron/jobs/trigger", json=body)).json()["items"]
             assert [one["done"] for one in items] == [True, False, False]
             assert "job_args is missing" in items[1]["reason"]
-            await ended(store, "a")
+            [run] = await ended(store, "a")
+            assert items[0]["runs"] == [run.id]
+            whole = (await bob.get(f"/api/v1/cron/runs/{run.id[:10]}")).json()["run"]
+            assert (whole["id"], whole["attempt"], whole["retry_at"]) == (run.id, 1, None)
+            printed = (await bob.get(f"/api/v1/cron/runs/{run.id[:10]}/output")).json()
+            assert [line["text"] for line in printed["lines"]] == ["hello"]
         row = (await bob.get("/api/v1/cron/job?name=a")).json()["row"]
         assert row["last"]["words"] == "done"
+
+
+async def test_a_trigger_that_is_not_run_comes_with_the_reason(
+    site: Site, store: Store, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    await put(store, "long", definition(until(gate)))
+    await put(store, "train", definition("true", tags=["gpu"]))
+    async with site.somebody("operator") as bob, serving(store, tmp_path):
+        await jobs.trigger(store, "long")
+        await running(store, "long")
+        body = {"names": ["long", "train"]}
+        long, train = (await bob.post("/api/v1/cron/jobs/trigger", json=body)).json()["items"]
+        shown = (await bob.get("/api/v1/cron/job?name=train")).json()
+        gate.touch()
+        await ended(store, "long")
+    assert (long["done"], long["runs"]) == (False, [])
+    assert "the lock is held" in long["reason"]
+    assert not train["done"]
+    assert "lacks the tag gpu" in train["reason"]
+    assert train["reason"] == shown["obstacle"]
+
+
+async def test_a_preview_begins_at_a_given_second(site: Site) -> None:
+    async with site.somebody("viewer") as bob:
+        body = {"cron_args": {"cronstring": "@daily"}, "since": 86_400, "count": 2}
+        found = (await bob.post("/api/v1/cron/preview", json=body)).json()
+    assert [fire["at"] for fire in found["fires"]] == [86_400, 172_800]
 
 
 async def test_definitions_are_checked_where_they_lie(site: Site, store: Store) -> None:

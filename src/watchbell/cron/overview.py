@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from watchbell.cron import definitions, history, instances
 from watchbell.cron.definitions import Pair
@@ -106,7 +106,10 @@ async def shown(store: Store, name: str, reading: Reading, now: float) -> Listed
     if not found:
         raise NotFound(f"there is no job {name!r}")
     job = found[0].job
-    if job is None or not job.conduct.placement:
-        return found[0]
-    why = obstacle(job.conduct.placement, await instances.instances(store))
-    return msgspec.structs.replace(found[0], obstacle=why)
+    return found[0] if job is None else replace(found[0], obstacle=await obstacle_to(store, job))
+
+
+async def obstacle_to(store: Store, job: Job) -> str:
+    """Why no instance may run the job; empty where one may."""
+    placement = job.conduct.placement
+    return obstacle(placement, await instances.instances(store)) if placement else ""

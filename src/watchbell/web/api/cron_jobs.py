@@ -10,7 +10,7 @@ import msgspec
 from litestar import Router, delete, get, post, put
 from litestar.params import JSONBody, QueryParameter
 
-from watchbell.cron import jobs, selection, triggers
+from watchbell.cron import jobs, overview, selection, triggers
 from watchbell.cron.model import Invalid, Job
 from watchbell.cron.reading import reading
 from watchbell.cron.selection import Place, Sort, Wanted
@@ -134,6 +134,7 @@ async def defaults(request: Asked) -> Defaults:
         timezone=settings.timezone,
         missed_grace=settings.missed_grace,
         kill_after=settings.kill_after,
+        output_limit=settings.output_limit,
         shell=settings.job_shell,
         limits=list(LIMITS),
     )
@@ -153,6 +154,7 @@ async def one_job(request: Asked, name: Name) -> JobShown:
         definition=cron_view.definition(standing.raw, masked=masked),
         is_masked=masked,
         version=jobs.version(standing.raw),
+        obstacle=await overview.obstacle_to(desk.store, job) if job else "",
         fires=cron_view.fires(job.schedule, now, _FIRES) if job and not row.is_paused else [],
     )
 
@@ -299,6 +301,7 @@ async def preview(request: Asked, data: JSONBody[PreviewAsked]) -> Preview:
     if (data.cron_args is None) == (data.definition is None):
         raise Trouble(422, "expected either definition or cron_args", field="definition")
     now, how = desk_of(request).clock.now(), reading_of(request)
+    since = now if data.since is None else data.since - 1
     if data.definition is None:
         whole = {"cron_args": data.cron_args, "job_args": _ANY_COMMAND}
     else:
@@ -309,7 +312,7 @@ async def preview(request: Asked, data: JSONBody[PreviewAsked]) -> Preview:
     return Preview(
         words=job.schedule.describes() if job else "",
         zone=cron_view.zone_name(job) if job else "",
-        fires=cron_view.fires(job.schedule, now, data.count) if job else [],
+        fires=cron_view.fires(job.schedule, since, data.count) if job else [],
         problems=cron_view.problems(errors, masked=False),
     )
 

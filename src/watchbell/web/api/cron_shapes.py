@@ -86,6 +86,8 @@ class JobShown(Struct, frozen=True, kw_only=True):
     """Whether values of the environment are shown as `***`: that is, unless you may write."""
     version: str
     """To be sent as `If-Match` with a changed definition, so that nobody's change is lost."""
+    obstacle: str
+    """Why no instance may run it; empty where one may."""
     fires: list[FireShown]
 
 
@@ -146,6 +148,8 @@ class PreviewAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     definition: Definition | None = None
     name: Annotated[str, Meta(max_length=5_000)] = "preview"
     count: Annotated[int, Meta(ge=0, le=100)] = 10
+    since: Annotated[int, Meta(ge=0, le=200_000_000_000)] | None = None
+    """From this second on; from now on without."""
 
 
 class Preview(Struct, frozen=True, kw_only=True):
@@ -162,6 +166,8 @@ class Defaults(Struct, frozen=True, kw_only=True):
     timezone: str
     missed_grace: int
     kill_after: int
+    output_limit: int
+    """MiB."""
     shell: str
     limits: list[str]
     """Resources that can be limited."""

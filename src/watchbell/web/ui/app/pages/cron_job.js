@@ -20,7 +20,7 @@ import { Runs } from "./cron/runs.js";
 import { counted } from "../words.js";
 import { jobLink, Status } from "./cron/words.js";
 
-/** @typedef {{row: import("./cron/words.js").Job, definition: any, is_masked: boolean, version: string, fires: import("./cron/preview.js").Fire[]}} Shown */
+/** @typedef {{row: import("./cron/words.js").Job, definition: any, is_masked: boolean, version: string, obstacle: string, fires: import("./cron/preview.js").Fire[]}} Shown */
 
 const above = html`<a href="/cron">Cron</a>`;
 
@@ -59,6 +59,7 @@ function Body({ shown, reload }) {
   return html`<${Page} wide title=${row.name} above=${above}
     lead=${html`<span class="run-lead"><${Standing} row=${row} /> <span>${row.words}</span></span>`} actions=${html`<${Acts} row=${row} reload=${reload} />`}>
     ${row.problems.length > 0 && html`<div class="failed" role="alert"><ul>${row.problems.map((one) => html`<li>${one.reason}</li>`)}</ul></div>`}
+    ${shown.obstacle && html`<div class="notice notice-warn" role="status">This job does not run: ${shown.obstacle}.</div>`}
     <${Tabs} tabs=${[["runs", "Runs"], ["definition", may("write") ? "Edit" : "Definition"], ["missed", "Missed"]]} />
     ${tab === "definition" ? html`<${Definition} shown=${shown} reload=${reload} />` : tab === "missed" ? html`<${Missed} job=${row.name} />` : html`<${Course} shown=${shown} />`}
   <//>`;

@@ -16,7 +16,7 @@ import { bytes, jobLink, Status, took } from "./cron/words.js";
 
 /** @typedef {import("./cron/words.js").Run} Run */
 
-const WHY = { schedule: "by its schedule", late: "late, by its schedule", trigger: "somebody triggered it" };
+const WHY = { schedule: "by its schedule", late: "late, by its schedule", trigger: "somebody triggered it", retry: "tried again after a failure" };
 
 export default function CronRun() {
   const [query] = useQuery();
@@ -58,6 +58,7 @@ function facts(run) {
   const isOver = run.status !== "running";
   return [
     ["Began", html`<${When} at=${run.start} as="exact" />, ${WHY[run.why]}`],
+    run.attempts > 1 && ["Attempt", html`${run.attempt} of ${run.attempts}${run.retry_at !== null && html`, the next at <${When} at=${run.retry_at} as="exact" />`}`],
     run.why !== "trigger" && run.fire > 0 && Math.abs(run.start - run.fire) > 2 && ["Scheduled for", html`<${When} at=${run.fire} as="exact" />`],
     isOver ? ["Took", took(run.duration ?? 0)] : ["For", html`<${Since} since=${run.start} />`],
     isOver && run.retcode !== null && ["Ended with", run.retcode < 0 ? `signal ${-run.retcode}` : `exit code ${run.retcode}`],

@@ -5,12 +5,14 @@
  *   end_date: string, jitter: string, cmd: string, sharing: "own" | "named" | "everywhere", lock: string, ttl: string,
  *   alert: boolean, missed: string, grace: string, overlap: string, time_limit: string, kill_after: string,
  *   linger: string, lingers: boolean, daemons: string, environment: [string, string][], folder: string, user: string,
- *   group: string, nice: string, limits: [string, string][]}} Draft
+ *   group: string, nice: string, limits: [string, string][], output_limit: string, retries: string, retry_delay: string,
+ *   retry_factor: string, hosts: string, tags: string}} Draft
  */
 
 export const FIELDS = ["year", "month", "day", "week", "day_of_week", "hour", "minute", "second"];
 const TEXTS = /** @type {const} */ (["folder", "user", "group", "missed", "overlap", "daemons"]);
-const NUMBERS = /** @type {const} */ (["grace", "time_limit", "kill_after", "nice"]);
+const NUMBERS = /** @type {const} */ (["grace", "time_limit", "kill_after", "nice", "output_limit", "retries", "retry_delay", "retry_factor"]);
+const NAMES = /** @type {const} */ (["hosts", "tags"]);
 const LIMITS = /** @type {const} */ (["timezone", "start_date", "end_date"]);
 
 /** @type {Draft} */
@@ -19,6 +21,7 @@ export const BLANK = {
   cmd: "", sharing: "own", lock: "", ttl: "60",
   alert: true, missed: "", grace: "", overlap: "", time_limit: "", kill_after: "", linger: "", lingers: false, daemons: "",
   environment: [], folder: "", user: "", group: "", nice: "", limits: [],
+  output_limit: "", retries: "", retry_delay: "", retry_factor: "", hosts: "", tags: "",
 };
 
 /** @param {any} definition as it is kept @returns {Draft} */
@@ -43,6 +46,7 @@ export function drafted(definition) {
     ttl: text(args.ttl ?? 60),
     alert: conduct.alert !== false,
     ...Object.fromEntries([...TEXTS, ...NUMBERS].map((name) => [name, text(conduct[name])])),
+    ...Object.fromEntries(NAMES.map((name) => [name, Array.isArray(conduct[name]) ? conduct[name].join(", ") : text(conduct[name])])),
     linger: text(conduct.linger),
     lingers: "linger" in conduct && conduct.linger === null,
     environment: pairs(conduct.environment),
@@ -89,6 +93,7 @@ function conducted(draft) {
   if (!draft.alert) said.alert = false;
   for (const name of TEXTS) if (draft[name]) said[name] = draft[name];
   for (const name of NUMBERS) if (draft[name]) said[name] = number(draft[name]);
+  for (const name of NAMES) if (draft[name].trim()) said[name] = draft[name].split(/[\s,]+/).filter(Boolean);
   if (draft.lingers) said.linger = null;
   else if (draft.linger) said.linger = number(draft.linger);
   const environment = draft.environment.filter(([name, value]) => name || value);

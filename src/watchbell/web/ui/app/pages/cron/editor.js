@@ -3,13 +3,14 @@
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { useFetched } from "../../api.js";
-import { Button, Choice, Field, Form, Toggle } from "../../kit/form.js";
+import { Choice, Field, Form, Toggle } from "../../kit/form.js";
 import { Card } from "../../kit/layout.js";
+import { Advanced, Failing, text, Where } from "./conduct.js";
 import { defined, drafted, FIELDS } from "./draft.js";
 import { Previewing, usePreview } from "./preview.js";
 
 /** @typedef {import("./draft.js").Draft} Draft */
-/** @typedef {{timezone: string, missed_grace: number, kill_after: number, shell: string, limits: string[]}} Defaults */
+/** @typedef {{timezone: string, missed_grace: number, kill_after: number, output_limit: number, shell: string, limits: string[]}} Defaults */
 /** @typedef {(changes: Partial<Draft>) => void} Change */
 /** @typedef {(field: string) => string} Wrong what is wrong with a field, where one may say so already */
 
@@ -49,13 +50,14 @@ export function Editor({ name: given, definition, isNew, onSave, cancel, extra }
             problem=${name ? (preview.value?.problems.find((one) => one.field === "name")?.reason ?? "") : ""} />`}
           <${Field} label="Command" name="job_args.cmd" mono rows=${Math.min(12, Math.max(3, draft.cmd.split("\n").length))} value=${draft.cmd} spellcheck=${false}
             onInput=${(/** @type {string} */ cmd) => change({ cmd })} problem=${wrong("job_args.cmd")} placeholder="pg_dump shop > /srv/backup/shop.sql"
-            hint=${`Given to ${defaults?.shell ?? "the shell"}. It finds WB_JOB, WB_FIRE and WB_RUN in its environment.`} />
+            hint=${`Given to ${defaults?.shell ?? "the shell"}. It finds WB_JOB, WB_FIRE, WB_ATTEMPT and WB_RUN in its environment.`} />
         </div>
       <//>
       <${When} ...${parts} preview=${preview} />
       <${How} ...${parts} />
-      <${Ends} ...${parts} />
+      <${Failing} ...${parts} />
       <${Where} ...${parts} />
+      <${Advanced} ...${parts} />
       <details class="card"><summary>As JSON</summary><pre class="json">${JSON.stringify(whole, null, 2)}</pre></details>
     <//>
     <aside class="editor-aside"><${Card} title="When it fires"><${Previewing} preview=${preview} /><//></aside>
@@ -107,65 +109,10 @@ function How({ draft, change, wrong, defaults }) {
       ${text("Seconds by which one may be late", "watchbell.grace", draft.grace, (grace) => change({ grace }), wrong, { placeholder: String(defaults?.missed_grace ?? ""), inputmode: "numeric" })}
       ${draft.sharing !== "everywhere" && text("Seconds for which a dead lock is kept", "job_args.ttl", draft.ttl, (ttl) => change({ ttl }), wrong, { placeholder: "60", inputmode: "numeric", hint: "A run that can't reach the store for so long is ended." })}
     </div>
+    <div class="form-row">
+      ${text("Only on these hosts", "watchbell.hosts", draft.hosts, (hosts) => change({ hosts }), wrong, { placeholder: "every host", hint: "Names, with commas." })}
+      ${text("Only on instances with these tags", "watchbell.tags", draft.tags, (tags) => change({ tags }), wrong, { placeholder: "any instance", hint: "All of them. An instance has those of its setting cron.tags." })}
+    </div>
     <${Toggle} label="Tell alerting how its runs end" name="watchbell.alert" checked=${draft.alert} onChange=${(/** @type {boolean} */ alert) => change({ alert })} hint="A failure is a critical check of the entity cron." />
   </div><//>`;
-}
-
-/** @param {Parts} props */
-function Ends({ draft, change, wrong, defaults }) {
-  return html`<${Card} title="How long"><div class="stack">
-    <div class="form-row">
-      ${text("Seconds that a run may take", "watchbell.time_limit", draft.time_limit, (time_limit) => change({ time_limit }), wrong, { placeholder: "no limit", inputmode: "decimal" })}
-      ${text("Seconds from SIGTERM to SIGKILL", "watchbell.kill_after", draft.kill_after, (kill_after) => change({ kill_after }), wrong, { placeholder: String(defaults?.kill_after ?? ""), inputmode: "decimal" })}
-    </div>
-    <details open=${draft.lingers || Boolean(draft.linger || draft.daemons)}><summary>What the command leaves behind</summary>
-      <div class="stack">
-        <${Toggle} label="May go on for as long as it likes" checked=${draft.lingers} onChange=${(/** @type {boolean} */ lingers) => change({ lingers })} />
-        ${!draft.lingers && text("Seconds for which it may go on", "watchbell.linger", draft.linger, (linger) => change({ linger }), wrong, { placeholder: "10", inputmode: "decimal" })}
-        <${Field} label="Processes that began a session of their own" name="watchbell.daemons" value=${draft.daemons} onInput=${(/** @type {string} */ daemons) => change({ daemons })}
-          options=${[["", "end with the run (usual)"], ["leave", "are left alone"]]} problem=${wrong("watchbell.daemons")} />
-      </div>
-    </details>
-  </div><//>`;
-}
-
-/** @param {Parts} props */
-function Where({ draft, change, wrong, defaults }) {
-  return html`<${Card} title="Where, and as whom"><div class="stack">
-    <${Pairs} label="Environment" first="Variable" second="Value" pairs=${draft.environment} problem=${wrong("watchbell.environment")} onChange=${(/** @type {[string, string][]} */ environment) => change({ environment })}
-      hint="Who may not change jobs does not see the values." />
-    <div class="form-row">
-      ${text("Folder", "watchbell.folder", draft.folder, (folder) => change({ folder }), wrong, { mono: true, placeholder: "that of the instance" })}
-      ${text("User", "watchbell.user", draft.user, (user) => change({ user }), wrong, { placeholder: "that of the instance" })}
-      ${text("Group", "watchbell.group", draft.group, (group) => change({ group }), wrong, { placeholder: "those of the user" })}
-      ${text("Nice", "watchbell.nice", draft.nice, (nice) => change({ nice }), wrong, { placeholder: "-20 to 19", inputmode: "numeric" })}
-    </div>
-    <${Pairs} label="Limits" first="Resource" second="At most" pairs=${draft.limits} list=${defaults?.limits ?? []} problem=${wrong("watchbell.limits")} onChange=${(/** @type {[string, string][]} */ limits) => change({ limits })} />
-  </div><//>`;
-}
-
-/**
- * @param {string} label @param {string} name @param {string} value @param {(value: string) => void} onInput
- * @param {Wrong} wrong @param {Record<string, any>} [more]
- */
-function text(label, name, value, onInput, wrong, more = {}) {
-  return html`<${Field} key=${name} label=${label} name=${name} value=${value} onInput=${onInput} problem=${wrong(name)} ...${more} />`;
-}
-
-/**
- * Names with values, as many as one likes.
- * @param {{label: string, first: string, second: string, pairs: [string, string][], onChange: (pairs: [string, string][]) => void,
- *   list?: string[], hint?: string, problem?: string}} props
- */
-function Pairs({ label, first, second, pairs, onChange, list, hint, problem }) {
-  const set = (/** @type {number} */ index, /** @type {[string, string]} */ pair) => onChange(pairs.with(index, pair));
-  return html`<fieldset class="pairs"><legend>${label}</legend>
-    ${pairs.map(([name, value], i) => html`<div class="pair" key=${i}>
-      <${Field} label=${html`<span class="unseen">${first} ${i + 1}</span>`} name=${`${label}-${i}`} mono value=${name} placeholder=${first} list=${list} spellcheck=${false} onInput=${(/** @type {string} */ to) => set(i, [to, value])} />
-      <${Field} label=${html`<span class="unseen">${second} ${i + 1}</span>`} name=${`${label}-value-${i}`} mono value=${value} placeholder=${second} spellcheck=${false} onInput=${(/** @type {string} */ to) => set(i, [name, to])} />
-      <${Button} small kind="quiet" label=${`Remove ${name || `${first} ${i + 1}`}`} onClick=${() => onChange(pairs.toSpliced(i, 1))}>✕<//>
-    </div>`)}
-    <${Button} small onClick=${() => onChange([...pairs, ["", ""]])}>Add<//>
-    ${(problem || hint) && html`<div class=${problem ? "wrong" : "hint"}>${problem || hint}</div>`}
-  </fieldset>`;
 }

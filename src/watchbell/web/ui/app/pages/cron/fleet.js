@@ -14,7 +14,7 @@ import { Command } from "../../kit/copy.js";
 
 /**
  * @typedef {{name: string, host: string, ip: string, pid: number, version: string, since: number, seen: number, jobs: number,
- *   running: number, capacity: number, is_drained: boolean, is_silent: boolean}} Instance
+ *   running: number, capacity: number, is_drained: boolean, is_silent: boolean, tags: string[]}} Instance
  */
 
 export function Fleet() {
@@ -33,7 +33,7 @@ export function Fleet() {
   const reload = () => attempt(() => post("/cron/instances/reload"), "All were told to read the jobs anew and go back to work.");
   /** @type {import("../../kit/table.js").Column<Instance>[]} */
   const columns = [
-    { head: "Instance", kind: "main", cell: (one) => html`${one.name}<div class="soft">${one.host}, process ${one.pid}, ${one.version}</div>` },
+    { head: "Instance", kind: "main", cell: (one) => html`${one.name}<div class="soft">${one.host}, process ${one.pid}, ${one.version}${one.tags.length > 0 && `; tags: ${one.tags.join(", ")}`}</div>` },
     { head: "State", cell: (one) => html`<${State} state=${one.is_silent ? "unknown" : one.is_drained ? "paused" : "ok"} word=${one.is_silent ? "silent" : one.is_drained ? "drained" : "at work"} />` },
     { head: "Runs", cell: (one) => html`<meter min="0" max=${one.capacity} value=${one.running} aria-hidden="true"></meter> ${one.running} of ${one.capacity}` },
     { head: "Jobs", kind: "number", cell: (one) => one.jobs.toLocaleString("en") },

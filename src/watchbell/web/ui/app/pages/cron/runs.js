@@ -52,7 +52,7 @@ function columnsOf(hasJob) {
 }
 
 /** @type {Record<Run["why"], string>} */
-const WHY = { schedule: "scheduled", late: "late", trigger: "triggered" };
+const WHY = { schedule: "scheduled", late: "late", trigger: "triggered", retry: "retry" };
 
 /** @type {Column[]} */
 const COLUMNS = [
@@ -60,6 +60,6 @@ const COLUMNS = [
   { head: "Took", kind: "number", cell: (run) => (run.duration === null ? html`<${Since} since=${run.start} />` : took(run.duration)) },
   { head: "How it ended", cell: (run) => (run.words === "done" ? html`<span class="soft">done</span>` : run.words) },
   { head: "Memory", kind: "number", hide: "phone", cell: (run) => (run.memory > 0 ? bytes(run.memory) : html`<span class="soft">–</span>`) },
-  { head: "Why", hide: "phone", cell: (run) => html`<span class="soft">${WHY[run.why]}</span>` },
+  { head: "Why", hide: "phone", cell: (run) => html`<span class="soft">${WHY[run.why]}${run.attempts > 1 && `, attempt ${run.attempt} of ${run.attempts}`}</span>` },
   { head: "Host", hide: "phone", cell: (run) => html`<span class="soft">${run.host}</span>` },
 ];

@@ -11,8 +11,8 @@ import { lasting } from "../../times.js";
  * @typedef {{name: string, command: string, words: string, zone: string, next: number[], is_paused: boolean, is_failing: boolean,
  *   problems: Wrong[], running: string[], last: (Span & {words: string}) | null, spans: Span[]}} Job
  * @typedef {{id: string, job: string, status: Status, start: number, ended: number | null, duration: number | null,
- *   retcode: number | null, words: string, host: string, instance: string, why: "schedule" | "late" | "trigger", fire: number,
- *   cpu: number, memory: number, output_bytes: number}} Run
+ *   retcode: number | null, words: string, host: string, instance: string, why: "schedule" | "late" | "trigger" | "retry", fire: number,
+ *   attempt: number, attempts: number, retry_at: number | null, cpu: number, memory: number, output_bytes: number}} Run
  */
 
 /** @type {Record<Status, [state: string, word: string]>} */
