@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests import servers
+from tests.cli import commands
 from tests.cli.test_cron_commands import (
     KEYS,
     OWN,
+    PREFIX,
     arguments,
     definition,
     instance,
@@ -231,3 +233,17 @@ def test_a_list_shows_the_first_jobs_and_says_how_many_more_there_are(
     assert lines[-1] == "9 more; --limit 0 shows all."
     assert len(json.loads(ran(place, "list", "--limit", "3", "--json"))) == 3
     assert len(ran(place, "list", "--limit", "0").splitlines()) == 13
+
+
+def test_doctor_has_a_section_about_cron(place: servers.Single, tmp_path: Path) -> None:
+    ran(place, "add", "train", "--at", "@daily", "--tag", "gpu", "--", "true")
+    place.server.call("HSET", KEYS.jobs(), "bad", "{}")
+    where = ["--store", f"{place.url}?prefix={PREFIX}"]
+    said = commands.ran("doctor", *where).stdout
+    assert "no instance is there: 2 jobs are not run" in said
+    assert "definitions that are not valid are not run: 1 job (bad)" in said
+    with instance(place, tmp_path):
+        said = commands.ran("doctor", *where).stdout
+    assert "2 jobs; 0 of 100 places taken on 1 instance" in said
+    assert "train: no instance may run it: " in said
+    assert "lacks the tag gpu" in said

@@ -12,8 +12,11 @@ import click
 from redis.exceptions import ResponseError
 
 from watchbell.cli.options import as_json, place, print_json, with_settings
+from watchbell.cli.telling import plain
 from watchbell.clock import SYSTEM
+from watchbell.cron import checkup
 from watchbell.cron import findings as cron_findings
+from watchbell.cron.reading import reading
 from watchbell.errors import BadSettings, EmbeddedFailed, WatchbellError
 from watchbell.gateways import catalogue
 from watchbell.roles import lookout
@@ -42,7 +45,7 @@ def command(*, loaded: Loaded, as_json: bool) -> int:
     else:
         for finding in findings:
             sign = click.style(_SIGNS[finding.level], fg=_COLOURS[finding.level])
-            click.echo(f"{sign} {finding.subject:<12}{finding.text}")
+            click.echo(f"{sign} {finding.subject:<12}{plain(finding.text)}")
             if finding.advice:
                 click.echo(f"  {'':<12}→ {finding.advice}")
     return 1 if any(finding.level == "error" for finding in findings) else 0
@@ -140,6 +143,9 @@ async def _store(settings: Settings) -> AsyncIterator[Finding]:
                 await primary.call("PING")
             taken = (SYSTEM.monotonic() - begun) / 20
             yield Finding("ok", "latency", f"{taken * 1000:.2f} ms a round trip to {primary.name}")
+        fleet = await checkup.facts(store, reading(settings.cron))
+        for finding in checkup.judge(fleet, settings.cron):
+            yield finding
         facts = await cron_findings.facts(store)
         for finding in cron_findings.judge(facts, settings.cron):
             yield finding
