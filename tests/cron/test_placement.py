@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cron.crew import EVERY_SECOND, definition, ended, put, running, serving, until
+from tests.cron.crew import EVERY_SECOND, definition, ended, now, put, running, serving, until
 from tests.waiting import eventually
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import jobs
@@ -91,6 +91,16 @@ async def test_a_fire_without_a_free_place_waits_for_one_that_may_run_it(
         gate.touch()
         [run] = await ended(store, "next")
     assert run.detail.instance == gpu
+
+
+async def test_a_trigger_is_refused_while_all_that_may_run_it_are_drained(store: Store) -> None:
+    await put(store, "train", definition("true", tags=["gpu"]))
+    for name, tags in (("one", []), ("two", ["gpu"])):
+        beat = {"name": name, "host": name, "ip": "", "pid": 1, "seen": await now(store)}
+        said = json.dumps({**beat, "tags": tags, "is_drained": bool(tags)})
+        await store.call("HSET", CronOwn().instances(), name, said)
+    with pytest.raises(Refused, match="every instance that may run it is drained"):
+        await jobs.trigger(store, "train")
 
 
 async def test_what_waits_for_other_instances_is_not_taken(store: Store) -> None:

@@ -12,8 +12,7 @@ import msgspec
 from watchbell.cron import commands, definitions, history, instances, marks, retirement
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import Invalid, Job
-from watchbell.cron.placement import obstacle
-from watchbell.cron.triggers import Trigger, new_trigger
+from watchbell.cron.triggers import Trigger, new_trigger, refusal
 from watchbell.cron.validation import AS_USUAL, EVERYBODY, Reading, from_fields, read
 from watchbell.errors import Changed, NotFound, Refused
 from watchbell.store.client import Store
@@ -207,7 +206,7 @@ async def trigger_some(
         job = read(*pair, reading)
         if isinstance(job, Invalid):
             refused[job.name] = job.text
-        elif reason := obstacle(job.conduct.placement, beats):
+        elif reason := refusal(job, beats):
             refused[job.name] = reason
         else:
             made.append(new_trigger(job, beats))

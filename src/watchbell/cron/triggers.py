@@ -9,7 +9,7 @@ from watchbell import ids
 from watchbell.clock import SYSTEM, Clock
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.model import Beat, Job, parsed
-from watchbell.cron.placement import permits
+from watchbell.cron.placement import obstacle, permits
 from watchbell.store.client import Store
 
 _EVERY = 0.05
@@ -33,6 +33,15 @@ class Answer(Struct, frozen=True):
     """Why it is begun later."""
     skipped: str = ""
     """Why it is not run."""
+
+
+def refusal(job: Job, beats: Sequence[Beat]) -> str:
+    """Why none of the instances would run the job; empty where one would, or none is known."""
+    placement = job.conduct.placement
+    permitted = [beat for beat in beats if permits(placement, beat)]
+    if placement and permitted and all(beat.is_drained for beat in permitted):
+        return "every instance that may run it is drained"
+    return obstacle(placement, beats)
 
 
 def new_trigger(job: Job, beats: Sequence[Beat]) -> Trigger:
