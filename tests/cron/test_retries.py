@@ -1,5 +1,6 @@
 """Failed runs that are tried again: when, how often, by which instance, and what is reported."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from tests.cron.crew import READING, definition, ended, omitted, put, running, s
 from tests.cron.fleet import Fleet, check_invariants
 from tests.faults.invariants import check, run_once
 from tests.waiting import eventually
+from watchbell import ids
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import jobs
 from watchbell.cron.attempts import following
+from watchbell.cron.fires import Fires
 from watchbell.cron.keys import CronOwn
-from watchbell.cron.model import Fire, Job
+from watchbell.cron.model import Begun, Fire, Job
 from watchbell.cron.retries import LONGEST_DELAY, Policy, Verdict, verdict
 from watchbell.cron.validation import from_fields
 from watchbell.store.client import Store
@@ -225,3 +228,37 @@ async def test_a_run_whose_instance_is_killed_is_tried_again_once_by_another(
         await check_invariants(store)
     finally:
         fleet.end()
+
+
+async def test_a_retry_that_is_due_is_handed_out_once_whoever_looks(anywhere: Store) -> None:
+    own = CronOwn(anywhere.prefix)
+    fleet = [Fires(anywhere, f"i{n}", "web-1", upstream=False, most_events=9) for n in range(8)]
+    retry = following(job(retries=1), Fire(fire=90, job="backup", is_kept=False), "i0", 0.0)
+    assert retry is not None
+    kept = json.dumps({"fire": retry.fire.decode(), "event": ""})
+    await anywhere.call("HSET", own.retries(), "backup", kept)
+    await anywhere.call("ZADD", own.retries_due(), 0, "backup")
+
+    async def tried(fires: Fires) -> list[Begun]:
+        await fires.look()
+        return (await fires.take([ids.token(), ids.token()]))[0]
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(tried(fires)) for fires in fleet]
+    begun = [one for task in tasks for one in task.result()]
+    assert [(one.fire.why, one.fire.attempt) for one in begun] == [("retry", 2)]
+    assert await anywhere.call("EXISTS", own.retries(), own.retries_due()) == 0
+
+
+async def test_a_retry_outlives_every_instance(store: Store, folder: Path) -> None:
+    await put(store, "flaky", definition(f"test -e {folder}/there", retries=1, retry_delay=3600))
+    async with serving(store, folder / "one"):
+        await jobs.trigger(store, "flaky")
+        await eventually(lambda: waiting(store), why="a retry that waits")
+    (folder / "there").touch()
+    await hurry(store)
+    async with serving(store, folder / "two"):
+        first, second = await ended(store, "flaky", 2)
+    assert (first.record.status, second.record.status) == ("fail", "success")
+    assert first.detail.instance != second.detail.instance
+    assert [event["state"] for event in await events(store)] == ["ok"]
