@@ -12,7 +12,7 @@ from tests.waiting import eventually
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import jobs
 from watchbell.cron.fires import Claim, Fires
-from watchbell.cron.instances import instances
+from watchbell.cron.instances import instances, pending
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.model import lock_of
 from watchbell.cron.placement import ANYWHERE, Placement, Site, obstacle, permits, refusal
@@ -116,8 +116,9 @@ async def test_what_waits_for_other_instances_is_not_taken(store: Store) -> None
     gpu = Fires(store, "gpu", "web-1", upstream=False, most_events=1_000, tags=("gpu",))
     other = Fires(store, "other", "web-2", upstream=False, most_events=1_000)
     claim = Claim("a", 1, "1:f", "r1", json.dumps({**item, "pool": pool}))
-    answers, _, _ = await gpu.claim([claim], 0)
+    answers, *_ = await gpu.claim([claim], 0)
     assert answers == [-2]
+    assert await pending(store) == 1
     _, waiting = await other.look()
     assert waiting == 0
     assert (await other.take(["r2"]))[0] == []

@@ -137,6 +137,16 @@ def _name(beat: Beat) -> str:
     return beat.name
 
 
+# KEYS pending, pools; ARGV[1] beginning of the lists of placements. Returns how many fires wait.
+_PENDING = Script("""
+local count = redis.call('LLEN', KEYS[1])
+for _, pool in ipairs(redis.call('SMEMBERS', KEYS[2])) do
+  count = count + redis.call('LLEN', ARGV[1] .. redis.sha1hex(pool))
+end
+return count
+""")
+
+
 async def instances(store: Store) -> list[Beat]:
     """Those of ours that there are, by name."""
     return (await fleet(store)).beats
@@ -156,6 +166,13 @@ async def is_idle(store: Store) -> bool:
 
 
 async def pending(store: Store) -> int:
-    """Fires that wait for an instance with a free place."""
-    waiting: int = await store.call("LLEN", CronOwn(store.prefix).pending())
+    """Fires that wait for an instance with a free place, also those that only some may run."""
+    own = CronOwn(store.prefix)
+    keys, prefix = [own.pending(), own.pools()], own.pool_pending.literals[0]
+    waiting: int = await _PENDING(store, keys, [prefix])
     return waiting
+
+
+async def alive(store: Store) -> list[Beat]:
+    """Those of ours that gave a sign of life lately, drained ones included."""
+    return [beat for beat in (await fleet(store)).beats if not beat.is_silent]

@@ -199,7 +199,7 @@ async def trigger_some(
     store: Store, names: Sequence[str], reading: Reading = AS_USUAL
 ) -> tuple[list[Trigger], dict[str, str]]:
     """Those that were triggered, and by name why others were not; unknown ones are in neither."""
-    beats = await instances.instances(store)
+    beats = await instances.alive(store)
     made: list[Trigger] = []
     refused: dict[str, str] = {}
     for pair in await definitions.some(store, names):

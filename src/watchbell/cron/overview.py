@@ -112,4 +112,4 @@ async def shown(store: Store, name: str, reading: Reading, now: float) -> Listed
 async def obstacle_to(store: Store, job: Job) -> str:
     """Why no instance may run the job; empty where one may."""
     placement = job.conduct.placement
-    return obstacle(placement, await instances.instances(store)) if placement else ""
+    return obstacle(placement, await instances.alive(store)) if placement else ""

@@ -87,8 +87,7 @@ class Reaper:
             await self._freeze(runs, stale)
         await self._store.call("ZREMRANGEBYSCORE", self._instances, "-inf", f"({stale:.6f}")
         await self._bury(stale - self._settings.heartbeat)
-        present = [beat for beat in await instances.instances(self._store) if beat.seen >= stale]
-        await self._unplaced.report(present, self._clock.now())
+        await self._unplaced.report(await instances.alive(self._store), self._clock.now())
         if self._clock.monotonic() >= self._next_sweep:
             self._next_sweep = self._clock.monotonic() + _SWEEP_EVERY
             await self._sweep()
