@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+import socket
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.alerting.scenes import Stage
+from tests.waiting import eventually
 from tests.web.site import BY, Site
 from tests.web.test_reports_by_http import queued
 from watchbell.clock import SYSTEM
@@ -127,3 +129,96 @@ async def ran(command: list[str]) -> subprocess.CompletedProcess[str]:
     return await asyncio.to_thread(
         subprocess.run, command, capture_output=True, text=True, check=False, timeout=60
     )
+
+
+def webhook(status: str, *alerts: dict[str, Any]) -> dict[str, Any]:
+    """As Alertmanager 0.25 posts it."""
+    return {
+        "receiver": "watchbell",
+        "status": status,
+        "alerts": [{**one, "status": status, "fingerprint": "3f0a9ab0b1b1c7d2"} for one in alerts],
+        "groupLabels": {"alertname": "InstanceDown"},
+        "commonLabels": {"alertname": "InstanceDown", "job": "node"},
+        "commonAnnotations": {},
+        "externalURL": "http://alertmanager.example.com:9093",
+        "version": "4",
+        "groupKey": '{}:{alertname="InstanceDown"}',
+        "truncatedAlerts": 0,
+    }
+
+
+@pytest.mark.parametrize("path", [PATH, "/api/v1/alerts"])
+async def test_every_body_of_alertmanager_is_taken_on_every_path(
+    site: Site, store: Store, path: str
+) -> None:
+    moment = datetime.fromtimestamp(SYSTEM.now(), UTC)
+    endless = {**fired(moment), "endsAt": "0001-01-01T00:00:00Z"}
+    bodies = [[fired(moment)], webhook("firing", endless), webhook("resolved", endless)]
+    async with site.program("intake") as prometheus:
+        answers = [await prometheus.post(path, json=body) for body in bodies]
+        bad = await prometheus.post(path, json=webhook("firing", {"labels": {}}, endless))
+    assert [answer.status for answer in (*answers, bad)] == [200, 200, 200, 400]
+    if path == "/api/v1/alerts":
+        assert answers[0].json() == {"status": "success"}
+    assert bad.json()["errors"][0]["field"] == "[0]"
+    events = await queued(store)
+    assert [event["state"] for event in events] == ["critical", "critical", "ok", "critical"]
+    assert {event["entity"] for event in events} == {"web-1"}
+    assert ["ttl" in event for event in events] == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("instance", "entity"), [("[fe80::1]:9100", "fe80--1"), ("fe80::1", "fe80--1")]
+)
+async def test_an_ipv6_address_is_named_as_by_every_receiver(
+    site: Site, store: Store, instance: str, entity: str
+) -> None:
+    moment = datetime.fromtimestamp(SYSTEM.now(), UTC)
+    async with site.program("intake") as prometheus:
+        assert (await prometheus.post(PATH, json=[fired(moment, instance=instance)])).status == 200
+    (event,) = await queued(store)
+    assert event["entity"] == entity
+
+
+async def test_a_real_alertmanager_passes_alerts_on(
+    site: Site, store: Store, tmp_path: Path
+) -> None:
+    alertmanager, amtool = shutil.which("prometheus-alertmanager"), shutil.which("amtool")
+    if alertmanager is None or amtool is None:
+        pytest.skip("alertmanager is not installed (Debian's prometheus-alertmanager)")
+    secret, _ = await site.desk.api_keys.make("alertmanager", ("intake",), BY)
+    config = tmp_path / "alertmanager.yml"
+    config.write_text(
+        "route: {receiver: watchbell, group_wait: 0s, group_interval: 1s}\n"
+        "receivers:\n"
+        "  - name: watchbell\n"
+        "    webhook_configs:\n"
+        f"      - url: {site.url}/api/v2/alerts\n"
+        f"        http_config: {{authorization: {{credentials: {secret}}}}}\n"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    options = [f"--config.file={config}", f"--storage.path={tmp_path}", "--cluster.listen-address="]
+    process = await asyncio.create_subprocess_exec(
+        alertmanager,
+        *options,
+        f"--web.listen-address={address}",
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    add = [amtool, f"--alertmanager.url=http://{address}", "alert", "add", "Disk full"]
+
+    async def is_added() -> bool:
+        return (await ran([*add, "instance=db-1:9100", "severity=warning"])).returncode == 0
+
+    async def is_passed_on() -> bool:
+        return bool(await queued(store))
+
+    try:
+        await eventually(is_added, 60)
+        await eventually(is_passed_on, 60)
+    finally:
+        process.terminate()
+        await process.wait()
+    event = (await queued(store))[-1]
+    assert (event["entity"], event["state"]) == ("db-1", "warning")

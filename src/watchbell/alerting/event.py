@@ -297,6 +297,15 @@ def _number(value: object) -> float:
     return number
 
 
+def is_number(text: str) -> bool:
+    """Whether an event can have it as a number."""
+    try:
+        _number(text)
+    except _Unfit:
+        return False
+    return True
+
+
 def _text(value: object) -> str | None:
     if not isinstance(value, str):
         raise _Unfit("text")

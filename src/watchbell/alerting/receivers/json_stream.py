@@ -1,4 +1,5 @@
-"""JSON objects one after the other, on a line each or laid out for people, cut from a stream."""
+"""JSON objects one after the other, on a line each, laid out for people, or in an array, cut from a
+stream."""
 
 import re
 
@@ -10,7 +11,8 @@ from watchbell.alerting.event import MOST_BYTES
 # The group is how the string ends; there is none where its end is yet to come.
 _STRING = rb'"(?:[^"\\\n]++|\\[^\n])*+(?:("|\\?\n)|\\?\Z)'
 _WITHIN = re.compile(_STRING + rb"|[{}\n]")
-_BETWEEN = re.compile(_STRING + rb'|[{\n]|[^\s{"]+')
+# Brackets and commas between objects are those of an array.
+_BETWEEN = re.compile(_STRING + rb'|[{\n]|[\[\],]|[^\s{"\[\],]+')
 
 
 class Piece(Struct, frozen=True):
@@ -68,7 +70,7 @@ class Cutter:
     def _between(self, first: bytes, token: re.Match[bytes]) -> list[Piece]:
         if first == b"{" and (self._is_line_blank or not self._is_lost):
             self._open(token.start())
-        elif first not in b"{\n":
+        elif first not in b"{\n[],":
             return self._garbage(token.start())
         return []
 

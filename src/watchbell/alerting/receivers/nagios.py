@@ -2,11 +2,12 @@
 
 [SERVICEPERFDATA] or [HOSTPERFDATA], time, host, service, state, execution time, latency, output,
 performance data and, if there is any, long output in which a newline is written as a backslash
-and an n.
+and an n. A latency that is no number is left out: the result matters more.
 """
 
-from watchbell.alerting.event import from_fields
+from watchbell.alerting.event import from_fields, is_number
 from watchbell.alerting.model import CheckEvent, Rejection
+from watchbell.alerting.receivers.hosts import entity_of
 
 HOST_CHECK = "HOST"
 
@@ -26,13 +27,13 @@ def read(line: bytes, now: int) -> CheckEvent | Rejection:
         {
             "type": "service",
             "state": _HOST_STATES.get(state.lower(), state),
-            "entity": host,
+            "entity": entity_of(host),
             "check": HOST_CHECK if kind == "[HOSTPERFDATA]" else service,
             "time": time,
             "summary": output,
             "perfdata": perfdata,
             "details": unescaped("\t".join(rest)),
-            "check_latency": latency.strip() or None,
+            "check_latency": latency.strip() if is_number(latency.strip()) else None,
         },
         now,
     )

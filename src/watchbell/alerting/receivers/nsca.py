@@ -9,6 +9,7 @@ import re
 
 from watchbell.alerting.event import from_fields
 from watchbell.alerting.model import CheckEvent, Rejection
+from watchbell.alerting.receivers.hosts import entity_of
 from watchbell.alerting.receivers.nagios import HOST_CHECK, unescaped
 
 # The arguments before the output, by command.
@@ -41,7 +42,7 @@ def read(line: bytes, now: int) -> CheckEvent | Rejection:
         {
             "type": "service",
             "state": states.get(int(code), "unknown"),  # so Nagios takes a code it has no word for
-            "entity": host,
+            "entity": entity_of(host),
             "check": service,
             "time": time,
             "summary": summary,

@@ -14,6 +14,7 @@ from watchbell.gateways.sent import Outcome, Place, Wanted
 from watchbell.web.access import needs
 from watchbell.web.api.alert_shapes import AlertListed, AlertShown, Retried, RetryBody
 from watchbell.web.desk import Asked, desk_of, noted
+from watchbell.web.intake.routes import post_alerts_v1
 from watchbell.web.listing import Cursor, Limit, Page
 from watchbell.web.problems import Trouble
 
@@ -114,4 +115,6 @@ async def retry_alerts(request: Asked, data: JSONBody[RetryBody]) -> list[Retrie
     return answers
 
 
-ROUTES = Router("/", tags=["Alerts"], route_handlers=[all_alerts, one_alert, retry_alerts])
+ROUTES = Router(
+    "/", tags=["Alerts"], route_handlers=[all_alerts, one_alert, retry_alerts, post_alerts_v1]
+)

@@ -1,10 +1,10 @@
-"""Prometheus' alerts as check events.
+"""Alerts of Prometheus and of its Alertmanager as check events.
 
 entity   the label `instance` without its port; else `host`, `node`, `pod`, `cluster`, `job`; else
          the word `prometheus`
 check    the label `alertname`, and all labels that make two alerts of one name differ
-state    `ok` once `endsAt` is over; else by the label `severity`: `warning` is `warning`, `info`
-         and `none` are `ok`, all else is `critical`
+state    `ok` once `endsAt` is over or `status` is `resolved`; else by the label `severity`:
+         `warning` is `warning`, `info` and `none` are `ok`, all else is `critical`
 tags     `label=value` of every label but those of entity and name
 summary  the annotation `summary`, else `message`, `description`, `title`
 ttl      seconds until `endsAt`: Prometheus sends again before, and its silence is `unknown`
@@ -17,6 +17,7 @@ from msgspec import Struct, field
 
 from watchbell.alerting.event import from_fields
 from watchbell.alerting.model import CheckEvent, Rejection
+from watchbell.alerting.receivers.hosts import entity_of
 
 _ENTITY_LABELS = ("instance", "host", "node", "pod", "cluster", "job")
 _SUMMARIES = ("summary", "message", "description", "title")
@@ -25,13 +26,21 @@ _LONGEST = 10_000
 
 
 class Alert(Struct, frozen=True, rename="camel"):
-    """As Alertmanager's API v2 takes it."""
+    """As Alertmanager's API takes it, in versions 1 and 2, and as its webhook sends it."""
 
     labels: dict[str, str]
     annotations: dict[str, str] = {}
     starts_at: datetime | None = None
     ends_at: datetime | None = None
     generator_url: str = field(default="", name="generatorURL")
+    status: str | dict[str, Any] = ""
+    """In a webhook `firing` or `resolved`."""
+
+
+class Webhook(Struct, frozen=True):
+    """What Alertmanager posts to a receiver of the kind `webhook`, as much as is of interest."""
+
+    alerts: list[Alert]
 
 
 def event_of(alert: Alert, now: int) -> CheckEvent | Rejection:
@@ -43,7 +52,7 @@ def event_of(alert: Alert, now: int) -> CheckEvent | Rejection:
     if port:
         rest["port"] = port
     ends = int(alert.ends_at.timestamp()) if _is_set(alert.ends_at) and alert.ends_at else None
-    over = ends is not None and ends <= now
+    over = alert.status == "resolved" or (ends is not None and ends <= now)
     fields: dict[str, Any] = {
         "type": "service",
         "entity": entity,
@@ -68,15 +77,15 @@ def _entity(labels: dict[str, str]) -> tuple[str, str, str]:
         value = labels.get(label, "").strip()
         if value:
             host, port = _host_and_port(value) if label == "instance" else (value, "")
-            return label, host.replace(":", "-"), port
+            return label, entity_of(host), port
     return "", "prometheus", ""
 
 
 def _host_and_port(instance: str) -> tuple[str, str]:
     host, colon, port = instance.rpartition(":")
     if colon and port.isdecimal() and (":" not in host or host.endswith("]")):
-        return host.strip("[]"), port
-    return instance.strip("[]"), ""
+        return host, port
+    return instance, ""
 
 
 def _summary(alert: Alert, name: str, *, over: bool) -> str:

@@ -7,6 +7,7 @@ import msgspec
 
 from watchbell.alerting.event import from_fields
 from watchbell.alerting.model import CheckEvent, Rejection
+from watchbell.alerting.receivers.hosts import entity_of
 
 TTL = 300
 """Seconds after which a state that was not posted again is unknown; one below 0 stays."""
@@ -54,7 +55,7 @@ def _cloudwatch(alarm: Fields, now: int) -> CheckEvent | Rejection:
     fields = {
         "type": "service",
         "state": state,
-        "entity": _entity(_dimension(alarm) or _text(alarm, "AWSAccountId") or "cloudwatch"),
+        "entity": entity_of(_dimension(alarm) or _text(alarm, "AWSAccountId") or "cloudwatch"),
         "check": _text(alarm, "AlarmName"),
         "summary": _text(alarm, "NewStateReason") or _text(alarm, "AlarmDescription"),
         "details": _text(alarm, "AlarmDescription") or None,
@@ -82,7 +83,7 @@ def _new_relic(body: Fields, now: int) -> CheckEvent | Rejection:
     fields = {
         "type": "service",
         "state": "ok" if closed else severity,
-        "entity": _entity(target or _text(body, "policy_name") or "newrelic"),
+        "entity": entity_of(target or _text(body, "policy_name") or "newrelic"),
         "check": _text(body, "condition_name"),
         "summary": _text(body, "details") or None,
         "details": _text(body, "incident_url") or None,
@@ -94,7 +95,3 @@ def _new_relic(body: Fields, now: int) -> CheckEvent | Rejection:
 def _text(fields: Fields, name: str) -> str:
     value = fields.get(name)
     return value if isinstance(value, str) else "" if value is None else str(value)
-
-
-def _entity(name: str) -> str:
-    return name.replace(":", "-")

@@ -1,7 +1,7 @@
 """The endpoints by which other programs report."""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from litestar import MediaType, Response, Router, get, post
 from litestar.openapi.datastructures import ResponseSpec
@@ -13,7 +13,7 @@ from watchbell.web.access import PUBLIC, may_ping, needs
 from watchbell.web.api_keys import Ping
 from watchbell.web.desk import Asked, desk_of, identity_of
 from watchbell.web.intake import alertmanager, items, pings
-from watchbell.web.intake.alertmanager import Alert
+from watchbell.web.intake.alertmanager import Alert, Webhook
 from watchbell.web.intake.items import Answer, Item, Terms
 from watchbell.web.intake.writing import TooMany
 from watchbell.web.keys import Web
@@ -131,22 +131,39 @@ def field_of(reason: str) -> str:
     return name if name.isidentifier() else "body"
 
 
-@post(
-    "/api/v2/alerts",
-    status_code=200,
-    opt=needs("intake"),
-    request_max_body_size=MOST_BYTES,
-    responses={400: ResponseSpec(Problem, description="Some alerts could not be taken.")},
-)
-async def post_alerts(request: Asked, data: JSONBody[list[Alert]]) -> None:
-    """Report alerts as to Prometheus' Alertmanager, version 2 of its API.
+_ALERTS: dict[str, Any] = {
+    "status_code": 200,
+    "opt": needs("intake"),
+    "request_max_body_size": MOST_BYTES,
+    "responses": {400: ResponseSpec(Problem, description="Some alerts could not be taken.")},
+}
+
+
+class Success(Struct, frozen=True):
+    status: Literal["success"] = "success"
+
+
+@post("/api/v2/alerts", **_ALERTS)
+async def post_alerts(request: Asked, data: JSONBody[list[Alert] | Webhook]) -> None:
+    """Report alerts as to version 2 of Alertmanager's API, or as Alertmanager's webhook does.
 
     Alerts that fit are taken also where others do not; those are named.
     """
+    await _alerted(request, data)
+
+
+# Among the routes of our API, which has what was sent on the same path.
+@post("/alerts", tags=["Intake"], **_ALERTS)
+async def post_alerts_v1(request: Asked, data: JSONBody[list[Alert] | Webhook]) -> Success:
+    """Report alerts as to version 1 of Alertmanager's API, or as Alertmanager's webhook does."""
+    await _alerted(request, data)
+    return Success()
+
+
+async def _alerted(request: Asked, data: list[Alert] | Webhook) -> None:
     plain(request)
-    now = desk_of(request).now()
-    judged = [alertmanager.event_of(alert, now) for alert in data]
-    read = [item_of(one) for one in judged]
+    now, alerts = desk_of(request).now(), data.alerts if isinstance(data, Webhook) else data
+    read = [item_of(alertmanager.event_of(alert, now)) for alert in alerts]
     await written(request, sender_of(request), read)
     wrong = [
         FieldError(f"[{at}]", one.reason)
