@@ -74,6 +74,15 @@ async def test_each_of_many_is_answered_and_they_stay_in_order(site: Site, store
     assert [event["check"] for event in await queued(store)] == ["a", "c"]
 
 
+async def test_many_are_not_stamped_with_the_time_of_their_request(
+    site: Site, store: Store
+) -> None:
+    async with site.program("intake") as program:
+        await program.post(PATH, json=[report(), report(time=1_600_000_000)])
+        await program.post(PATH, data=lines(report()), headers=NDJSON)
+    assert [event.get("time") for event in await queued(store)] == [None, 1_600_000_000, None]
+
+
 async def test_lines_are_taken_as_they_come_however_they_are_cut(site: Site, store: Store) -> None:
     body = lines(*(report(f"check {n}") for n in range(2_500))) + b"\n\nnonsense\n" + b'{"type":'
     cuts = [body[at : at + 997] for at in range(0, len(body), 997)]

@@ -44,8 +44,11 @@ _decode = msgspec.json.Decoder(CheckEvent).decode
 _encode = msgspec.json.Encoder().encode
 
 
-def parse(raw: bytes, now: int) -> CheckEvent | Rejection:
-    """The event that the bytes are, or why they are none. Never raises, whatever the bytes."""
+def parse(raw: bytes, now: int | None) -> CheckEvent | Rejection:
+    """The event that the bytes are, or why they are none. Never raises, whatever the bytes.
+
+    `now` is the time of an event that has none; None leaves that to the processor.
+    """
     if len(raw) > MOST_BYTES:
         return Rejection(f"too long: {len(raw):,} bytes, expected at most {MOST_BYTES:,}")
     try:
@@ -87,7 +90,7 @@ def _tidy(event: CheckEvent) -> None:
         force_setattr(event, "perfdata", perfdata.strip() or None)
 
 
-def from_fields(fields: Mapping[str, object], now: int) -> CheckEvent | Rejection:
+def from_fields(fields: Mapping[str, object], now: int | None) -> CheckEvent | Rejection:
     """The event that has these fields, each of any type; `parse` for what is no JSON any more."""
     if fields == {"type": "noop"}:
         return NOOP
@@ -179,7 +182,7 @@ def ephemeral_tags(entity: str, check: str) -> set[str]:
     return {host, domain, *check.lower().split()} - {""}
 
 
-def _judged(raw: bytes, now: int) -> CheckEvent | Rejection:
+def _judged(raw: bytes, now: int | None) -> CheckEvent | Rejection:
     """As `parse`, for all that is not plain: slower, and with reasons."""
     if _is_deep(raw):
         return Rejection(f"nested more than {_DEEPEST} deep")

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from watchbell.alerting.event import perfdata_items
-from watchbell.alerting.hours import hours_back
+from watchbell.alerting.hours import hours_back, start_of
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import LARGEST, split_id
 from watchbell.store.client import Store
@@ -52,8 +52,8 @@ class Copy(Struct):
 class Series(Struct, frozen=True):
     key: str
     unit: str
-    points: list[tuple[int, float]]
-    """Time and value, in their order."""
+    points: list[tuple[float, float]]
+    """Time and value, in their order. Those of one second are spread over it evenly."""
 
 
 class Measured(Struct, frozen=True):
@@ -70,17 +70,19 @@ async def measured(store: Store, event_id: str, archive_seconds: int, now: int) 
         while room > 0:
             last = first + min(_PAGE, room) - 1
             count, some = await _SIFTED(store, [key], [first, last, _LONGEST])
-            found += _of(event_id, some)
+            found += _of(event_id, some, start_of(hour))
             first, room = first + count, room - count
             if count < _PAGE:
                 break
-    return Measured(series(found, now), room > 0)
+    return Measured(series(found), room > 0)
 
 
-def _of(event_id: str, copies: Iterable[bytes]) -> Iterator[Copy]:
+def _of(event_id: str, copies: Iterable[bytes], start: int) -> Iterator[Copy]:
+    """Copies that other programs left without a time are of the beginning of their hour."""
     entity, check = split_id(event_id)
     for copy in map(_read, copies):
         if copy and copy.check == check and copy.entity.lower() == entity:
+            copy.time = start if copy.time is None else copy.time
             yield copy
 
 
@@ -91,17 +93,25 @@ def _read(raw: bytes) -> Copy | None:
         return None
 
 
-def series(copies: Iterable[Copy], now: int) -> list[Series]:
-    """By key, in the order in which they are first met; one of another unit is another series."""
-    found: dict[tuple[str, str], dict[int, float]] = {}
+def series(copies: Iterable[Copy]) -> list[Series]:
+    """By key, in the order in which they are first met; one of another unit is another series.
+
+    The copies come newest first.
+    """
+    found: dict[tuple[str, str], dict[int, list[float]]] = {}
     for copy in copies:
-        time = now if copy.time is None else copy.time
         for item in perfdata_items(copy.perfdata):
             value = _VALUE.fullmatch(item["value"])
             if value is not None:
-                points = found.setdefault((item["key"], value[2]), {})
-                points.setdefault(time, float(value[1]))
+                seconds = found.setdefault((item["key"], value[2]), {})
+                seconds.setdefault(copy.time or 0, []).append(float(value[1]))
     return [
-        Series(key, unit, sorted(points.items())[-MOST_POINTS:])
-        for (key, unit), points in list(found.items())[:MOST_SERIES]
+        Series(key, unit, list(_spread(seconds))[-MOST_POINTS:])
+        for (key, unit), seconds in list(found.items())[:MOST_SERIES]
     ]
+
+
+def _spread(seconds: dict[int, list[float]]) -> Iterator[tuple[float, float]]:
+    for time, values in sorted(seconds.items()):
+        for place, value in enumerate(reversed(values)):
+            yield time + round(place / len(values), 3), value

@@ -12,7 +12,7 @@ from watchbell.alerting import effects
 from watchbell.alerting.checks import Checks
 from watchbell.alerting.decide.check import QUIET, Delays, Policy
 from watchbell.alerting.effects import Command, Word
-from watchbell.alerting.event import NOOP, parse
+from watchbell.alerting.event import NOOP, encode, parse
 from watchbell.alerting.facts import CheckFacts
 from watchbell.alerting.hours import hour
 from watchbell.alerting.judging import Judging
@@ -170,7 +170,7 @@ class Processor:
 
     def _archived(self, heard: Heard, now: int) -> Iterable[Command]:
         good = [
-            effects.verbatim(item)
+            effects.verbatim(_copy(item, event, now))
             for item, event in zip(heard.items, heard.parsed, strict=True)
             if isinstance(event, CheckEvent)
         ]
@@ -218,6 +218,12 @@ def policy(settings: Settings) -> Policy:
         new_check_maintenance=settings.new_check_maintenance,
         new_check_ignore_tags=frozenset(settings.new_check_ignore_tags),
     )
+
+
+def _copy(item: bytes, event: CheckEvent, now: int) -> bytes:
+    """An event as it is archived: measurements are found there by their time, so an event that came
+    without one gets ours."""
+    return encode(event) if event.perfdata is not None and event.time == now else item
 
 
 def _counter(parsed: CheckEvent | Rejection) -> str:

@@ -40,7 +40,8 @@ def split(body: bytes) -> list[msgspec.Raw] | Rejection:
 class Terms(Struct, frozen=True):
     """Under which the items of a request are read."""
 
-    now: int
+    now: int | None
+    """The time of an item that has none; None leaves that to the processor."""
     sender: str
     """Whose ids they are: what others call theirs is nothing to us."""
     actions: bool

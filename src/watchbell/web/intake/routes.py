@@ -37,9 +37,8 @@ def sender_of(request: Asked) -> str:
     return identity.key or f"user {identity.name}"
 
 
-def terms_of(request: Asked) -> Terms:
-    actions = identity_of(request).may("operate")
-    return Terms(desk_of(request).now(), sender_of(request), actions)
+def terms_of(request: Asked, now: int | None) -> Terms:
+    return Terms(now, sender_of(request), identity_of(request).may("operate"))
 
 
 async def written(request: Asked, sender: str, read: Sequence[Item | Rejection]) -> list[Answer]:
@@ -79,13 +78,14 @@ async def post_check_events(request: Asked) -> Answers:
 
 async def _whole(request: Asked) -> list[Answer]:
     body = (await request.body()).strip()
-    terms = terms_of(request)
     if body.startswith(b"["):
+        terms = terms_of(request, None)  # they were hardly all made when they came
         found = items.split(body)
         if isinstance(found, Rejection):
             raise Trouble(400, found.reason)
         read = [items.read(bytes(one), terms) for one in found]
         return await written(request, terms.sender, read)
+    terms = terms_of(request, desk_of(request).now())
     one = items.read(body, terms)
     if isinstance(one, Rejection):
         raise Trouble(422, one.reason, field=field_of(one.reason))
@@ -94,7 +94,7 @@ async def _whole(request: Asked) -> list[Answer]:
 
 async def _streamed(request: Asked) -> list[Answer]:
     """Written piece by piece while the rest is still on its way."""
-    terms, answers = terms_of(request), list[Answer]()
+    terms, answers = terms_of(request, None), list[Answer]()
     read: list[Item | Rejection] = []
     async for line in _lines(request):
         read.append(items.read(line, terms))
