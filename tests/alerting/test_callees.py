@@ -23,7 +23,7 @@ NIGHT = {
 
 
 async def ask(stage: Stage, state: State = "critical", **more: Any) -> Callees:
-    tags, at = more.pop("tags", ()), more.pop("at", stage.now)
+    tags, at = more.pop("tags", None), more.pop("at", stage.now)
     return await callees(stage.store, HTTP, state, Settings(**more), at, tags)
 
 
@@ -85,6 +85,59 @@ async def test_tags_that_reports_may_have_can_be_tried(store: Store) -> None:
     assert called(found) == {"bob": []}
     assert found.contacts[0].reason == "rule bob-rule drops everything critical"
     assert found.words == "nobody would be called: none of the contacts is to be told"
+
+
+async def test_the_tags_of_the_latest_report_decide_as_they_will_in_the_notifier(
+    store: Store,
+) -> None:
+    stage = Stage(store)
+    await stage.contact("alice", "email", rule={"tags": ("db",), "critical_media": ("sms",)})
+    await stage.contact("bob", "email", rule={"regex_tags": ("^pro",), "critical_blackhole": True})
+    await stage.contact("charlie", "email", rule={"tags": ("dev",), "critical_blackhole": True})
+    await stage.send("ok", tags=("db", "prod"))
+    found = await ask(stage.later(60))
+    assert found.tags == ["db", "http", "prod", "web"]
+    assert called(found) == {"alice": [], "bob": [], "charlie": ["email"]}
+    for _ in range(2):
+        await stage.send("critical", tags=("db", "prod"))
+        stage.later(30)
+    assert await stage.told() == ["charlie problem web:http critical"]
+    newest = explained((await decisions(store, HTTP, 1))[0])
+    assert newest.tags == found.tags
+    assert called(await ask(stage, tags=["dev"])) == {
+        "alice": ["email"],
+        "bob": ["email"],
+        "charlie": [],
+    }
+
+
+async def published(store: Store) -> int:
+    stats = await store.call("INFO", "commandstats")
+    return int(stats.get("cmdstat_publish", {"calls": 0})["calls"])
+
+
+async def test_tags_are_written_when_they_change_and_not_with_every_report(store: Store) -> None:
+    stage, key = Stage(store), AlertingOwn(store.prefix).event_tags()
+    await stage.send("ok", tags=("db", "prod"))
+    assert await store.call("HGETALL", key) == {b"web:http": b'["db","prod"]'}
+    before = await published(store)
+    for _ in range(3):
+        await stage.later(60).send("ok", tags=("db", "prod"))
+    assert await published(store) == before
+    await stage.send("ok", tags=("prod",))
+    assert await store.call("HGETALL", key) == {b"web:http": b'["prod"]'}
+    assert await published(store) == before + 1
+    await stage.send("test_notifications", tags=("other",))
+    assert await store.call("HGETALL", key) == {b"web:http": b'["prod"]'}
+    await stage.send("ok")
+    assert await store.call("EXISTS", key) == 0
+
+
+async def test_tags_that_somebody_spoilt_are_written_anew(store: Store) -> None:
+    stage, key = Stage(store), AlertingOwn(store.prefix).event_tags()
+    await store.call("HSET", key, HTTP, b"\xff{")
+    await stage.send("ok", tags=("db",))
+    assert await store.call("HGET", key, HTTP) == b'["db"]'
 
 
 async def test_another_time_may_be_somebody_elses(store: Store) -> None:

@@ -79,6 +79,20 @@ async def test_a_check_tells_its_past_and_who_would_be_called(site: Site, visit:
     await expect(page.get_by_role("button", name="Acknowledge")).to_have_count(0)
 
 
+async def test_tags_of_reports_filter_the_list_and_decide_who_is_called(
+    site: Site, visit: Visits
+) -> None:
+    stage = await staged(site.store)
+    await stage.send("critical", NAME, tags=("db", "prod"))
+    await stage.rule("bob", id="bob-db", tags=("db",), critical_media=("email",))
+    page = await visit(site, "viewer", PATH)
+    await tabbed(page, "Who is called")
+    await expect(page.get_by_text("Rules are matched with the tags")).to_contain_text("prod")
+    await page.get_by_role("link", name="prod", exact=True).click()
+    await expect(page).to_have_url(re.compile("/checks[?]tag=prod$"))
+    await expect(page.get_by_text(NAME.partition(":")[2]).first).to_be_visible()
+
+
 async def test_what_is_done_is_seen_at_once(site: Site, visit: Visits) -> None:
     stage = await staged(site.store)
     page = await visit(site, "operator", PATH, name="alice")

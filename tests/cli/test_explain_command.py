@@ -14,6 +14,7 @@ async def test_decisions_are_told_with_their_reasons(store: Store, server: serve
     said = ran("explain", "WEB:http", "--store", server.url, TZ="Europe/Berlin").stdout
     told, *rest = said.splitlines()
     assert told == "2023-11-14 23:15:00  critical: nobody is told  (still \\x1b[31mdown)"
+    assert rest.pop(0) == "    tags: http, web"
     assert rest[0] == "    alice: critical: email"
     rules = sorted(rest[1:3], key=lambda line: line.endswith(": matches"))  # ids are as they come
     assert rules[0] == "        rule alice-rule: it is for other entities"

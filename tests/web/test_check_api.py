@@ -262,13 +262,44 @@ async def test_what_was_measured_of_late_is_there_as_numbers(scene: Scene) -> No
         await stage.store.call("LPUSH", key, json.dumps({**odd, **more}))
     await stage.store.call("LPUSH", key, b'\xff"perfdata"')
     found = await scene.told("/measurements")
-    times = [START + 1_800, START + 3_600, START + 5_400]
-    seconds = [[times[0], 0], [times[1], 0.5], [times[2], 8]]
+    hour = START + 2_800  # for the copy that has no time
+    seconds = [[START + 1_800, 0], [hour, 8], [START + 3_600, 0.5], [START + 5_400, 1]]
     assert found["series"][0] == {"key": "time", "unit": "s", "points": seconds}
     assert {(one["key"], one["unit"]) for one in found["series"]} == {
         *(("time", "s"), ("time", "ms"), ("free space", "MB")),
     }
     assert found["is_complete"]
+
+
+async def test_reports_without_a_time_are_measurements_of_their_own(scene: Scene) -> None:
+    stage = scene.stage
+    report = {"type": "service", "state": "ok", "entity": "web-1.example.com"}
+    report |= {"check": HTTP.partition(":")[2]}
+    for n in range(3):
+        await stage.push(*({**report, "perfdata": f"time={n}{m}s"} for m in range(2)))
+        await stage.later(10).drain()
+    await stage.push({**report, "perfdata": "time=9s", "time": START + 25})
+    await stage.drain()
+    (found,) = (await scene.told("/measurements"))["series"]
+    assert found["points"] == [
+        [START + 10, 0],
+        [START + 10.5, 1],
+        [START + 20, 10],
+        [START + 20.5, 11],
+        [START + 25, 9],
+        [START + 30, 20],
+        [START + 30.5, 21],
+    ]
+
+
+async def test_tags_of_the_latest_report_are_shown_and_decide(scene: Scene) -> None:
+    stage = scene.stage
+    await stage.contact("alice", "email", rule={"tags": ("db",), "critical_blackhole": True})
+    await stage.send("ok", HTTP, tags=("prod", "db"))
+    assert (await scene.told(""))["event_tags"] == ["db", "prod"]
+    found = await scene.told("/callees")
+    assert (found["contacts"][0]["is_called"], "prod" in found["tags"]) == (False, True)
+    assert (await scene.told("/callees", tag=["prod"]))["contacts"][0]["is_called"]
 
 
 async def test_who_would_be_called_and_why(scene: Scene) -> None:

@@ -134,6 +134,31 @@ async def test_what_a_list_can_not_be_asked_is_named(site: Site, query: str, fie
     assert answer.json()["errors"][0]["field"] == field
 
 
+async def test_checks_are_found_by_the_tags_of_their_reports(site: Site, stage: Stage) -> None:
+    await stage.send("warning", "db-1:Load", tags=("prod",))
+    async with site.program("read") as program:
+
+        async def found(*tags: str) -> list[list[str]]:
+            query = "&".join(f"tag={tag}" for tag in tags)
+            page = (await program.get(f"/api/v1/checks?{query}")).json()
+            return [[row["id"], *row["tags"]] for row in page["items"]]
+
+        assert await found("prod") == [["db-1:Load", "database", "eu", "prod"]]
+        assert await found("prod", "eu") == [["db-1:Load", "database", "eu", "prod"]]
+        await stage.send("ok", "web-2:HTTP", tags=("prod", "<i>"))  # as well as it was
+
+        async def is_heard() -> bool:
+            return len(await found("prod")) == 2
+
+        await eventually(is_heard)
+        await stage.send("warning", "db-1:Load")
+
+        async def is_gone() -> bool:
+            return await found("prod") == [["web-2:HTTP", "<i>", "prod"]]
+
+        await eventually(is_gone)
+
+
 async def test_the_board_is_given_in_columns(site: Site, stage: Stage) -> None:
     await switches.disable(stage.store, "web-2:HTTP")
     async with site.program("read") as program:

@@ -67,7 +67,7 @@ class Callees(Struct, frozen=True, kw_only=True):
     state: str
     at: int
     tags: list[str]
-    """Which the report is imagined to have."""
+    """Which the report is imagined to have, those that its names imply included."""
     held: list[Held]
     """What would happen, step by step, while the check stays in the state."""
     told_at: int | None
@@ -84,13 +84,14 @@ async def callees(
     state: State,
     settings: Settings,
     at: int,
-    tags: Sequence[str] = (),
+    tags: Sequence[str] | None = None,
 ) -> Callees:
-    """If the check reported this state from `at` on, with these tags besides those by its name."""
+    """If the check reported this state from `at` on, with these tags besides those by its name;
+    with those of its latest report where none are given."""
     entity, check = split_id(event_id)
     facts, _, _ = await CheckFacts(store.prefix).load(store, [(entity, check, True)], at)
     event = await _imagined(store, event_id, state, at)
-    all_tags = ephemeral_tags(entity, check).union(tags)
+    all_tags = ephemeral_tags(entity, check).union(facts[0].tags if tags is None else tags)
     found = outlook(facts[0], event, frozenset(all_tags), policy(settings), at)
     told_at = found.steps[-1].time if found.notification else None
     contacts: list[Callee] = []

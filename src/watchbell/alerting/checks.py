@@ -2,11 +2,12 @@
 
 import hashlib
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import msgspec
 
+from watchbell.alerting import news
 from watchbell.alerting.decide.check import (
     QUIET,
     Facts,
@@ -65,6 +66,15 @@ class Checks:
         if event.state != "ok" or outcome.changed or outcome.notification is not None:
             found += self._decision(facts, event, outcome, now)
         return found
+
+    def tagged(self, event_id: str, tags: Sequence[str]) -> Iterable[Command]:
+        """That the reports of a check have other tags now; those who show it read it again."""
+        key = self.own.event_tags()
+        if tags:
+            yield ["HSET", key, event_id, verbatim(msgspec.json.encode(tags))]
+        else:
+            yield ["HDEL", key, event_id]
+        yield news.of_checks(self.own, [event_id])
 
     def heard(self, unchanged: Iterable[str], now: int) -> Command:
         """That checks, by their keys, are as they were: of most events, all that is written."""

@@ -41,6 +41,8 @@ class Explained(Struct, frozen=True, kw_only=True):
     until: int | None = None
     """When what holds it back is over."""
     summary: str = ""
+    tags: list[str] = []
+    """Those that the rules were matched with."""
     contacts: list[ContactExplained] = []
 
 
@@ -73,6 +75,7 @@ def explained(decision: Decision) -> Explained:
         reason=reason,
         until=decision.until,
         summary=decision.summary,
+        tags=decision.tags,
         contacts=[_contact(one) for one in decision.contacts],
     )
 

@@ -1,6 +1,7 @@
 """What is known of checks: the facts of a whole batch, read in one round trip."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from watchbell.store.script import READ, Script
 SETTINGS = ("initial_failure_delay", "repeat_failure_delay", "initial_recovery_delay", "ttl")
 
 _LARGEST = 1 << 42
+_tags = msgspec.json.Decoder(tuple[str, ...]).decode
 _OPTIONAL = (
     "details",
     "perfdata",
@@ -40,7 +42,7 @@ _FAMILIES = (
     "state",
     "summary",
 )
-_OWN_FAMILIES = ("check_settings", "decisions", "open_problems", "silence")
+_OWN_FAMILIES = ("check_settings", "decisions", "event_tags", "open_problems", "silence")
 
 # KEYS[1] any key of the namespace, by which a cluster finds the server.
 # ARGV[1] msgpack: what stands between the parts of each family of keys; ARGV[2] msgpack: checks,
@@ -49,8 +51,8 @@ _OWN_FAMILIES = ("check_settings", "decisions", "open_problems", "silence")
 # is asked for in depth, returns its fields and also: the beginnings of the present
 # maintenances and the times of notifications, recorded lengths and remaining ms of the former,
 # planned windows, whether the entity is known, the recorded summary of the present state and the
-# record before it, the last decision. At the end, what was set for each check, and until when it
-# promised to report.
+# record before it, the last decision. At the end, what was set for each check, until when it
+# promised to report, and the tags of its latest report.
 _FACTS = Script(
     READ
     + """
@@ -62,7 +64,7 @@ for i = 1, #asked / 3 do
   deep[i] = asked[3 * i]
 end
 local counted = read('HGET', families.counters[1], 'all')
-if #names == 0 then return {answers, {}, {}, counted} end
+if #names == 0 then return {answers, {}, {}, {}, counted} end
 
 local function of_each(command, family)
   return redis.call('EXISTS', families[family][1]) == 1
@@ -125,7 +127,8 @@ for i = 1, #names do
     answers[i] = in_depth(i, fields)
   end
 end
-return {answers, of_each('HMGET', 'check_settings'), of_each('ZMSCORE', 'silence'), counted}
+return {answers, of_each('HMGET', 'check_settings'), of_each('ZMSCORE', 'silence'),
+  of_each('HMGET', 'event_tags'), counted}
 """
 )
 
@@ -148,7 +151,8 @@ class CheckFacts:
         many events there were so far."""
         flat = [part for one in wanted for part in one]
         args = [self._families, msgspec.msgpack.encode(flat)]
-        found, settings, promised, counted = await _FACTS(store, [self._keys.events()], args)
+        answers = await _FACTS(store, [self._keys.events()], args)
+        found, settings, promised, tagged, counted = answers
         tidying: list[Command] = []
         facts = [
             self._read(entity, check, answer, now, tidying)
@@ -160,6 +164,9 @@ class CheckFacts:
                 one.ttl = one.delays.pop("ttl", None)
         for one, due in zip(facts, promised, strict=False):  # none where nobody promised
             one.is_awaited = due is not None
+        for one, stored in zip(facts, tagged, strict=False):  # none where no report has tags
+            if stored is not None:
+                one.tags = event_tags(stored)
         return facts, tidying, _number(counted) or 0
 
     def _read(
@@ -238,6 +245,15 @@ class CheckFacts:
                 facts.unscheduled = Maintenance(start, end)
             else:
                 tidying.append(["DEL", self._keys.unscheduled(entity, check)])
+
+
+@lru_cache(4096)
+def event_tags(stored: bytes) -> tuple[str, ...]:
+    """The tags of a check's latest report; what makes no sense counts as none."""
+    try:
+        return _tags(stored)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ()
 
 
 def check_settings(stored: bytes) -> dict[str, int]:

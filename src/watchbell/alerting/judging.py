@@ -80,6 +80,9 @@ class Judging:
             ttl = event.ttl if event.ttl is not None else facts.ttl
             if ttl or facts.is_awaited:
                 words += flat([self._silence(facts, event_id, ttl)])
+            if event.tags != facts.tags:
+                facts.tags = event.tags
+                words += flat(self._checks.tagged(event_id, event.tags))
         follow(facts, event, outcome, now)
         return words, outcome
 

@@ -104,6 +104,7 @@ class AlertingOwn(Keyspace, document="watchbell"):
     rejections = List("rejections:YYYYMMDDHH", expires=True)
     decisions = List("decisions:ENTITY:CHECK", expires=True)
     check_settings = Hash("check_settings")
+    event_tags = Hash("event_tags")
     open_problems = Set("open_problems")
     silence = SortedSet("silence")
     alerting_media = Set("alerting_media:ENTITY:CHECK")

@@ -175,6 +175,8 @@ class Decision(Struct, kw_only=True, omit_defaults=True):
     time: int
     until: int | None = None
     summary: str = ""
+    tags: list[str] = []
+    """Those that the rules were matched with."""
     contacts: list["ContactDecision"] = []
 
 

@@ -21,6 +21,8 @@ from watchbell.alerting.model import (
 )
 
 PARKED_KEPT, PARKED_SHOWN = 1_000, 10_000
+TAGS_KEPT = 50
+"""Tags that are kept of a decision, at the most."""
 _TELLING = frozenset(fate.name for fate in TELLING)
 _TIDIED = 1_000
 _WORDS = 996
@@ -186,6 +188,7 @@ class Notices:
             by="notifier",
             time=now,
             summary=(notification.summary or "")[:200],
+            tags=notification.tags[:TAGS_KEPT],
             contacts=contacts,
         )
         key = self.own.decisions(*split_id(notification.event_id))

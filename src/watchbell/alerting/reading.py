@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from watchbell.alerting.keys import Alerting
+from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import split_id
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
@@ -63,7 +63,11 @@ return answers
 def _families(prefix: str) -> tuple[bytes, str]:
     """What stands between the parts of all keys, as scripts unpack it, and a key of ours."""
     keys = Alerting(prefix)
-    literals = {family.name: getattr(keys, family.name).literals for family in keys.families()}
+    literals = {
+        family.name: getattr(space, family.name).literals
+        for space in (keys, AlertingOwn(prefix))
+        for family in space.families()
+    }
     return msgspec.msgpack.encode(literals), keys.all_checks()
 
 

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from watchbell.alerting import history
+from watchbell.alerting import facts, history
 from watchbell.alerting.keys import NOTIFICATIONS, Alerting, AlertingOwn
 from watchbell.alerting.model import split_id
 from watchbell.alerting.reading import CheckScript, number, text, text_or_none
@@ -102,6 +102,12 @@ async def counts(store: Store, event_id: str) -> Counts:
 async def is_known(store: Store, event_id: str) -> bool:
     """Whether it ever reported."""
     return bool(await store.call("EXISTS", Alerting(store.prefix).current(*split_id(event_id))))
+
+
+async def event_tags(store: Store, event_id: str) -> tuple[str, ...]:
+    """The tags of a check's latest report, without those that its names imply."""
+    stored = await store.call("HGET", AlertingOwn(store.prefix).event_tags(), event_id)
+    return facts.event_tags(stored) if stored is not None else ()
 
 
 async def promised(store: Store, event_id: str) -> int | None:

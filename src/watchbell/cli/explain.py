@@ -49,6 +49,8 @@ def _told(decision: Explained) -> Iterator[str]:
     if decision.by == "processor":
         head += f", {decision.reason}{_until(decision.until)}"
     yield head + (f"  ({plain(decision.summary)})" if decision.summary else "")
+    if decision.tags:
+        yield f"    tags: {plain(', '.join(decision.tags))}"
     for contact in decision.contacts:
         yield f"    {plain(contact.contact)}: {plain(contact.reason)}"
         yield from (f"        rule {plain(rule)}" for rule in contact.rules)

@@ -60,6 +60,7 @@ async def shown(store: Store, event_id: str, settings: Settings, now: int) -> Ch
         ttl=own.get("ttl"),
         delays=_delays(status, own, settings),
         tags=sorted(ephemeral_tags(entity, name)),
+        event_tags=sorted(await records.event_tags(store, event_id)),
         short_id=short_id(event_id),
         acknowledged=_acknowledged(status),
         maintenance=sorted(planned, key=lambda window: window.start),

@@ -66,6 +66,8 @@ class Facts(Struct, kw_only=True):
     ttl: int | None = None
     is_awaited: bool = False
     """Whether the latest report promised another one."""
+    tags: tuple[str, ...] = ()
+    """Those of the latest report, without those that its names imply."""
     has_fields: frozenset[str] = frozenset()
     """Optional fields of the stored check, which an event without them takes away."""
     last_verdict: bytes = b""

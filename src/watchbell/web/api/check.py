@@ -38,7 +38,11 @@ Wanted = Annotated[
 ]
 Tags = Annotated[
     list[str] | None,
-    QueryParameter(name="tag", max_items=50, description="Tags that its reports would have."),
+    QueryParameter(
+        name="tag",
+        max_items=50,
+        description="Tags that its reports would have; those of the latest one without.",
+    ),
 ]
 
 
@@ -141,7 +145,7 @@ async def called(
     at = now if at is None else at
     if not now - DAY <= at <= now + FARTHEST:
         raise Trouble(422, f"at: {at} is not within the next five years", field="at")
-    found = [tag for tag in tags or () if tag.strip()]
+    found = [tag for tag in tags or () if tag.strip()] or None
     return await callees.callees(desk.store, event_id, wanted, desk.settings.alerting, at, found)
 
 

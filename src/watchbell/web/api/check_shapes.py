@@ -60,7 +60,9 @@ class CheckShown(Struct, frozen=True, kw_only=True):
     """What was set for the check; its reports may say otherwise."""
     delays: dict[str, DelayShown] = {}
     tags: list[str] = []
-    """Those that all its reports have by its name; a report may have more."""
+    """Those that all its reports have by its name."""
+    event_tags: list[str] = []
+    """Those that its latest report had besides."""
     short_id: str
     """By which it is acknowledged in chats and at the command line."""
     acknowledged: Acknowledged | None = None

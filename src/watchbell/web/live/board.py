@@ -141,6 +141,7 @@ class _Kept:
         self.loaded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.windows_changed = 0
         self._reader, self._tags = Reader(store), Tags()
+        self._reported: dict[str, tuple[str, ...]] = {}
         self._told: dict[str, None] = {}
         self._stirred, self._cut = asyncio.Event(), asyncio.Event()
         self._writing = asyncio.Lock()
@@ -237,8 +238,17 @@ class _Kept:
             self.ledger.write(
                 (row, replace(row, tags=now))
                 for row in rows
-                if row.tags != (now := self._tags.of(row.id, row.entity))
+                if row.tags != (now := self._tags_of(row))
             )
+
+    def _report(self, name: str, tags: tuple[str, ...]) -> None:
+        if tags:
+            self._reported[name] = tags
+        else:
+            self._reported.pop(name, None)
+
+    def _tags_of(self, row: Row) -> tuple[str, ...]:
+        return self._tags.of(row.id, row.entity, self._reported.get(row.id, ()))
 
     async def _take(self, names: Iterable[str]) -> None:
         """Reads these checks. One takes at a time, so that nothing older takes their place; the
@@ -260,7 +270,8 @@ class _Kept:
         for name in names:
             old, new, read = self.ledger.rows.get(name), None, found.get(name)
             if read is not None:
-                given = self._tags.of(name, read.row.entity)
+                self._report(name, read.tags)
+                given = self._tags_of(read.row)
                 new = replace(read.row, tags=given) if given else read.row
             self._set_alarm(name, read.wakes if read else None)
             if old != new:

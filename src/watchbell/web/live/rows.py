@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from watchbell.alerting.facts import event_tags
 from watchbell.alerting.model import FAILING, SEVERITY, State, split_id
 from watchbell.alerting.reading import CheckScript, number, text
 from watchbell.store.client import Store
@@ -38,7 +39,8 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     """Until when planned maintenance lasts that is open."""
     enabled: bool = True
     tags: tuple[str, ...] = ()
-    """Its own and those of its entity; those that its name gives are left out."""
+    """Its own, those of its entity and of its latest report; those that its name gives are left
+    out."""
 
     @property
     def is_failing(self) -> bool:
@@ -49,11 +51,14 @@ class Read(NamedTuple):
     row: Row
     wakes: int | None
     """When it is to be read again, since a window begins or ends."""
+    tags: tuple[str, ...] = ()
+    """Those of its latest report."""
 
 
 # given[1] now. State, summary, when it changed and was heard of, whether it is enabled; then, of
 # checks that fail, since when; the end of the planned window that is open, the next time at which
-# one begins, the end of the unscheduled one. Nothing for a check that there is not.
+# one begins, the end of the unscheduled one; the tags of its latest report. Nothing for a check
+# that there is not.
 _ROW = CheckScript("""
 if not redis.call('ZSCORE', key('all_checks'), entity .. ':' .. check) then return false end
 local now, latest = tonumber(given[1]), 2 ^ 50
@@ -62,6 +67,8 @@ local row = redis.call('HMGET', key('current', entity, check), 'state', 'summary
 row[2] = row[2] and string.sub(row[2], 1, 800)
 row[5] = redis.call('ZSCORE', key('current_checks', entity), check) and 1 or 0
 row[6], row[7], row[8], row[9] = false, false, false, false
+local tags = redis.pcall('HGET', key('event_tags'), entity .. ':' .. check)
+row[10] = type(tags) == 'string' and tags
 if row[1] and row[1] ~= 'ok' then
   local stamps = redis.call('ZREVRANGE', key('state_times', entity, check), 0, 49)
   for _, stamp in ipairs(stamps) do
@@ -107,15 +114,17 @@ class Reader:
         self._store = store
         self._names: dict[str, str] = {}
         self._summaries: dict[str, str] = {}
+        self._tags: dict[bytes, tuple[str, ...]] = {}
 
     async def read(self, names: Sequence[str], now: int) -> dict[str, Read]:
-        """Without tags; checks that there are not are missing."""
+        """Rows without tags; checks that there are not are missing."""
         found = _ROW.over(self._store, names, [now], SLICE)
         return {name: self._row(name, raw, now) async for name, raw in found}
 
     def forget_summaries(self) -> None:
         """Many checks say the same as they are read together, and other things another time."""
         self._summaries.clear()
+        self._tags.clear()
 
     def _row(self, event_id: str, raw: Sequence[Any], now: int) -> Read:
         entity, check = (self._names.setdefault(name, name) for name in split_id(event_id))
@@ -137,7 +146,8 @@ class Reader:
             enabled=raw[4] == 1,
         )
         times = [time for time in (planned, begins, unscheduled) if time and time > now]
-        return Read(row, min(times, default=None))
+        tags = () if raw[9] is None else self._tags.setdefault(raw[9], event_tags(raw[9]))
+        return Read(row, min(times, default=None), tags)
 
 
 def _until(value: bytes | int | None) -> int | None:

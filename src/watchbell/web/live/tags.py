@@ -1,4 +1,4 @@
-"""Tags of checks: those that somebody gave a check or its entity."""
+"""Tags of checks: those that somebody gave a check or its entity, and those of its reports."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,9 +18,9 @@ class Tags(Struct, frozen=True):
     """By name."""
     checks: dict[str, tuple[str, ...]] = {}
 
-    def of(self, event_id: str, entity: str) -> tuple[str, ...]:
-        own, shared = self.checks.get(event_id), self.entities.get(entity, ())
-        return shared if own is None else tuple(sorted({*own, *shared}))
+    def of(self, event_id: str, entity: str, reported: tuple[str, ...]) -> tuple[str, ...]:
+        own, shared = self.checks.get(event_id, ()), self.entities.get(entity, ())
+        return tuple(sorted({*own, *shared, *reported})) if own or reported else shared
 
 
 async def read(store: Store) -> Tags:

@@ -26,7 +26,7 @@ import { counted } from "../words.js";
 /**
  * @typedef {{check: string, entity: string, name: string, state: string | null, enabled: boolean, summary: string, details: string,
  *   perfdata: {key: string, value: string}[], since: number | null, last_update: number | null, silent_at: number | null,
- *   ttl: number | null, delays: Record<string, {seconds: number, source: string}>, tags: string[], short_id: string,
+ *   ttl: number | null, delays: Record<string, {seconds: number, source: string}>, tags: string[], event_tags: string[], short_id: string,
  *   acknowledged: {since: number, until: number, words: string} | null, maintenance: import("./check/timeline.js").Span[],
  *   last_notifications: Record<string, number>, counts: {changes: number, alerts: number, notifications: Record<string, number>}}} Known
  */
@@ -165,7 +165,8 @@ function About({ known, onTerms }) {
     <${Facts} rows=${[
       ["Entity", html`<a href=${url("/checks", { entity: known.entity })}>${known.entity}</a>`],
       ["Check", known.name],
-      ["Tags", html`<span class="check-tags">${known.tags.map((tag) => html`<${Chip} href=${url("/checks", { text: tag })}>${tag}<//>`)}</span>`],
+      known.event_tags.length > 0 && ["Tags of reports", html`<span class="check-tags">${known.event_tags.map((tag) => html`<${Chip} href=${url("/checks", { tag })}>${tag}<//>`)}</span>`],
+      ["Tags by name", html`<span class="check-tags">${known.tags.map((tag) => html`<${Chip} href=${url("/checks", { text: tag })}>${tag}<//>`)}</span>`],
       known.silent_at !== null && ["Next report", html`expected by <${When} at=${known.silent_at} as="short" />, else unknown`],
       known.ttl !== null && ["Silence", `unknown after ${lasting(known.ttl, 2)}`],
       ...DELAYS.map(([name, words]) => /** @type {[any, any]} */ ([words, html`<${Delay} delay=${known.delays[name]} />`])),

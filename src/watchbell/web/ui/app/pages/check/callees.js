@@ -56,7 +56,7 @@ export function Callees({ check, stamp }) {
       <label for="asked-tags">with tags</label>
       <div><input id="asked-tags" value=${text} placeholder="database, prod" autocomplete="off" aria-describedby="asked-hint"
           onInput=${(/** @type {any} */ event) => setText(event.currentTarget.value)} onBlur=${() => setQuery({ tags: text })} />
-        <span id="asked-hint" class="hint">that reports may bring besides those of the name</span></div>
+        <span id="asked-hint" class="hint">Empty for the tags of its latest report.</span></div>
     </form>
     <${Fetched} of=${answer} lines=${6}>${(/** @type {Answer} */ found) => html`<${Answered} found=${found} />`}<//>
   <//>`;
@@ -79,6 +79,7 @@ function Answered({ found }) {
   return html`<div aria-live="polite">
     <p class="check-asked-answer">${sentence(found.words)}${called.length > 0 && found.told_at !== null && found.told_at > found.at && html`, at the earliest <${When} at=${found.told_at} as="exact" />`}.
       ${called.length === 0 && again !== Infinity && html` Somebody is told again <${When} at=${again} as="short" /> at the earliest.`}</p>
+    <p class="soft">Rules are matched with the tags <span class="check-tags">${found.tags.map((tag) => html`<${Chip}>${tag}<//>`)}</span></p>
     <ol class="check-steps" aria-label="Step by step">
       ${found.held.map((step) => html`<li><${When} at=${step.time} as="short" /> ${step.words}${step.until !== null && html`, until <${When} at=${step.until} as="short" />`}</li>`)}
     </ol>

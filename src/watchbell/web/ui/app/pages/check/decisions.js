@@ -14,7 +14,7 @@ import { useStamp } from "./stamp.js";
  * @typedef {{medium: string, words: string, until: number | null}} MediumTold
  * @typedef {{contact: string, reason: string, rules: string[], media: MediumTold[]}} ContactTold
  * @typedef {{time: number, by: string, state: string, outcome: string, reason: string, until: number | null, summary: string,
- *   contacts: ContactTold[]}} Decision
+ *   tags: string[], contacts: ContactTold[]}} Decision
  */
 
 const FIRST = 12;
@@ -47,6 +47,7 @@ function Told({ one }) {
       <span>${one.reason}${one.until !== null && html`, until <${When} at=${one.until} as="short" />`}</span>
     </div>
     ${one.summary && html`<div class="soft">${one.summary}</div>`}
+    ${one.tags.length > 0 && html`<div class="soft">Tags: ${one.tags.join(", ")}</div>`}
     ${one.contacts.map((contact) => html`<details class="check-decision-who">
       <summary>${contact.contact}: ${contact.reason}</summary>
       <ul>
