@@ -96,6 +96,24 @@ async def test_a_rule_is_painted_by_mouse_and_tried_before_it_is_saved(
     assert (rule.tags, rule.critical_media) == (("database",), ("email",))
 
 
+async def test_the_first_rule_may_replace_the_general_one(
+    site: Site, store: Store, visit: Visits
+) -> None:
+    await contacts.save(store, ALICE)
+    page = await visit(site, "editor", PAGE)
+    await page.get_by_role("button", name="Add a rule").click()
+    await page.get_by_label("The event has all of the tags").fill("database,")
+    await painted_by_mouse(page)
+    await page.get_by_label("critical by email").check()
+    outside = page.get_by_label("What applies otherwise")
+    await expect(outside).to_contain_text("Outside its hours, the general rule applies: Alice is")
+    await page.get_by_label("Replace the automatic general rule").check()
+    await expect(outside).to_have_text("Outside its hours, Alice is not notified.")
+    await page.get_by_role("button", name="Save the rule").click()
+    await expect(page.get_by_role("article", name="Rule 2")).to_be_visible()
+    assert sorted(rule.critical_media for rule in await stored(store)) == [(), ("email",)]
+
+
 async def test_the_same_is_done_by_keyboard_only(site: Site, store: Store, visit: Visits) -> None:
     await contacts.save(store, ALICE)
     page = await visit(site, "editor", PAGE)

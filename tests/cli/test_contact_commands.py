@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import stat
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +19,7 @@ from msgspec.structs import replace
 from tests import families, servers
 from tests.alerting.test_rules import some_rules
 from tests.cli.commands import ran
-from tests.conftest import emptied
+from tests.conftest import bare_environment, emptied, watchbell
 from watchbell.alerting import contacts, entities, items
 from watchbell.alerting.entities import Entity
 from watchbell.alerting.model import Contact, Medium, Rule
@@ -322,6 +324,52 @@ def test_links_are_made_shown_and_undone(run: Commands) -> None:
     run("contacts", "unlink", "alice", "--all")
     run("contacts", "unlink", "alice", "--entity", "web-1", "--check", "HTTP")
     assert run.shown("contacts", "show", "alice")["told_about"] == ["web-1"]
+
+
+NIGHT = ("--tag", "db", "--when", "22:00-06:00", "--critical", "email")
+
+
+def test_the_first_rule_replaces_the_general_one_if_that_is_wanted(run: Commands) -> None:
+    run("contacts", "set", "alice", "--first-name", "Alice", "--medium", "email=a@example.com")
+    said = run("rules", "add", "alice", *NIGHT)
+    assert (
+        "Outside its hours, the general rule applies: Alice is notified of critical by email, "
+        "warning by email.\n" in said
+    )
+    (rule,) = run.shown("rules", "show", "alice")
+    hint = f"To send nothing then: watchbell rules edit {rule['id']} --replace-general\n"
+    assert hint in said
+    said = run("rules", "edit", rule["id"], "--replace-general")
+    assert "Outside its hours, Alice is not notified.\n" in said
+    _, general = sorted(
+        run.shown("rules", "show", "alice"), key=lambda one: one["id"] != rule["id"]
+    )
+    assert general["words"].startswith("If no specific rule matches, at any time: critical is not")
+    assert "To send nothing then" not in run("rules", "add", "alice", *NIGHT, "--keep-general")
+
+
+@pytest.mark.parametrize(("answer", "count"), [(b"y\n", 2), (b"n\n", 1)])
+def test_on_a_terminal_it_is_asked(
+    run: Commands, server: servers.Single, answer: bytes, count: int
+) -> None:
+    run("contacts", "set", "alice", "--first-name", "Alice", "--medium", "email=a@example.com")
+    ours, theirs = os.openpty()
+    try:
+        os.write(ours, answer)
+        done = subprocess.run(
+            watchbell("rules", "add", "alice", *NIGHT, "--store", server.url),
+            env=bare_environment(),
+            stdin=theirs,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert "Replace the automatic general rule, so that nothing is sent then? [y/N]" in done.stdout
+    assert len(run.shown("rules", "show", "alice")) == count
 
 
 def test_rules_are_added_told_in_words_changed_and_removed(run: Commands) -> None:

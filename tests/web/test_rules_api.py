@@ -285,3 +285,27 @@ async def test_only_an_editor_changes_rules(site: Site, store: Store, role: Any)
         for method, url in (("POST", RULES), ("PUT", path), ("DELETE", path)):
             assert (await visitor.ask(method, url, json={})).status == 403
     assert len(await stored(store)) == 1
+
+
+async def test_the_first_rule_may_replace_the_general_one_and_says_what_applies_elsewhere(
+    site: Site, store: Store
+) -> None:
+    data = {"tags": ["database"], "week": WORK, "critical_media": ["sms"]}
+    kept = "Outside its hours, the general rule applies: Alice is notified of critical by email"
+    async with site.somebody("editor") as editor:
+        path = "/api/v1/rules/describe?contact=alice"
+        told = (await editor.post(path, json=data)).json()
+        assert told["outside"].startswith(kept)
+        assert told["can_replace_general"]
+        told = (await editor.post(path, json={**data, "replace_general": True})).json()
+        assert told["outside"] == "Outside its hours, Alice is not notified."
+        assert await stored(store) == ()
+        event = {"check": "db-1:Disk", "tags": ["database"], "at": "sat 03:00"}
+        drafts = [{**data, "replace_general": True}]
+        body = {"contact": "alice", "rules": drafts, "event": event}
+        assert not (await editor.post("/api/v1/rules/try", json=body)).json()["is_told"]
+        answer = await editor.post(RULES, json={**data, "replace_general": True})
+        assert answer.status == 201, answer.text
+    specific, general = sorted(await stored(store), key=lambda rule: not rule.is_specific)
+    assert specific.critical_media == ("sms",)
+    assert general == Rule(id=general.id, contact_id="alice")

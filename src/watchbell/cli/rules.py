@@ -1,6 +1,7 @@
 """`watchbell rules`."""
 
 import asyncio
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -8,11 +9,12 @@ import click
 from msgspec.structs import replace
 
 from watchbell import ids
-from watchbell.alerting import contacts, rules
+from watchbell.alerting import contacts, generals, rules
 from watchbell.alerting.items import of_rule
 from watchbell.alerting.model import Contact, Rule
 from watchbell.cli.options import Command, as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
+from watchbell.clock import SYSTEM
 from watchbell.schedule import spoken
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
@@ -62,6 +64,15 @@ def _conditions(command: Command) -> Command:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+_replacing = click.option(
+    "--replace-general/--keep-general",
+    "replaces_general",
+    default=None,
+    help="Whether this rule replaces the automatic general rule, so that nothing is sent where it "
+    "does not apply. Asked on a terminal where it is the contact's first rule; kept elsewhere.",
+)
 
 
 def changes(given: Given) -> Given:
@@ -119,8 +130,9 @@ async def _person(settings: Settings, contact_id: str) -> Contact:
 @command.command
 @click.argument("contact")
 @_conditions
+@_replacing
 @with_settings()
-def add(*, loaded: Loaded, contact: str, **given: Any) -> None:
+def add(*, loaded: Loaded, contact: str, replaces_general: bool | None, **given: Any) -> None:
     """Add a rule to a contact. All its conditions must hold: any of the entities, all the
     tags, every expression. Media are separated by commas.
 
@@ -128,47 +140,72 @@ def add(*, loaded: Loaded, contact: str, **given: Any) -> None:
     Examples:
       watchbell rules add alice --entity web-1 --critical email,sms --warning email
       watchbell rules add bob --tag-regex '^db' --when 'sat,sun' --blackhole warning
+      watchbell rules add bob --when '22:00-06:00' --critical sms --replace-general
     """
     rule = Rule(id=ids.token(), contact_id=contact, **changes(given))
-    asyncio.run(_save(loaded.settings, rule))
+    asyncio.run(_save(loaded.settings, rule, replaces_general))
 
 
 @command.command
 @click.argument("rule")
 @_conditions
+@_replacing
 @with_settings()
-def edit(*, loaded: Loaded, rule: str, **given: Any) -> None:
+def edit(*, loaded: Loaded, rule: str, replaces_general: bool | None, **given: Any) -> None:
     """Change a rule: each option that is given replaces what the rule had there, and an
     empty value empties it.
 
     Example: watchbell rules edit 4f1c… --tag '' --critical sms --blackhole none
     """
-    asyncio.run(_edit(loaded.settings, rule, changes(given)))
+    asyncio.run(_edit(loaded.settings, rule, changes(given), replaces_general))
 
 
-async def _edit(settings: Settings, rule_id: str, changed: Given) -> None:
+async def _edit(settings: Settings, rule_id: str, changed: Given, replaces: bool | None) -> None:
     async with opened(settings) as store:
         before = rules.without_unreadable(await rules.find(store, rule_id), changed)
         if "regex_entities" in changed:
             kept = tuple(map(rules.never, rules.unreadable(before)))
             changed = {**changed, "regex_entities": (*changed["regex_entities"], *kept)}
-        await _stored(store, replace(before, **changed))
+        await _stored(store, settings, replace(before, **changed), replaces)
 
 
-async def _save(settings: Settings, rule: Rule) -> None:
+async def _save(settings: Settings, rule: Rule, replaces: bool | None) -> None:
     async with opened(settings) as store:
-        await _stored(store, rule)
+        await _stored(store, settings, rule, replaces)
 
 
-async def _stored(store: Store, rule: Rule) -> None:
+async def _stored(store: Store, settings: Settings, rule: Rule, replaces: bool | None) -> None:
     person = await contacts.known(store, rule.contact_id)
     rule = rules.checked(rule)
     await rules.save(store, rule)
     click.echo(f"{rule.id}: {rules.describe(rule)}")
+    await _generalised(store, settings, person, rule, replaces)
     missing = [name for name in _media(rule) if name not in person.media]
     if missing:
         names, them = " and no ".join(missing), "it" if len(missing) == 1 else "them"
         click.echo(f"{person.first_name} has no {names}: nothing is sent by {them}.", err=True)
+
+
+async def _generalised(
+    store: Store, settings: Settings, person: Contact, rule: Rule, replaces: bool | None
+) -> None:
+    """Replaces the automatic general rule, if that is wanted, and says what applies elsewhere."""
+    zone, now = settings.alerting.timezone, int(SYSTEM.now())
+    after = generals.prospect(person, rule, zone, now, replaces_general=bool(replaces))
+    if replaces is None and after.can_replace and sys.stdin.isatty():
+        click.echo(after.words)
+        replaces = click.confirm(
+            "Replace the automatic general rule, so that nothing is sent then?"
+        )
+        after = generals.prospect(person, rule, zone, now, replaces_general=replaces)
+    if replaces:
+        await generals.replace_general(store, person.id)
+    if after.words:
+        click.echo(after.words)
+    if replaces is None and after.can_replace:
+        click.echo(
+            f"To send nothing then: watchbell rules edit {rule.id} --replace-general", err=True
+        )
 
 
 def _media(rule: Rule) -> Iterable[str]:

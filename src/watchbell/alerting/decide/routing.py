@@ -104,9 +104,10 @@ class Condition(Struct, frozen=True, kw_only=True, gc=False):
         for pattern in rule.regex_tags:
             if not any(expressions.matches(pattern, tag) for tag in tags):
                 return f"/{pattern}/ matches none of the tags"
-        if self.is_timed and not any(_covers(time, now, zone) for time in self.times):
-            return "it is not its time"
-        return None
+        return None if self.is_its_time(zone, now) else "it is not its time"
+
+    def is_its_time(self, zone: ZoneInfo, now: int) -> bool:
+        return not self.is_timed or any(_covers(time, now, zone) for time in self.times)
 
 
 class Addressee(Struct, frozen=True, gc=False):

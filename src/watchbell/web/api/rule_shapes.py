@@ -40,6 +40,9 @@ class RuleBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Nothing critical reaches the contact, whatever other rules say."""
     warning_blackhole: bool = False
     unknown_blackhole: bool = False
+    replace_general: bool = False
+    """Replace the automatic general rule, so that nothing is sent where this rule does not apply.
+    Without it that rule stays, or is made when it is needed."""
 
 
 class RuleShown(Struct, frozen=True, kw_only=True):
@@ -80,6 +83,12 @@ class RuleDescribed(Struct, frozen=True, kw_only=True):
     """Each of its times in words."""
     is_specific: bool
     missing_media: list[str]
+    outside: str = ""
+    """What applies where the rule does not, in one sentence; empty where it always applies, and
+    without a contact."""
+    can_replace_general: bool = False
+    """Whether it would be the contact's first rule beside the automatic one, which
+    `replace_general` replaces."""
 
 
 class Times(Struct, frozen=True, kw_only=True):

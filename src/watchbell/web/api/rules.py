@@ -12,9 +12,10 @@ from litestar.params import JSONBody, QueryParameter
 from msgspec.structs import asdict, replace
 
 from watchbell import ids
-from watchbell.alerting import contacts, rules
+from watchbell.alerting import contacts, generals, rules
 from watchbell.alerting.decide.routing import zone_of
 from watchbell.alerting.decide.trial import Sample, Trial, tried
+from watchbell.alerting.generals import Prospect
 from watchbell.alerting.model import LARGEST, Contact, Rule, split_id
 from watchbell.errors import Changed, NotFound, Refused
 from watchbell.schedule import recurrence, spoken, week
@@ -36,6 +37,7 @@ from watchbell.web.listing import Page
 from watchbell.web.problems import FieldError, Trouble
 from watchbell.web.refused import by_field, field_error
 
+_NOT_STORED = ("week", "id", "replace_general")
 GENERAL = "the general rule"
 """What the rule is called that a contact without one is given."""
 
@@ -63,6 +65,7 @@ async def add_rule(request: Asked, contact: Of, data: JSONBody[RuleBody]) -> Rul
         rule = rules.checked(_rule(data, ids.token(), contact))
         await rules.save(desk.store, rule)
     await noted(request, "rule.add", contact, _told(rule))
+    await _generalised(request, contact, data)
     return _shown(desk, rule, person)
 
 
@@ -90,7 +93,14 @@ async def change_rule(
         rule = rules.checked(_rule(data, id, contact))
         await _replaced(desk, rule, if_match)
     await noted(request, "rule.change", contact, _told(rule))
+    await _generalised(request, contact, data)
     return _shown(desk, rule, person)
+
+
+async def _generalised(request: Asked, contact: str, data: RuleBody) -> None:
+    if data.replace_general:
+        await generals.replace_general(desk_of(request).store, contact)
+        await noted(request, "rule.change", contact, "the automatic general rule is replaced")
 
 
 async def _replaced(desk: Desk, rule: Rule, if_match: str) -> None:
@@ -113,19 +123,24 @@ async def remove_rule(request: Asked, contact: Of, id: Id) -> None:  # noqa: A00
 
 @post("/rules/describe", status_code=200, opt=needs("read"))
 async def describe_rule(
-    request: Asked, data: JSONBody[RuleBody], contact: Perhaps = ""
+    request: Asked,
+    data: JSONBody[RuleBody],
+    contact: Perhaps = "",
+    id: Perhaps = "",  # noqa: A002
 ) -> RuleDescribed:
     """What a rule would do, in words, and what is wrong with it. Nothing is stored."""
     desk = desk_of(request)
     person = await contacts.known(desk.store, contact) if contact else None
     problems: list[FieldError] = []
     try:
-        rule = _rule(data, "new", contact or "nobody")
+        rule = _rule(data, id or "new", contact or "nobody")
     except Refused as error:
         problems.append(field_error(error))
-        rule = _rule(replace(data, week=None, time_restrictions=()), "new", contact or "nobody")
+        plain = replace(data, week=None, time_restrictions=())
+        rule = _rule(plain, id or "new", contact or "nobody")
     problems += map(field_error, rules.problems(rule))
     grid, reasons = _week(rule.time_restrictions, desk)
+    after = await _prospect(desk, person, rule, data) if person else Prospect("", can_replace=False)
     return RuleDescribed(
         words=rules.describe(rule),
         problems=problems,
@@ -134,6 +149,19 @@ async def describe_rule(
         times=[_when(one) for one in rule.time_restrictions],
         is_specific=rule.is_specific,
         missing_media=_missing(rule, person) if person else [],
+        outside=after.words,
+        can_replace_general=after.can_replace,
+    )
+
+
+async def _prospect(desk: Desk, person: Contact, rule: Rule, data: RuleBody) -> Prospect:
+    return await asyncio.to_thread(  # as below
+        generals.prospect,
+        person,
+        rule,
+        desk.settings.alerting.timezone,
+        desk.now(),
+        replaces_general=data.replace_general,
     )
 
 
@@ -169,6 +197,9 @@ async def try_rules(request: Asked, data: JSONBody[TryBody]) -> TrialShown:
                 for number, one in enumerate(data.rules, 1)
             ]
         person = replace(person, rules=tuple(given))
+        for rule, one in zip(given, data.rules, strict=True):
+            if one.replace_general:
+                person = generals.saved(person, rule, replaces_general=True)
     zone = desk.settings.alerting.timezone
     sample = _sample(data.event, desk.now(), zone_of(person, zone))
     general = rules.general(person.id, person.media, GENERAL)
@@ -223,7 +254,7 @@ def _trial(found: Trial, person: Contact, sample: Sample) -> TrialShown:
 
 def _rule(data: RuleBody, rule_id: str, contact_id: str) -> Rule:
     """Refused where a week is given in which nothing is painted."""
-    fields = {name: value for name, value in asdict(data).items() if name not in ("week", "id")}
+    fields = {name: value for name, value in asdict(data).items() if name not in _NOT_STORED}
     if data.week is not None:
         fields["time_restrictions"] = tuple(week.restrictions_of(data.week))
     for name in ("entities", "tags", "critical_media", "warning_media", "unknown_media"):

@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { ask, post, Problem, url, useFetched } from "../../api.js";
-import { Form } from "../../kit/form.js";
+import { Form, Toggle } from "../../kit/form.js";
 import { say } from "../../kit/toast.js";
 import { fieldsOf, SEVERITIES } from "./shapes.js";
 import { bodyOf, timesOf, TimesField } from "./times.js";
@@ -14,23 +14,24 @@ import { Tokens } from "./tokens.js";
  * @typedef {import("./shapes.js").Rule} Rule
  * @typedef {import("./shapes.js").RuleBody} RuleBody
  * @typedef {import("./shapes.js").RuleFields} RuleFields
- * @typedef {{words: string, problems: {field: string, reason: string}[], is_specific: boolean, missing_media: string[]}} Described
+ * @typedef {{words: string, problems: {field: string, reason: string}[], is_specific: boolean, missing_media: string[],
+ *   outside: string, can_replace_general: boolean}} Described
  */
 
 const PAUSE_MS = 150;
 
 /**
  * What the server says of a draft, once one pauses.
- * @param {RuleBody} body @param {string} contact
+ * @param {RuleBody} body @param {string} contact @param {string} id
  * @returns {Described | null}
  */
-function useDescribed(body, contact) {
+function useDescribed(body, contact, id) {
   const [described, setDescribed] = useState(/** @type {Described | null} */ (null));
   const text = JSON.stringify(body);
   useEffect(() => {
     const abort = new AbortController();
     const timer = setTimeout(() => {
-      ask("POST", url("/rules/describe", { contact }), text, { signal: abort.signal }).then(setDescribed, (error) => {
+      ask("POST", url("/rules/describe", { contact, id }), text, { signal: abort.signal }).then(setDescribed, (error) => {
         if (!abort.signal.aborted && !(error instanceof Problem)) throw error;
       });
     }, PAUSE_MS);
@@ -38,7 +39,7 @@ function useDescribed(body, contact) {
       clearTimeout(timer);
       abort.abort();
     };
-  }, [text, contact]);
+  }, [text, contact, id]);
   return described;
 }
 
@@ -50,8 +51,9 @@ export function Editor({ contact, rule, title, onDraft, onDone, onCancel }) {
   const [fields, setFields] = useState(/** @type {RuleFields} */ (fieldsOf(rule)));
   const [times, setTimes] = useState(timesOf(rule));
   const [near, setNear] = useState("");
-  const body = useMemo(() => ({ ...fields, ...bodyOf(times) }), [fields, times]);
-  const described = useDescribed(body, contact.id);
+  const [isReplacing, setIsReplacing] = useState(false);
+  const body = useMemo(() => ({ ...fields, ...bodyOf(times), replace_general: isReplacing }), [fields, times, isReplacing]);
+  const described = useDescribed(body, contact.id, rule.id);
   const entities = useFetched(near.length > 1 ? url("/entities", { text: near, limit: 20 }) : null);
   useEffect(() => onDraft(body), [body]);
   const set = (/** @type {Partial<RuleFields>} */ changes) => setFields({ ...fields, ...changes });
@@ -95,6 +97,11 @@ export function Editor({ contact, rule, title, onDraft, onDone, onCancel }) {
       <fieldset class="rule-part"><legend>Then</legend>
         <${Outcome} contact=${contact} fields=${fields} set=${set} missing=${described?.missing_media ?? []} />
       </fieldset>
+      ${described && described.outside && html`<fieldset class="rule-part"><legend>Otherwise</legend>
+        <p role="status" aria-label="What applies otherwise">${described.outside}</p>
+        ${described.can_replace_general && html`<${Toggle} label="Replace the automatic general rule" checked=${isReplacing} onChange=${setIsReplacing}
+          hint="Then only the rules on this page send anything." />`}
+      </fieldset>`}
     <//>
   </div>`;
 }

@@ -10,7 +10,7 @@ import { ask, url } from "../../api.js";
  * @typedef {{entities: string[], regex_entities: string[], tags: string[], regex_tags: string[], time_restrictions: object[],
  *   critical_media: string[], warning_media: string[], unknown_media: string[], critical_blackhole: boolean,
  *   warning_blackhole: boolean, unknown_blackhole: boolean}} RuleFields
- * @typedef {RuleFields & {week?: string[] | null}} RuleBody
+ * @typedef {RuleFields & {week?: string[] | null, replace_general?: boolean}} RuleBody
  * @typedef {RuleFields & {id: string, words: string, is_specific: boolean, week: string[] | null, not_weekly: string[],
  *   unreadable: string[], missing_media: string[], version: string}} Rule
  */
