@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tests.alerting.scenes import Stage
 from tests.web.site import Site
 from watchbell.alerting import contacts, rules
 from watchbell.alerting.keys import Alerting
@@ -309,3 +310,12 @@ async def test_the_first_rule_may_replace_the_general_one_and_says_what_applies_
     specific, general = sorted(await stored(store), key=lambda rule: not rule.is_specific)
     assert specific.critical_media == ("sms",)
     assert general == Rule(id=general.id, contact_id="alice")
+
+
+async def test_a_trial_takes_the_tags_of_the_latest_report(site: Site, store: Store) -> None:
+    await Stage(store).send("ok", "db-1:Disk", tags=("database",))
+    data = {"tags": ["database"], "critical_blackhole": True}
+    body = {"contact": "alice", "rules": [data], "event": {"check": "DB-1:Disk"}}
+    async with site.program("read") as reader:
+        told = (await reader.post("/api/v1/rules/try", json=body)).json()
+    assert (told["is_told"], told["tags"]) == (False, ["database", "db-1", "disk"])

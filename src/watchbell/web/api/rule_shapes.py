@@ -106,7 +106,7 @@ class SampleEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """`ENTITY:CHECK`."""
     state: Literal["critical", "warning", "unknown"] = "critical"
     tags: Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=100)] = ()
-    """Besides those that it has by its names."""
+    """Besides those that it has by its names; those of the check's latest report without."""
     time: Annotated[int, Meta(ge=0, le=LARGEST)] | None = None
     """Seconds since 1970; now without."""
     at: Annotated[str, Meta(max_length=100)] = ""

@@ -12,7 +12,7 @@ from litestar.params import JSONBody, QueryParameter
 from msgspec.structs import asdict, replace
 
 from watchbell import ids
-from watchbell.alerting import contacts, generals, rules
+from watchbell.alerting import contacts, generals, records, rules
 from watchbell.alerting.decide.routing import zone_of
 from watchbell.alerting.decide.trial import Sample, Trial, tried
 from watchbell.alerting.generals import Prospect
@@ -202,6 +202,9 @@ async def try_rules(request: Asked, data: JSONBody[TryBody]) -> TrialShown:
                 person = generals.saved(person, rule, replaces_general=True)
     zone = desk.settings.alerting.timezone
     sample = _sample(data.event, desk.now(), zone_of(person, zone))
+    if not sample.tags:
+        name = f"{sample.entity}:{sample.check}"
+        sample = replace(sample, tags=await records.event_tags(desk.store, name))
     general = rules.general(person.id, person.media, GENERAL)
     # Elsewhere, since times that begin in antiquity and are counted take a while.
     found = await asyncio.to_thread(tried, person, sample, general, zone)

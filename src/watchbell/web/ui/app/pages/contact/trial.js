@@ -57,7 +57,7 @@ export function Trial({ contact, rules, isDraft }) {
       <div class="form-row">
         <${Field} label="Check" name="check" value=${check} onInput=${setCheck} placeholder="web-1.example.com:HTTP" problem=${problem?.of("check") || (check && !isReady ? "Expected ENTITY:CHECK" : "")} />
         <${Field} label=${`When, on ${contact.first_name}'s clock`} name="at" value=${at} onInput=${setAt} placeholder="now" problem=${problem?.of("at")} hint="As sat 03:00, tomorrow 9:00, 2026-11-20 14:00" />
-        <${Tokens} label="Tags" words=${tags} onChange=${setTags} hint="Besides those by its names" />
+        <${Tokens} label="Tags" words=${tags} onChange=${setTags} hint="Empty for the tags of its latest report" />
       </div>
       <${Choice} label="State" value=${state} options=${SEVERITIES.map((one) => [one, one])} onChange=${setState} />
       <div role="status">
