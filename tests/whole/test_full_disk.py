@@ -1,0 +1,70 @@
+"""`watchbell up` whose disk fills up while a job runs, and has room again later."""
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import Up
+from tests.cron.crew import definition, ended, put, running, say, until
+from tests.waiting import eventually
+from tests.whole.test_up import small_disk
+from watchbell.cron.instances import instances
+from watchbell.errors import StoreNotReady
+from watchbell.store import health
+from watchbell.store import url as store_url
+from watchbell.store.client import Store
+
+
+def lines(up: Up, event: str) -> list[dict[str, Any]]:
+    said = [line for line in up.log.read_text().splitlines() if line.startswith("{")]
+    return [one for line in said if (one := json.loads(line))["event"] == event]
+
+
+def fill(disk: Path) -> Path:
+    filler = disk / "filler"
+    descriptor = os.open(filler, os.O_WRONLY | os.O_CREAT)
+    with suppress(OSError):
+        while True:
+            os.write(descriptor, b"x" * 4096)
+    with suppress(OSError):
+        while True:
+            os.write(descriptor, b"x")
+    os.close(descriptor)
+    return filler
+
+
+async def refuses(store: Store) -> bool:
+    try:
+        await health.check_writable(store)
+    except StoreNotReady:
+        return True
+    return False
+
+
+async def test_a_run_outlasts_a_full_disk_and_its_result_is_written_afterwards(
+    folder: Path,
+) -> None:
+    gate = folder / "gate"
+    with small_disk(folder, 20) as disk, Up(disk / "data", "--port", "0") as up:
+        async with Store(store_url.parse(up.url)) as store:
+            await eventually(lambda: instances(store))
+            await put(store, "long", definition(f"echo before; {until(gate)}; echo after", ttl=600))
+            await say(store, "reload", None)
+            await say(store, "trigger", "long")
+            (under_way,) = await running(store, "long")
+            filler = fill(disk)
+            await eventually(lambda: refuses(store), why="the store refuses writes")
+            await eventually(lambda: lines(up, "waiting for the store"))
+            gate.touch()
+            beside = len(lines(up, "waiting for the store"))
+            filler.unlink()
+            (done,) = await ended(store, "long")
+            assert (done.id, done.record.status) == (under_way.id, "success")
+            assert done.record.output == "before\nafter\n"
+            await eventually(lambda: len(lines(up, "the store is back")) >= beside)
+        by_role = [line.get("role") for line in lines(up, "waiting for the store")]
+        assert len(by_role) == len(set(by_role)), "one line for each role"
+        assert not lines(up, "role failed")
+    assert up.process.returncode == 0
