@@ -51,3 +51,22 @@ async def test_runs_go_on_and_nothing_spins_while_writes_are_refused(folder: Pat
                     assert lines.events("warning", "error") == ["waiting for the store"]
     assert done.id == under_way.id
     assert (done.record.status, done.record.output) == ("success", "before\nduring\nafter\n")
+
+
+async def test_a_store_without_memory_still_keeps_the_lock_of_a_run(folder: Path) -> None:
+    gate = folder / "gate"
+    with servers.single(folder) as single:
+        async with Store(store_url.parse(single.url)) as store:
+            await put(store, "long", definition(until(gate), ttl=3))
+            async with serving(store, folder):
+                await say(store, "trigger", "long")
+                (under_way,) = await running(store, "long")
+                single.server.call("CONFIG", "SET", "maxmemory", 1)
+                before = calls(single.server)["pexpire"]
+                # Each renewal takes a third of the lock's time at the least.
+                await eventually(lambda: calls(single.server)["pexpire"] > before + 4)
+                assert [one.id for one in await running(store, "long")] == [under_way.id]
+                single.server.call("CONFIG", "SET", "maxmemory", 0)
+                gate.touch()
+                (done,) = await ended(store, "long")
+    assert (done.id, done.record.status) == (under_way.id, "success")

@@ -42,7 +42,8 @@ local function keep(run, lock, ttl)
     local key = ARGV[1] .. lock
     local holder = redis.call('GET', key)
     if holder and holder ~= run then return -1 end
-    redis.call('SET', key, run, 'PX', ttl)
+    -- A store without memory refuses SET, and accepts this; and then all that follows it, too.
+    if holder then redis.call('PEXPIRE', key, ttl) else redis.call('SET', key, run, 'PX', ttl) end
   end
   redis.call('ZADD', KEYS[1], now, run)
   return 1
