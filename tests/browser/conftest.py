@@ -52,10 +52,13 @@ async def browser() -> AsyncIterator[Browser]:
         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
         *(["--no-sandbox"] if os.geteuid() == 0 else []),
     ]
-    async with async_playwright() as playwright:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("LD_PRELOAD", raising=False)  # under libfaketime Chromium does not start
+        playwright = await async_playwright().start()
         running = await playwright.chromium.launch(executable_path=program, args=options)
-        yield running
-        await running.close()
+    yield running
+    await running.close()
+    await playwright.stop()
 
 
 @pytest_asyncio.fixture(loop_scope="session")

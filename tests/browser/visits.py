@@ -1,6 +1,8 @@
 """People with browsers: what they see and how, and a record of all that goes wrong in it."""
 
+import os
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self
 from urllib.parse import urlsplit
@@ -17,6 +19,7 @@ from playwright.async_api import (
 )
 
 from tests.web.site import BY
+from watchbell.clock import SYSTEM
 from watchbell.web.access import Role
 from watchbell.web.desk import Desk
 from watchbell.web.guard import cookie_name
@@ -43,7 +46,7 @@ ALWAYS: dict[str, Any] = {
     "reduced_motion": "reduce",
     "color_scheme": "light",
 }
-PATIENCE = 15_000
+PATIENCE = 90_000
 """Milliseconds, on a busy machine; nothing waits longer than it has to."""
 _TELL_VIOLATIONS = """
 addEventListener("securitypolicyviolation", (event) => console.error(
@@ -92,6 +95,8 @@ class Visits:
         )
         self._contexts.append(context)
         context.set_default_timeout(PATIENCE)
+        if "FAKETIME" in os.environ:  # the browser has the machine's clock: see conftest
+            await context.clock.install(time=datetime.fromtimestamp(SYSTEM.now(), UTC))
         await context.add_init_script(_TELL_VIOLATIONS)
         self._watch(context, urlsplit(place.url).netloc)
         if role is not None:

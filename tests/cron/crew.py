@@ -14,7 +14,7 @@ from watchbell.cron.instances import instances
 from watchbell.cron.keys import Cron
 from watchbell.cron.validation import Reading
 from watchbell.settings import Cron as CronSettings
-from watchbell.store.client import Store
+from watchbell.store.client import Store, patiently
 
 NEVER = {"cronstring": "@never"}
 EVERY_SECOND = {"second": "*"}
@@ -73,7 +73,8 @@ async def ended(store: Store, job: str, count: int = 1) -> list[Seen]:
     """The runs of a job, the oldest first, once there are so many."""
 
     async def enough() -> list[Seen]:
-        found = await history.ended(store, job, most=10_000)
+        # A store that takes a flood of output on a starved machine is busy for seconds.
+        found = await patiently(lambda: history.ended(store, job, most=10_000))
         return found if len(found) >= count else []
 
     found = await eventually(enough, why=f"{count} runs of {job}")

@@ -55,7 +55,7 @@ class Fleet:
         with (self._folder / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
                 watchbell("run", "cron", "--store", self._url, "--data", str(self._folder / name)),
-                env={**bare_environment(**environment), **faked(clock or {}), **(variables or {})},
+                env={**with_clock(bare_environment(**environment), clock), **(variables or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -112,10 +112,15 @@ class Fleet:
         return child
 
 
-def faked(environment: dict[str, str]) -> dict[str, str]:
-    """What of an environment makes a clock wrong."""
+def with_clock(environment: dict[str, str], clock: dict[str, str] | None) -> dict[str, str]:
+    """The environment, with the wrong clock of the other one in place of its own."""
+    if clock is None:
+        return environment
     marks = ("LD_PRELOAD", "FAKETIME", "DONT_FAKE")
-    return {name: value for name, value in environment.items() if name.startswith(marks)}
+    return {
+        **{name: value for name, value in environment.items() if not name.startswith(marks)},
+        **{name: value for name, value in clock.items() if name.startswith(marks)},
+    }
 
 
 def alive(run: str) -> list[int]:

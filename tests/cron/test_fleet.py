@@ -12,12 +12,11 @@ import pytest
 from tests import servers
 from tests.conftest import watched
 from tests.cron.crew import EVERY_SECOND, READING, definition, ended, now, omitted, put, say
-from tests.cron.fleet import Fleet, alive, check_invariants, faked, seconds_of_tests
+from tests.cron.fleet import Fleet, alive, check_invariants, seconds_of_tests
 from tests.cron.test_marks_ahead import reports
 from tests.faults import faketime
 from tests.faults.invariants import check, run_once
 from tests.faults.proxy import Mode, Proxy
-from tests.servers.process import valkey
 from tests.waiting import eventually
 from watchbell.cron import history, jobs, outputs
 from watchbell.cron.keys import Cron, CronOwn
@@ -334,11 +333,7 @@ async def test_when_the_clock_of_the_store_is_set_jobs_go_on_and_no_fire_runs_tw
     folder: Path,
 ) -> None:
     clock = faketime.SteppedClock(folder)
-    wrapper = folder / "valkey"
-    variables = " ".join(f"{name}='{value}'" for name, value in faked(clock.environment).items())
-    wrapper.write_text(f'#!/bin/sh\nexec env {variables} {valkey()} "$@"\n')
-    wrapper.chmod(0o755)
-    with servers.Server(folder / "s", binary=wrapper) as server:
+    with servers.Server(folder / "s", environment=clock.environment) as server:
         async for store in watched(server.url):
             fleet = Fleet(server.url, folder)
             try:
