@@ -3,9 +3,8 @@ themselves, of which each tells what it missed, can't."""
 
 from collections.abc import AsyncIterator, Sequence
 
-from watchbell.alerting import intake
 from watchbell.clock import Clock
-from watchbell.cron import alerts, definitions
+from watchbell.cron import alerts, definitions, reporting
 from watchbell.cron.definitions import Pair
 from watchbell.cron.keys import CronOwn, CronUpstream
 from watchbell.cron.marks import MOST_AHEAD, handled
@@ -69,8 +68,10 @@ class Absence:
                 if self._called.get(job.name) != fire
             }
             words = {name: f"due {in_words(now - fire)} ago" for name, fire in found.items()}
-            events = [alerts.missed(name, NOBODY, said, now) for name, said in words.items()]
-            await intake.submit_raw(self._store, events)
+            events = [
+                (name, alerts.missed(name, NOBODY, said, now)) for name, said in words.items()
+            ]
+            await reporting.report(self._store, events, self._settings.most_events)
             self._called |= found
             called += len(found)
         return called

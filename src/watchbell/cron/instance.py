@@ -160,7 +160,7 @@ class Instance:
             settings,
             ours=self._keeper.runs,
             find=self._known,
-            unplaced=Unplaced(store, self._agenda, settings.missed_grace),
+            unplaced=Unplaced(store, self._agenda, settings.missed_grace, settings.most_events),
             steady=lambda: clock.monotonic() - self._unsettled,
         )
 

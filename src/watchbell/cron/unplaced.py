@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from watchbell import logs
-from watchbell.alerting import intake
-from watchbell.cron import alerts
+from watchbell.cron import alerts, reporting
 from watchbell.cron.agenda import Entry
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.marks import handled
@@ -17,8 +16,11 @@ from watchbell.store.client import Store
 class Unplaced:
     """Of one instance, which looks on behalf of all."""
 
-    def __init__(self, store: Store, entries: Iterable[Entry], grace: int) -> None:
+    def __init__(
+        self, store: Store, entries: Iterable[Entry], grace: int, most_events: int
+    ) -> None:
         self._store, self._entries, self._grace = store, entries, grace
+        self._most_events = most_events
         self._reported: dict[str, int] = {}
         """The fires that were reported already."""
         self._log = logs.get(role="cron")
@@ -49,7 +51,7 @@ class Unplaced:
         if job.conduct.alert:
             words = f"due {in_words(max(int(now) - fire, 1))} ago"
             event = alerts.missed(job.name, f"not run: {reason}", words, now)
-            await intake.submit_raw(self._store, [event])
+            await reporting.report(self._store, [(job.name, event)], self._most_events)
 
     async def _overdue(self, entries: Sequence[Entry], now: float) -> dict[str, int]:
         """The first fire of each that nobody handled, where it is late by more than its grace. A

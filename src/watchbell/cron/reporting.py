@@ -1,0 +1,32 @@
+"""Check events of cron on their way to alerting, within the bound of the settings."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from watchbell.alerting.effects import verbatim
+from watchbell.alerting.keys import Alerting
+from watchbell.cron import alerts, lua
+from watchbell.cron.keys import CronOwn
+from watchbell.store.client import Store
+from watchbell.store.script import Script
+
+# KEYS events, unreported; ARGV[1] most events, ARGV[2] msgpack: {check, event}.
+_REPORT = Script(
+    """
+local events, unreported = KEYS[1], KEYS[2]
+local own = {most_events = tonumber(ARGV[1])}
+"""
+    + lua.REPORT
+    + """
+for _, one in ipairs(cmsgpack.unpack(ARGV[2])) do report(one[1], one[2]) end
+"""
+)
+
+
+async def report(store: Store, events: Sequence[tuple[str, bytes]], most_events: int) -> None:
+    """Events of jobs. While too many wait for alerting, the latest of each job is kept back."""
+    if events:
+        keys = [Alerting(store.prefix).events(), CronOwn(store.prefix).unreported()]
+        items = [(f"{alerts.ENTITY}:{job}", verbatim(event)) for job, event in events]
+        await _REPORT(store, keys, [most_events, msgspec.msgpack.encode(items)])
