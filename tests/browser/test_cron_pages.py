@@ -152,12 +152,17 @@ async def test_everything_that_a_definition_can_hold_is_edited_on_the_page(
 
 
 @pytest.mark.usefixtures("instance")
-async def test_a_job_that_no_instance_may_run_says_why(
+async def test_a_run_that_was_triggered_is_linked_and_a_job_without_a_place_says_why(
     site: Site, store: Store, visit: Visits
 ) -> None:
+    await jobs.save(store, "quick", definition("echo done"), READING)
     await jobs.save(store, "train", definition("true", tags=["gpu"]), READING)
     page = await visit(site, "operator", "/cron/job?name=train")
     await expect(page.get_by_text("no instance may run it")).to_be_visible()
+    await page.goto(f"{site.url}/cron/job?name=quick")
+    await page.get_by_role("button", name="Run now").click()
+    await page.get_by_role("status").get_by_role("link", name=re.compile("^run ")).click()
+    await expect(page.get_by_role("log")).to_contain_text("done")
 
 
 async def test_a_retried_run_says_which_attempt_it_is(

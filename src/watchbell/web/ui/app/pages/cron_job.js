@@ -18,7 +18,7 @@ import { News, useNews } from "./cron/news.js";
 import { Fires } from "./cron/preview.js";
 import { Runs } from "./cron/runs.js";
 import { counted } from "../words.js";
-import { jobLink, Status } from "./cron/words.js";
+import { jobLink, runLink, Status } from "./cron/words.js";
 
 /** @typedef {{row: import("./cron/words.js").Job, definition: any, is_masked: boolean, version: string, obstacle: string, fires: import("./cron/preview.js").Fire[]}} Shown */
 
@@ -79,17 +79,27 @@ function Acts({ row, reload }) {
   const send = async (/** @type {string} */ verb) => {
     const { items } = await post(`/cron/jobs/${verb}`, { names: [row.name] });
     if (!items[0].done) throw new Problem(422, items[0].reason);
-    return true;
+    return items[0];
   };
   const act = (/** @type {string} */ verb, /** @type {string} */ done, /** @type {[verb: string, done: string] | []} */ [back, undone] = []) => async () => {
     if (await attempt(() => send(verb))) sayDone(done, back ? () => send(back) : undefined, undone, reload);
+    reload();
+  };
+  const run = async () => {
+    await attempt(() => send("trigger"), triggered);
     reload();
   };
   const [paused, resumed] = ["Job paused.", "Job resumed."];
   return html`${row.is_paused
       ? html`<${Button} onClick=${act("resume", resumed, ["pause", paused])}>Resume<//>`
       : html`<${Button} onClick=${act("pause", paused, ["resume", resumed])}>Pause<//>`}
-    <${Button} kind="main" disabled=${row.problems.length > 0} onClick=${act("trigger", "Job triggered.")}>Run now<//>`;
+    <${Button} kind="main" disabled=${row.problems.length > 0} onClick=${run}>Run now<//>`;
+}
+
+/** @param {{runs: string[], reason: string}} item */
+function triggered({ runs, reason }) {
+  if (runs.length === 0) return reason ? `Job triggered. It waits: ${reason}.` : "Job triggered.";
+  return html`Job triggered: ${runs.map((id) => html`<a href=${runLink(id)}>run ${id.slice(0, 8)}</a> `)}`;
 }
 
 /** @param {{shown: Shown}} props */
