@@ -53,10 +53,12 @@ def definition(place: servers.Single, name: str) -> Any:
 
 
 @contextmanager
-def instance(place: servers.Single, data: Path) -> Iterator[None]:
+def instance(place: servers.Single, data: Path, **environment: str) -> Iterator[None]:
     options = ["--store", f"{place.url}?prefix={PREFIX}", "--data", str(data)]
     process = subprocess.Popen(
-        watchbell("run", "cron", *options), env=bare_environment(), stderr=subprocess.DEVNULL
+        watchbell("run", "cron", *options),
+        env=bare_environment(**environment),
+        stderr=subprocess.DEVNULL,
     )
     try:
         wait_until(lambda: json.loads(ran(place, "instances", "--json")), 30)

@@ -242,8 +242,9 @@ def test_doctor_has_a_section_about_cron(place: servers.Single, tmp_path: Path) 
     said = commands.ran("doctor", *where).stdout
     assert "no instance is there: 2 jobs are not run" in said
     assert "definitions that are not valid are not run: 1 job (bad)" in said
-    with instance(place, tmp_path):
+    with instance(place, tmp_path, WATCHBELL_CRON_TAGS="eu,web"):
         said = commands.ran("doctor", *where).stdout
+        assert ran(place, "instances").splitlines()[1].endswith("  eu, web")
     assert "2 jobs; 0 of 100 places taken on 1 instance" in said
     assert "train: no instance may run it: " in said
     assert "lacks the tag gpu" in said

@@ -195,10 +195,11 @@ def list_instances(*, loaded: Loaded, as_json: bool) -> None:
             f"{one.running} of {one.capacity}",
             instances.state(one),
             f"{since(int(one.seen), now)} ago",
+            plain(", ".join(one.tags)),
         ]
         for one in found
     ]
-    show_table(["instance", "host", "process", "jobs", "running", "state", "seen"], rows)
+    show_table(["instance", "host", "process", "jobs", "running", "state", "seen", "tags"], rows)
 
 
 @click.command
