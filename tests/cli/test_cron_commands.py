@@ -13,7 +13,7 @@ import pytest
 from tests import servers
 from tests.cli import commands
 from tests.conftest import bare_environment, watchbell
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 from watchbell.cron.keys import Cron, CronOwn
 
 PREFIX = "ours:"
@@ -65,7 +65,7 @@ def instance(place: servers.Single, data: Path, **environment: str) -> Iterator[
         yield
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE)
 
 
 def test_a_job_is_added_as_the_document_has_it(place: servers.Single) -> None:

@@ -20,7 +20,7 @@ from watchbell.errors import Refused
         ("terminate_run", "0af1", "0af1"),
         ("kill_run", "0af1", "0af1"),
         ("remove", "backup", "backup"),
-        ("trigger", "backup", "backup"),
+        ("trigger", "backup", ("backup", "")),
         ("reload", {}, None),
         ("reload", None, None),
         ("validate", [], ()),

@@ -208,7 +208,7 @@ async def test_a_run_whose_instance_is_killed_is_tried_again_once_by_another(
     try:
         one = fleet.start()
         await fleet.ready(store, one)
-        said = fleet.job(0, {"cronstring": "@never"}, ttl=2, retries=2, retry_delay=1)
+        said = fleet.job(0, {"cronstring": "@never"}, ttl=6, retries=2, retry_delay=1)
         said["job_args"]["cmd"] += f"; {until(folder / 'gate')}"  # type: ignore[index]
         await put(store, "long", said)
         await jobs.reload(store)

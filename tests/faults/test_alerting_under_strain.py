@@ -31,7 +31,7 @@ from tests.faults.alerting_scene import (
 )
 from tests.faults.invariants import check, in_one_list, processed_once
 from tests.faults.proxy import Mode, Proxy
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 from watchbell.alerting.intake import submit_raw
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Alert
@@ -194,7 +194,7 @@ def roles(url: str, folder: Path, *names: str) -> "Iterator[list[subprocess.Pope
         for one in started:
             one.terminate()
         for one in started:
-            one.wait(30)
+            one.wait(PATIENCE)
 
 
 async def stalled(proxy: Proxy, _: servers.Single, far: Store) -> None:

@@ -15,7 +15,7 @@ from aiohttp import ClientConnectionError, ClientPayloadError, ClientSession, Cl
 
 from tests import servers
 from tests.conftest import bare_environment, watchbell
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
@@ -118,7 +118,7 @@ async def test_every_acknowledged_event_is_there_once_however_often_the_server_i
         headers = {"Authorization": f"Bearer {secret}"}
         async with (
             serving(store, port) as server,
-            ClientSession(headers=headers, timeout=ClientTimeout(total=30)) as http,
+            ClientSession(headers=headers, timeout=ClientTimeout(total=PATIENCE)) as http,
             asyncio.TaskGroup() as group,
         ):
             senders = Senders(http, url)

@@ -17,7 +17,7 @@ from tests.conftest import bare_environment, watchbell
 from tests.gateways.post import Post, alert
 from tests.gateways.xmpp import OPS, PASSWORD, Prosody, beside, person, prosody
 from tests.servers import HOST, held_port
-from tests.waiting import eventually, wait_until
+from tests.waiting import PATIENCE, eventually, wait_until
 from watchbell.clock import SYSTEM, SetClock
 from watchbell.errors import BadSettings, DeliveryFailed
 from watchbell.gateways import catalogue, oobetet
@@ -309,6 +309,6 @@ alarm_address = "http://127.0.0.1/"
         wait_until(lambda: '"running"' in (tmp_path / "log").read_text(), 20)
     finally:
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
         hold.close()
     assert '"stopped"' in (tmp_path / "log").read_text()

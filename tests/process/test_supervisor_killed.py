@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tests.process.runs import alive
-from tests.waiting import eventually, wait_until
+from tests.waiting import PATIENCE, eventually, wait_until
 from watchbell import ids
 from watchbell.process import orphans
 from watchbell.process.family import mark_of
@@ -89,7 +89,7 @@ def test_a_run_is_asked_to_end_before_it_is_killed(tmp_path: Path) -> None:
 def test_no_moment_of_a_start_leaves_a_process(point: str) -> None:
     with supervising("0", "0", point) as supervisor:
         run = supervisor.begin("sleep 1000")
-        assert supervisor.process.wait(20) == -signal.SIGKILL
+        assert supervisor.process.wait(PATIENCE) == -signal.SIGKILL
         wait_until(lambda: not wardens(supervisor.owner), why="the warden's end")
         assert not alive(run)
 

@@ -13,7 +13,7 @@ from aiohttp import ClientResponse, ClientTimeout
 from tests.cron.crew import definition, ended, put, running, say, serving
 from tests.cron.test_job_board import result
 from tests.cron.test_output_windows import printed
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 from tests.web.site import Site, Visitor
 from tests.web.test_cron_api import last_noted
 from watchbell.cron.keys import Cron, CronOwn
@@ -43,7 +43,7 @@ async def omitted(store: Store, job: str, first: int) -> None:
 
 @asynccontextmanager
 async def watching(visitor: Visitor, path: str, **more: Any) -> AsyncIterator[ClientResponse]:
-    timeout = ClientTimeout(total=20)
+    timeout = ClientTimeout(total=PATIENCE)
     async with visitor.http.get(visitor.site.url + path, timeout=timeout, **more) as answer:
         assert answer.status == 200
         yield answer

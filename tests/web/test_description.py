@@ -19,14 +19,17 @@ CHECKS = (
 
 
 @pytest.mark.timeout(900)  # the time it takes is that of very many requests
-async def test_strangers_are_answered_as_the_description_says(store: Store, tmp_path: Path) -> None:
+async def test_strangers_are_answered_as_the_description_says(
+    store: Store, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    examples = "15" if request.config.getoption("--long") else "5"
     async with served(store, intake_rate=0) as site:
         secret, _ = await site.desk.api_keys.make("schemathesis", ("admin",), BY)
         command = [
             *(str(Path(sys.executable).with_name("schemathesis")), "run"),
             f"{site.url}/api/v1/openapi.json",
             *("--header", f"Authorization: Bearer {secret}", "--checks", CHECKS),
-            *("--max-examples", "15", "--phases", "examples,coverage,fuzzing", "--no-color"),
+            *("--max-examples", examples, "--phases", "examples,coverage,fuzzing", "--no-color"),
             # It would find its own key among those that are listed.
             *("--exclude-path", "/api/v1/api-keys/{id}"),
             # Streams have no end.

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import ClientPayloadError, ClientResponse, ClientTimeout
 from litestar import get
 
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 from tests.web.site import BY, Site, Visitor, serving_app
 from watchbell.clock import SYSTEM
 from watchbell.errors import StoreUnavailable
@@ -62,7 +62,7 @@ async def streaming(site: Site, seconds: float = 60) -> AsyncIterator[tuple[Site
 
 @asynccontextmanager
 async def reading(visitor: Visitor, path: str, **more: Any) -> AsyncIterator[ClientResponse]:
-    timeout = ClientTimeout(total=20)
+    timeout = ClientTimeout(total=PATIENCE)
     async with visitor.http.get(visitor.site.url + path, timeout=timeout, **more) as answer:
         yield answer
 
