@@ -1,16 +1,19 @@
-"""The gateways: mails and webhooks a second by one process, and the memory of a long queue."""
+"""The gateways: mails and webhooks a second by one process, the memory of a long queue, and the
+latency from an event to its delivery, on a quiet machine and on a busy one."""
 
 import asyncio
+import random
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import msgspec
 import psutil
 
+from bench.deliveries import ENTITIES, Receipts, busy, event, system
 from bench.figures import Figure
 from bench.stores import fresh
 from tests.gateways import smtp
@@ -22,6 +25,10 @@ from watchbell.store.client import Store
 
 MAILS, WEBHOOKS, LONG = 3_000, 5_000, 100_000
 TIMES = 3
+RATE, SECONDS, CHANGING = 100, 30, 0.2
+"""Events a second, for how long, and how many of them change their check."""
+WARMING = 2
+"""Seconds at the beginning that are not counted."""
 MIB = 1 << 20
 
 
@@ -44,7 +51,63 @@ def figures() -> list[Figure]:
             limit=early / MIB,
             limit_name="MiB at a tenth",
         ),
+        *latency("a quiet machine", is_busy=False, aim=0.3),
+        *latency("a busy machine", is_busy=True, aim=1),
     ]
+
+
+def latency(where: str, *, is_busy: bool, aim: float) -> list[Figure]:
+    runs = [asyncio.run(latencies(is_busy=is_busy)) for _ in range(TIMES)]
+    late = [sorted(run)[len(run) * 99 // 100] for run in runs]
+    middle = [sorted(run)[len(run) // 2] for run in runs]
+    worst = max(max(run) for run in runs)
+    rows = [("p50", middle, None), ("p99", late, aim), ("the latest of all runs", [worst], 2.0)]
+    return [
+        Figure(
+            name=f"event to delivery on {where}, {name}",
+            unit="s",
+            runs=values,
+            sense="at most",
+            aim=most,
+        )
+        for name, values, most in rows
+    ]
+
+
+async def latencies(*, is_busy: bool) -> list[float]:
+    """Seconds from the push of each event that changes a check to its mail and its webhook."""
+    with tempfile.TemporaryDirectory(prefix="wb-", dir="/tmp") as name:
+        folder = Path(name)
+        async with system(folder) as (store, receipts):
+            with busy(folder) if is_busy else nullcontext():
+                pushed = await changes(store)
+                await arrived(receipts, pushed)
+    return [
+        receipts.times[medium, number] - at
+        for number, at in pushed.items()
+        if number >= RATE * WARMING
+        for medium in ("email", "webhook")
+    ]
+
+
+async def changes(store: Store) -> dict[int, float]:
+    """Events at a steady rate; when each of those was pushed that changed its check."""
+    chance, states = random.Random(1), dict.fromkeys(range(10 * ENTITIES), "ok")
+    pushed, begun = {}, SYSTEM.monotonic()
+    for number in range(RATE * SECONDS):
+        await asyncio.sleep(max(0, begun + number / RATE - SYSTEM.monotonic()))
+        check = chance.randrange(10 * ENTITIES)
+        if chance.random() < CHANGING:
+            states[check] = "critical" if states[check] == "ok" else "ok"
+            pushed[number] = SYSTEM.monotonic()
+        await store.call("LPUSH", "events", event(check, states[check], number))
+    return pushed
+
+
+async def arrived(receipts: Receipts, pushed: dict[int, float]) -> None:
+    wanted = {(medium, number) for number in pushed for medium in ("email", "webhook")}
+    while not wanted <= receipts.times.keys():  # noqa: ASYNC110
+        await asyncio.sleep(0.05)
 
 
 def alert(number: int, medium: str, address: str) -> bytes:

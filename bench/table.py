@@ -19,6 +19,7 @@ BENCHMARKS = [
     "notifier",
     "latency",
     "gateways",
+    "burst",
     "schedules",
     "process",
     "cron",

@@ -4,7 +4,7 @@ import msgspec
 from msgspec import Struct
 
 from watchbell import logs
-from watchbell.alerting import effects, foreign
+from watchbell.alerting import effects, foreign, priority
 from watchbell.alerting.addressees import Addressees, Loaded, Person
 from watchbell.alerting.model import Notification
 from watchbell.alerting.notices import Notices
@@ -25,6 +25,10 @@ _ONE_AT_A_TIME = ("",)
 _MOST = 5_000
 """How many are taken at once: a contact is read once for all of them, which is dear. More would let
 changes of contacts wait for longer than a moment, and come back one by one after a crash."""
+
+_MOST_ALERTS = 10_000
+"""After so many alerts of one batch the rest of it goes back, so that what is urgent by then need
+not wait for all of them."""
 
 
 class Tally(Struct):
@@ -50,7 +54,7 @@ class Notifier:
         self._summaries = Summaries(store.prefix)
         key = self._notices.keys.notifications()
         queue = Queue(key=key, side="LEFT", order_by=_ONE_AT_A_TIME)
-        self.taker = Taker(store, queue, most=_MOST)
+        self.taker = Taker(store, queue, most=_MOST, urgent=priority.notifications())
 
     async def process(self, batch: Batch, now: int) -> Tally:
         """Load, decide, apply: the alerts of a batch as of `now`, and its acknowledgement."""
@@ -92,7 +96,10 @@ class Notifier:
             for words in refused or ():
                 logs.get(role="notifier").error("the store refused", command=words)
 
-        await overlapped(batch.pieces(self.piece), load, decide, apply)
+        pieces = batch.pieces(self.piece)
+        done = await overlapped(pieces, load, decide, apply, lambda: tally.alerts >= _MOST_ALERTS)
+        if done < len(pieces):
+            await patiently(self.taker.release)
         return tally
 
     async def _filled(self, settlement: Settlement, now: int) -> bytes:

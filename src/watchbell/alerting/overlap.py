@@ -17,16 +17,19 @@ async def overlapped(
     load: Callable[[Batch], Coroutine[Any, Any, Facts]],
     decide: Callable[[Batch, Facts], Coroutine[Any, Any, Verdicts]],
     apply: Callable[[Batch, Verdicts], Coroutine[Any, Any, None]],
-) -> None:
+    enough: Callable[[], bool] = bool,
+) -> int:
     """While we decide on a piece, the store applies the one before it and reads the one after it.
 
     Pieces are decided on and applied in order. What is loaded may lack what the pieces before it
     change, since that may not be applied yet: `decide` has to remember what it decided. It also
     has to let others have their turn now and then, or a long request would not be sent.
+    Once there is `enough`, no further piece is begun; returns how many are done.
     """
+    done = 0
     if len(pieces) == 1:  # an idle system answers sooner without tasks
         await apply(pieces[0], await decide(pieces[0], await load(pieces[0])))
-        return
+        return 1
     try:
         async with asyncio.TaskGroup() as group:
             loading = group.create_task(load(pieces[0]))
@@ -40,8 +43,12 @@ async def overlapped(
                 if applying is not None:
                     await applying
                 applying = group.create_task(apply(piece, verdicts))
+                done += 1
+                if enough():
+                    break
     except ExceptionGroup as failed:
         raise failed.exceptions[0] from None
+    return done
 
 
 async def unhurried(items: Iterable[Item], every: int) -> AsyncIterator[Item]:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from watchbell import logs
-from watchbell.alerting import effects
+from watchbell.alerting import effects, priority
 from watchbell.alerting.checks import Checks
 from watchbell.alerting.decide.check import QUIET, Delays, Policy
 from watchbell.alerting.effects import Command, Word
@@ -32,6 +32,7 @@ INSTANCE_SECONDS = 12 * 86_400
 DEADLY = 3
 """Processors that died with an event in hand, after which it is not looked at again."""
 _SHOWN = 1_000
+_MOST = 1_000
 
 # KEYS[1] a hash, ARGV[1] the seconds that it is kept, ARGV[2…] its fields and values: a processor
 # that dies while it starts leaves none behind for ever.
@@ -72,7 +73,8 @@ class Processor:
         self._instance = (socket.getfqdn(), pid)
         self._policy = policy(settings)
         queue = Queue(key=self._keys.events(), order_by=("entity", "check"))
-        self.taker = Taker(store, queue, most=1_000)
+        urgent = priority.events(store.prefix, _MOST)
+        self.taker = Taker(store, queue, most=_MOST, urgent=urgent)
 
     async def boot(self, now: int) -> None:
         """This instance's counters begin anew."""

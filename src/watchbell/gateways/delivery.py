@@ -26,6 +26,8 @@ _DEPTH = 50
 _FAILURES = 3
 """After so many of these have failed in a row the others wait, too."""
 _LOOK = 1.0
+_AT_MOST = 1.0
+"""Seconds of work on one claim, after which the lane is claimed anew with what is urgent first."""
 _BEAT = 5.0
 _ADDRESSES = 10_000
 """Addresses whose rate is remembered."""
@@ -177,7 +179,7 @@ class Delivery:
     async def _sent(self, claim: Claim) -> float:
         """Sends what waits for one address, each check's alerts in their order; the seconds before
         the lane may be claimed again."""
-        work = Work(claim, self._clock.now())
+        work = Work(claim, self._clock.now(), self._clock.monotonic() + _AT_MOST)
         async with asyncio.TaskGroup() as workers:
             for _ in range(min(self._medium.pace.per_address, len(work.checks))):
                 workers.create_task(self._work(work))
@@ -191,6 +193,8 @@ class Delivery:
                     work.stop(pause)
                 if work.stopped or self._stopping or not await self._handed_over(item, work):
                     break
+                if self._clock.monotonic() > work.until:
+                    work.stop(0)
             if work.stopped or self._stopping:
                 return
 
@@ -291,8 +295,8 @@ class Delivery:
 class Work:
     """The alerts of one address that are in hand, and when to come back for what is left."""
 
-    def __init__(self, claim: Claim, now: float) -> None:
-        self.claim = claim
+    def __init__(self, claim: Claim, now: float, until: float) -> None:
+        self.claim, self.until = claim, until
         by_check: dict[str, list[Item]] = {}
         waiting: set[str] = set()
         dues = []

@@ -4,9 +4,12 @@ from watchbell.store.families import Hash, Keyspace, List, SortedSet, String
 
 
 class Gateways(Keyspace, document="watchbell"):
-    """A lane holds what waits for one address, in its order; LANE is a digest of the address."""
+    """A lane holds what waits for one address; LANE is a digest of the address, and CHECK one of
+    both address and check, within which alerts stay in their order."""
 
     outbox = Hash("gateway:MEDIA:outbox")
+    alerts = List("gateway:MEDIA:alerts:CHECK")
+    checks = SortedSet("gateway:MEDIA:checks:LANE")
     lane = List("gateway:MEDIA:lane:LANE")
     lanes = SortedSet("gateway:MEDIA:lanes")
     claims = Hash("gateway:MEDIA:claims")

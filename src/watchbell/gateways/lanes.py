@@ -15,34 +15,61 @@ from watchbell import ids
 from watchbell.clock import SYSTEM, Clock
 from watchbell.errors import StoreUnavailable
 from watchbell.gateways.keys import Gateways
-from watchbell.gateways.outbox import FREE, LEASE, Item
+from watchbell.gateways.outbox import LANES, LEASE, Item
 from watchbell.store.client import Argument, Store, patiently
 from watchbell.store.script import Script
 
 # KEYS[1] lanes, KEYS[2] outbox, KEYS[3] claims; ARGV[1] name of the claims, ARGV[2] ms of the
-# lease, ARGV[3] most lanes, ARGV[4] most alerts of each, ARGV[5] what lanes begin with, ARGV[6] 1
-# where the same was asked before and the answer got lost, ARGV[7…] lane and name of each claim
-# that the process works on.
+# lease, ARGV[3] most lanes, ARGV[4] most alerts of each, ARGV[5] 1 where the same was asked before
+# and the answer got lost, ARGV[6…] what lists of alerts, sets of checks and lanes of earlier
+# versions begin with, ARGV[9…] lane and name of each claim that the process works on.
 # Returns ms until the next lane is due (-1 for none), then each lane and its items.
-_CLAIM = Script("""
+_CLAIM = Script(
+    LANES
+    + """
 local lanes, outbox, claims = unpack(KEYS)
-local name, lease, most, depth, lane_of = unpack(ARGV, 1, 5)
+local name, lease, most, depth = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local box = {lanes = lanes, claims = claims, alerts = ARGV[6], checks = ARGV[7]}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local found, working = {}, {}
-for i = 7, #ARGV, 2 do working[ARGV[i]] = ARGV[i + 1] end
+for i = 9, #ARGV, 2 do working[ARGV[i]] = ARGV[i + 1] end
 
-local function grant(lane)
-  local waiting = redis.call('LRANGE', lane_of .. lane, 0, depth - 1)
-  local items = {}
-  for i, item in ipairs(#waiting > 0 and redis.call('HMGET', outbox, unpack(waiting)) or {}) do
+-- Earlier versions kept a lane as one list of alerts. They go before what came since.
+local function convert(lane)
+  local old = redis.call('LRANGE', ARGV[8] .. lane, 0, -1)
+  for n = #old, 1, -1 do
+    local item = redis.call('HGET', outbox, old[n])
     if item then
-      items[#items + 1] = item
-    else
-      redis.call('LREM', lane_of .. lane, 1, waiting[i])
+      local digest = redis.sha1hex(cjson.decode(item).alert.event_id)
+      local check = lane .. '-' .. string.sub(digest, 1, 16)
+      redis.call('LPUSH', box.alerts .. check, old[n])
+      redis.call('ZADD', box.checks .. lane, 'LT', time[1] * 1000000 + time[2] + n, check)
     end
   end
-  if #waiting == 0 then
+  redis.call('DEL', ARGV[8] .. lane)
+end
+
+local function items_of(lane)
+  local items = {}
+  for _, check in ipairs(redis.call('ZRANGE', box.checks .. lane, 0, depth - 1)) do
+    if #items >= depth then break end
+    local waiting = redis.call('LRANGE', box.alerts .. check, 0, depth - #items - 1)
+    for i, item in ipairs(#waiting > 0 and redis.call('HMGET', outbox, unpack(waiting)) or {}) do
+      if item then
+        items[#items + 1] = item
+      else
+        dequeue(box, lane, check, waiting[i])
+      end
+    end
+  end
+  return items
+end
+
+local function grant(lane)
+  if redis.call('EXISTS', ARGV[8] .. lane) == 1 then convert(lane) end
+  local items = items_of(lane)
+  if redis.call('EXISTS', box.checks .. lane) == 0 then
     redis.call('ZREM', lanes, lane)
     redis.call('HDEL', claims, lane)
   else
@@ -53,7 +80,7 @@ local function grant(lane)
   end
 end
 
-if ARGV[6] == '1' then
+if ARGV[5] == '1' then
   local held = redis.call('HGETALL', claims)
   for i = 1, #held, 2 do
     if held[i + 1] == name then grant(held[i]) end
@@ -69,7 +96,8 @@ for _, lane in ipairs(redis.call('ZRANGEBYSCORE', lanes, '-inf', now, 'LIMIT', 0
 end
 local first = redis.call('ZRANGE', lanes, 0, 0, 'WITHSCORES')
 return {first[2] and math.max(0, first[2] - now) or -1, unpack(found)}
-""")
+"""
+)
 
 # KEYS[1] lanes, KEYS[2] claims; ARGV[1] ms of the lease, ARGV[2…] lane and name of each claim.
 # Returns 1 for each that is still held.
@@ -85,15 +113,16 @@ end
 return held
 """)
 
-# KEYS[1] lanes, KEYS[2] claims; ARGV[1] what the names of the claims begin with, ARGV[2] what lanes
-# begin with.
+# KEYS[1] lanes, KEYS[2] claims; ARGV[1…] what the names of the claims, lists of alerts and sets of
+# checks begin with.
 _RELEASE = Script(
-    FREE
+    LANES
     + """
+local box = {lanes = KEYS[1], claims = KEYS[2], alerts = ARGV[2], checks = ARGV[3]}
 local held = redis.call('HGETALL', KEYS[2])
 for i = 1, #held, 2 do
   if string.sub(held[i + 1], 1, #ARGV[1]) == ARGV[1] then
-    free(KEYS[1], KEYS[2], ARGV[2], held[i], 0)
+    free(box, held[i], 0)
   end
 end
 """
@@ -122,7 +151,9 @@ class Lanes:
         self._token, self._number = ids.token(), 0
         keys = Gateways(store.prefix)
         self._lanes, self._claims = keys.lanes(medium), keys.claims(medium)
-        self._outbox, self._lane = keys.outbox(medium), keys.lane(medium, "")
+        self._outbox = keys.outbox(medium)
+        self._begin = [keys.alerts(medium, ""), keys.checks(medium, "")]
+        self._begin.append(keys.lane(medium, ""))
 
     @property
     def _milliseconds(self) -> int:
@@ -143,10 +174,10 @@ class Lanes:
 
         async def ask() -> tuple[float, list[Any]]:
             nonlocal repeated
-            args: list[Argument] = [name, self._milliseconds, lanes, depth, self._lane]
+            args: list[Argument] = [name, self._milliseconds, lanes, depth, int(repeated)]
             asked = self._clock.monotonic()
             try:
-                return asked, await _CLAIM(self._store, names, [*args, int(repeated), *held])
+                return asked, await _CLAIM(self._store, names, [*args, *self._begin, *held])
             except StoreUnavailable:
                 repeated = True
                 raise
@@ -173,7 +204,7 @@ class Lanes:
     async def release(self) -> None:
         """Frees every lane that was ever claimed here, also one whose claim got lost on its way."""
         names = [self._lanes, self._claims]
-        await _RELEASE(self._store, names, [f"{self._token}:", self._lane])
+        await _RELEASE(self._store, names, [f"{self._token}:", *self._begin[:2]])
 
 
 def _pairs(claims: Iterable[Claim]) -> list[str]:

@@ -19,25 +19,71 @@ from watchbell.store.script import Script
 LEASE = 15.0
 """Seconds for which a lane is ours without a word."""
 _BODY_MOST = 4_000
+_CRITICAL_AHEAD, _PROBLEM_AHEAD = 86_400, 600
 _ORDER = ("address",)
 """Alerts for one address are admitted in their order, also by several processes side by side and
 after one died with some in hand: its lane then holds a problem before its recovery."""
 
-# ARGV[1] msgpack: alerts, each its id, lane and item; ARGV[2] items that are no alerts, each its id
-# and record; ARGV[3] seconds; ARGV[4…] outbox, lanes, failed, failures, what lanes and alerts begin
-# with. An alert that is on its way already, or whose record says that a server took it, is dropped.
-_ADMIT = Effects("""
+LANES = """
+-- An alert joins those of its check, and its check moves as far ahead as the alert's score says.
+local function enqueue(box, lane, check, id, score)
+  redis.call('RPUSH', box.alerts .. check, id)
+  redis.call('ZADD', box.checks .. lane, 'LT', score, check)
+end
+
+local function dequeue(box, lane, check, id)
+  redis.call('LREM', box.alerts .. check, 1, id)
+  if redis.call('EXISTS', box.alerts .. check) == 0 then
+    redis.call('ZREM', box.checks .. lane, check)
+  end
+end
+
+-- Ends a claim: the lane is due after so many milliseconds, or gone where nothing waits in it. One
+-- with a critical alert goes before all others that are due: its score is that of a day ago.
+local function free(box, lane, milliseconds)
+  redis.call('HDEL', box.claims, lane)
+  local first = redis.call('ZRANGE', box.checks .. lane, 0, 0, 'WITHSCORES')
+  if not first[1] then
+    redis.call('ZREM', box.lanes, lane)
+    return
+  end
+  local time = redis.call('TIME')
+  local due = time[1] * 1000 + math.floor(time[2] / 1000) + milliseconds
+  local is_urgent = milliseconds == 0 and first[2] / 1000 < due - 43200000
+  redis.call('ZADD', box.lanes, is_urgent and due - 86400000 or due, lane)
+end
+"""
+"""Lua over `box`: the keys `lanes` and `claims`, and what `alerts` and `checks` begin with."""
+
+# ARGV[1] msgpack: alerts, each its id, lane, check, seconds that it goes ahead, and item; ARGV[2]
+# items that are no alerts, each its id and record; ARGV[3] seconds; ARGV[4…] outbox, failed,
+# failures, lanes, claims, what lists of alerts, sets of checks and records of alerts begin with.
+# An alert that is on its way already, or whose record says that a server took it, is dropped.
+_ADMIT = Effects(
+    LANES
+    + """
 local alerts, unfit = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
-local outbox, lanes, failed, failures, lane, alert = unpack(ARGV, 4, 9)
+local outbox, failed, failures, record = ARGV[4], ARGV[5], ARGV[6], ARGV[11]
+local box = {lanes = ARGV[7], claims = ARGV[8], alerts = ARGV[9], checks = ARGV[10]}
 local time = redis.call('TIME')
-local admitted = 0
-for i = 1, #alerts, 3 do
-  local id = alerts[i]
-  if redis.pcall('HEXISTS', alert .. id, 'delivered_at') ~= 1
+local now, admitted = time[1] * 1000 + math.floor(time[2] / 1000), 0
+
+-- A lane that is neither claimed nor resting goes ahead with its alert.
+local function advance(lane, seconds)
+  local due = redis.call('ZSCORE', box.lanes, lane)
+  local ahead = now - (seconds >= 43200 and seconds * 1000 or 0)
+  if not due or tonumber(due) <= now and redis.call('HEXISTS', box.claims, lane) == 0 then
+    redis.call('ZADD', box.lanes, 'LT', ahead, lane)
+  end
+end
+
+for i = 1, #alerts, 5 do
+  local id, lane, check, seconds, item = unpack(alerts, i, i + 4)
+  if redis.pcall('HEXISTS', record .. id, 'delivered_at') ~= 1
       and redis.call('HEXISTS', outbox, id) == 0 then
-    redis.call('RPUSH', lane .. alerts[i + 1], id)
-    redis.call('ZADD', lanes, 'NX', time[1] * 1000 + math.floor(time[2] / 1000), alerts[i + 1])
-    redis.call('HSET', outbox, id, alerts[i + 2])
+    enqueue(box, lane, check, id, time[1] * 1000000 + time[2] + i - seconds * 1000000)
+    advance(lane, seconds)
+    redis.call('HSET', outbox, id, item)
     admitted = admitted + 1
   end
 end
@@ -46,33 +92,22 @@ for i = 1, #unfit, 2 do
   redis.call('ZADD', failed, ARGV[3], unfit[i])
 end
 return admitted
-""")
-
-FREE = """
--- Ends a claim: the lane is due after so many milliseconds, or gone where nothing waits in it.
-local function free(lanes, claims, lane_of, lane, milliseconds)
-  redis.call('HDEL', claims, lane)
-  if redis.call('LLEN', lane_of .. lane) == 0 then
-    redis.call('ZREM', lanes, lane)
-  else
-    local time = redis.call('TIME')
-    local due = time[1] * 1000 + math.floor(time[2] / 1000) + milliseconds
-    redis.call('ZADD', lanes, due, lane)
-  end
-end
 """
+)
 
 # ARGV[1] msgpack: results; ARGV[2] seconds; ARGV[3] seconds before which failures are forgotten;
-# ARGV[4] the event that reports that the medium works again; ARGV[5…] what lanes and alerts begin
-# with. KEYS: outbox, lanes, claims, failed, failures, status, events.
+# ARGV[4] the event that reports that the medium works again; ARGV[5…] what lists of alerts, sets of
+# checks and records of alerts begin with. KEYS: outbox, lanes, claims, failed, failures, status,
+# events.
 # An alert that is no longer in the outbox was settled before, so a repeated call does nothing more.
 # What must not be lost is written first and may fail; of the rest the store's refusals are
 # returned, and stop none of the other results.
 _SETTLE = Script(
-    FREE
+    LANES
     + """
 local outbox, lanes, claims, failed, failures, status, events = unpack(KEYS)
-local now, lane_of, alert_of = ARGV[2], ARGV[5], ARGV[6]
+local box = {lanes = lanes, claims = claims, alerts = ARGV[5], checks = ARGV[6]}
+local now, alert_of = ARGV[2], ARGV[7]
 local refused = {}
 
 local function note(...)
@@ -83,9 +118,9 @@ local function note(...)
   return answer
 end
 
-local function remove(id, lane)
+local function remove(id, lane, check)
   redis.call('HDEL', outbox, id)
-  redis.call('LREM', lane_of .. lane, 1, id)
+  dequeue(box, lane, check, id)
 end
 
 local function record(id, fields)
@@ -96,27 +131,27 @@ end
 
 local settle = {}
 
-function settle.delivered(id, lane, answer, fields)
+function settle.delivered(id, lane, check, answer, fields)
   if redis.call('HEXISTS', outbox, id) == 0 then return end
-  remove(id, lane)
+  remove(id, lane, check)
   record(id, fields)
   note('HSET', status, 'last_success', now, 'last_answer', answer)
   note('HINCRBY', status, 'delivered', 1)
   if note('HDEL', status, 'failing') == 1 then note('LPUSH', events, ARGV[4]) end
 end
 
-function settle.again(id, lane, item, reason)
+function settle.again(id, item, reason)
   if redis.call('HEXISTS', outbox, id) == 0 then return end
   redis.call('HSET', outbox, id, item)
   note('HSET', status, 'last_failure', now, 'last_error', reason)
   note('HINCRBY', status, 'retried', 1)
 end
 
-function settle.given_up(id, lane, item, reason, event)
+function settle.given_up(id, lane, check, item, reason, event)
   if redis.call('HEXISTS', outbox, id) == 0 then return end
   redis.call('HSET', failures, id, item)
   redis.call('ZADD', failed, now, id)
-  remove(id, lane)
+  remove(id, lane, check)
   record(id, {'failed_at', now, 'error', reason})
   note('HSET', status, 'last_failure', now, 'last_error', reason)
   note('HINCRBY', status, 'given_up', 1)
@@ -132,7 +167,7 @@ end
 
 function settle.released(lane, claim, milliseconds)
   if redis.call('HGET', claims, lane) == claim then
-    free(lanes, claims, lane_of, lane, milliseconds)
+    free(box, lane, milliseconds)
   end
 end
 
@@ -143,24 +178,28 @@ return refused
 """
 )
 
-# KEYS: outbox, lanes, claims, failed, failures; ARGV[1] what lanes begin with, then of each alert
-# its id, its lane and its item as it begins anew. Returns how many were among the failed ones.
-_RETRY = Script("""
+# KEYS: outbox, lanes, claims, failed, failures; ARGV[1] what lists of alerts and ARGV[2] what sets
+# of checks begin with, then of each alert its id, lane, check, and item as it begins anew. Returns
+# how many were among the failed ones.
+_RETRY = Script(
+    LANES
+    + """
 local outbox, lanes, claims, failed, failures = unpack(KEYS)
-local again = 0
-for i = 2, #ARGV, 3 do
-  if redis.call('HDEL', failures, ARGV[i]) == 1 then
-    redis.call('ZREM', failed, ARGV[i])
-    redis.call('HSET', outbox, ARGV[i], ARGV[i + 2])
-    redis.call('RPUSH', ARGV[1] .. ARGV[i + 1], ARGV[i])
-    if redis.call('HEXISTS', claims, ARGV[i + 1]) == 0 then
-      redis.call('ZADD', lanes, 0, ARGV[i + 1])
-    end
+local box = {lanes = lanes, claims = claims, alerts = ARGV[1], checks = ARGV[2]}
+local time, again = redis.call('TIME'), 0
+for i = 3, #ARGV, 4 do
+  local id, lane, check, item = unpack(ARGV, i, i + 3)
+  if redis.call('HDEL', failures, id) == 1 then
+    redis.call('ZREM', failed, id)
+    redis.call('HSET', outbox, id, item)
+    enqueue(box, lane, check, id, time[1] * 1000000 + time[2] + i)
+    if redis.call('HEXISTS', claims, lane) == 0 then redis.call('ZADD', lanes, 0, lane) end
     again = again + 1
   end
 end
 return again
-""")
+"""
+)
 
 
 class Item(Struct, kw_only=True, omit_defaults=True):
@@ -176,6 +215,18 @@ class Item(Struct, kw_only=True, omit_defaults=True):
     @property
     def lane(self) -> str:
         return lane_of(self.alert.address)
+
+    @property
+    def check(self) -> str:
+        return check_of(self.lane, self.alert.event_id)
+
+    @property
+    def ahead(self) -> int:
+        """Seconds of waiting that it is given on its way in: nothing waits for ever, and what
+        nobody knows yet overtakes the rest. A summary stays behind the one before it."""
+        if self.alert.notification_type != "problem" or self.alert.rollup is not None:
+            return 0
+        return _CRITICAL_AHEAD if self.alert.state == "critical" else _PROBLEM_AHEAD
 
 
 class Unfit(Struct, kw_only=True):
@@ -197,19 +248,25 @@ def lane_of(address: str) -> str:
     return hashlib.sha256(address.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
+def check_of(lane: str, event_id: str) -> str:
+    """What names the alerts of one check to one address; scripts know how it is made."""
+    digest = hashlib.sha1(event_id.encode(errors="surrogatepass"), usedforsecurity=False)
+    return f"{lane}-{digest.hexdigest()[:16]}"
+
+
 def delivered(item: Item, answer: str, subject: str, body: str, now: int) -> Result:
     fields: list[str | int] = ["delivered_at", now, "answer", answer, "tries", item.tries + 1]
     fields += ["subject", subject, "body", body[:_BODY_MOST]]
-    return ["delivered", item.alert.id, item.lane, answer, fields]
+    return ["delivered", item.alert.id, item.lane, item.check, answer, fields]
 
 
 def again(item: Item) -> Result:
-    return ["again", item.alert.id, item.lane, _text(item), item.error]
+    return ["again", item.alert.id, _text(item), item.error]
 
 
 def given_up(item: Item, event: CheckEvent | None) -> Result:
     raised = encode(event).decode() if event else ""
-    return ["given_up", item.alert.id, item.lane, _text(item), item.error, raised]
+    return ["given_up", item.alert.id, item.lane, item.check, _text(item), item.error, raised]
 
 
 def released(lane: str, claim: str, seconds: float) -> Result:
@@ -223,12 +280,12 @@ class Outbox:
         self._keys, self._alerting = Gateways(store.prefix), Alerting(store.prefix)
         queue = Queue(key=self._alerting.queue(medium), side="LEFT", order_by=_ORDER)
         self.taker = Taker(store, queue, lease=lease)
-        self._lane = self._keys.lane(medium, "")
-        self._alert = self._alerting.alert("")
+        self._begin = [self._keys.alerts(medium, ""), self._keys.checks(medium, "")]
+        self._begin.append(self._alerting.alert(""))
 
     async def admit(self, batch: Batch, now: float) -> int:
         """Moves a batch from the queue into the lanes; LeaseLost where it went back."""
-        alerts: list[str] = []
+        alerts: list[str | int] = []
         unfit: list[str] = []
         for raw in batch.items:
             try:
@@ -237,10 +294,10 @@ class Outbox:
                 unfit += [_digest(raw), _text(Unfit.of(raw, f"this is no alert: {error}", now))]
             else:
                 item = Item(alert=alert, since=now)
-                alerts += [item.alert.id, item.lane, _text(item)]
+                alerts += [alert.id, item.lane, item.check, item.ahead, _text(item)]
         keys, medium = self._keys, self.medium
-        names = [keys.outbox(medium), keys.lanes(medium), keys.failed(medium)]
-        names += [keys.failures(medium), self._lane, self._alert]
+        names = [keys.outbox(medium), keys.failed(medium), keys.failures(medium)]
+        names += [keys.lanes(medium), keys.claims(medium), *self._begin]
         args: list[Argument] = [_packed(alerts), _packed(unfit), int(now), *names]
         return int(await self.taker.acknowledge(batch, _ADMIT, [], args) or 0)
 
@@ -253,17 +310,16 @@ class Outbox:
             self._alerting.events(),
         ]
         well = encode(told(medium, "ok", "messages are delivered again", now))
-        args: list[Argument] = [_packed(results), now, forget, well]
-        args += [self._lane, self._alert]
+        args: list[Argument] = [_packed(results), now, forget, well, *self._begin]
         refused = await patiently(lambda: _SETTLE(self._store, names, args))
         return [one.decode(errors="replace") for one in refused]
 
     async def retry(self, items: Iterable[Item], now: float) -> int:
         """Sends again what was given up; how many there were to send."""
-        args: list[Argument] = [self._lane]
+        args: list[Argument] = [*self._begin[:2]]
         for item in items:
             fresh = Item(alert=item.alert, since=now)
-            args += [item.alert.id, item.lane, _text(fresh)]
+            args += [item.alert.id, item.lane, item.check, _text(fresh)]
         keys, medium = self._keys, self.medium
         names = [keys.outbox(medium), keys.lanes(medium), keys.claims(medium)]
         names += [keys.failed(medium), keys.failures(medium)]

@@ -12,6 +12,7 @@ class StoreKeys(Keyspace, document="watchbell"):
     held = Set("QUEUE:held:TAKER")
     batches = Hash("QUEUE:batches")
     attempts = Hash("QUEUE:attempts", expires=True)
+    resting = String("QUEUE:resting", expires=True)
     fence = String("LOCK:fence", expires=True)
     mark = String("store_mark")
     processes = Hash("watchbell_processes")

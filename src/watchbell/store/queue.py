@@ -4,6 +4,7 @@ Producers push to the list as they always did. A taker moves up to N items in on
 list of its own; effects and acknowledgement are one script; what a dead taker held goes back to the
 front of the queue in its order. Where items of one key must stay in order (`order_by`), an item
 whose key another taker holds is handed to that taker, or left in the queue where it has plenty.
+What is urgent (`urgent`) is moved to the front of a long queue before more is taken from it.
 A batch may be acknowledged piece by piece, in order: what is left of it stays in hand.
 """
 
@@ -21,6 +22,7 @@ from watchbell.store.client import BLOCK, Argument, Store, patiently
 from watchbell.store.keys import StoreKeys, tagged
 from watchbell.store.lease import kept
 from watchbell.store.script import Script
+from watchbell.store.urgent import KEYED, Urgency
 
 _keys = StoreKeys()
 
@@ -59,6 +61,7 @@ end
 # process died with comes alone, so that it can take nobody else down with it.
 _TAKE = Script(
     _COMMON
+    + KEYED
     + """
 local lease, most, most_bytes = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local side, lists, helds, fields = ARGV[5], ARGV[6], ARGV[7], {unpack(ARGV, 8)}
@@ -94,16 +97,9 @@ if count > 0 and redis.call('ZSCORE', takers, taker) then
   return {seq, tried(items[1]), items}
 end
 
--- Equal keys for all spellings of a name that differ in case; keys that meet by chance do no harm.
-local function key_of(item)
-  local ok, object = pcall(cjson.decode, item)
-  if not ok or type(object) ~= 'table' then return '' end
-  local parts = {}
-  for i, field in ipairs(fields) do
-    local value = object[field]
-    parts[i] = type(value) == 'string' and string.gsub(string.lower(value), '[^ -~]', '?') or ''
-  end
-  return table.concat(parts, ':')
+local function key_of_item(item)
+  local object = decoded(item)
+  return object and key_of(object, fields) or ''
 end
 
 local others = {}
@@ -117,7 +113,7 @@ local function held_by(other)
   local set = helds .. other
   if redis.call('EXISTS', set) == 0 then
     for _, item in ipairs(redis.call('LRANGE', lists .. other, 0, -1)) do
-      redis.call('SADD', set, key_of(item))
+      redis.call('SADD', set, key_of_item(item))
     end
   end
   return set
@@ -142,7 +138,7 @@ while #items < most and bytes < most_bytes and advanced do
   local piece = redis.call(side == 'RIGHT' and 'RPOP' or 'LPOP', queue, room)
   if not piece then break end
   local names = {}
-  for i, item in ipairs(#others > 0 and piece or {}) do names[i] = key_of(item) end
+  for i, item in ipairs(#others > 0 and piece or {}) do names[i] = key_of_item(item) end
   local holders = #others > 0 and holders_of(names) or {}
   advanced = false
   for i, item in ipairs(piece) do
@@ -292,6 +288,7 @@ class Taker:
         lease: float = 15,
         most: int = 500,
         most_bytes: int = 4 << 20,
+        urgent: Urgency | None = None,
     ) -> None:
         self.name = ids.process_name()
         self._store, self._queue = store, queue
@@ -306,7 +303,8 @@ class Taker:
             _keys.held(base, self.name),
         ]
         self._begin = [_keys.taken(base, ""), _keys.held(base, "")]
-        self._crowded = self._has_nothing = False
+        self._urgent, self._resting = urgent, _keys.resting(base)
+        self._crowded = self._has_nothing = self._is_behind = False
 
     @property
     def _milliseconds(self) -> int:
@@ -314,6 +312,9 @@ class Taker:
 
     async def take(self) -> Batch | None:
         """Up to `most` items, or None where there is nothing for us."""
+        if self._urgent is not None and self._is_behind:
+            keys = [self._queue.key, self._resting]
+            await self._urgent.lift(self._store, keys, self._queue.side)
         args: list[Argument] = [
             self.name,
             self._milliseconds,
@@ -326,6 +327,7 @@ class Taker:
         )
         probe("queue.taken")
         self._crowded = int(seq) < 0
+        self._is_behind = len(items) == self._most
         return Batch(int(seq), items, int(attempts), len(items)) if items else None
 
     async def acknowledge(
@@ -377,6 +379,7 @@ class Taker:
 
     async def release(self) -> None:
         """Gives back what is in hand, at once, in its order."""
+        self._is_behind = True
         await _RELEASE(self._store, self._keys, [self.name, self._queue.side])
 
     async def _extend(self) -> bool:
