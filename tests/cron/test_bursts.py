@@ -13,6 +13,8 @@ from tests.waiting import eventually, wait_until
 from watchbell.cron.instances import fleet as read_fleet
 from watchbell.cron.instances import instances, is_idle
 from watchbell.cron.keys import Cron, CronOwn
+from watchbell.cron.model import Job
+from watchbell.cron.validation import from_fields
 from watchbell.store.client import Store
 
 KEYS, OWN = Cron(), CronOwn()
@@ -39,10 +41,14 @@ async def test_an_instance_begins_its_share_before_what_others_leave(
     await beat(store, "idle", seen=await now(store), every=10_000)
     async with serving(store, folder):
         await eventually(lambda: _knows_both(store))
-        fire = await now(store) + 5
-        when = {"minute": str(fire // 60 % 60), "second": str(fire % 60)}
+        # All are due as soon as they are read: their last fire was handled two days ago.
+        said = definition(until(gate), {"hour": "0"}, missed="once")
+        made = from_fields("job", said)
+        assert isinstance(made, Job)
+        mark = f"{await now(store) - 2 * 86_400}:{made.fingerprint}"
         for n in range(BURST):
-            await put(store, f"job{n}", definition(until(gate), when))
+            await store.call("HSET", OWN.fired(), f"job{n}", mark)
+            await put(store, f"job{n}", said)
         await say(store, "reload", {})
 
         async def all_begun() -> list[bytes]:
