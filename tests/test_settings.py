@@ -82,6 +82,11 @@ OTHER: dict[str, tuple[str, str | int]] = {
     "web.intake_rate": ("100", 100),
     "web.sns_topics": ("arn:aws:sns:*:1:a, arn:b", "arn:aws:sns:*:1:a, arn:b"),
     "web.sns_hosts": ("localhost:4566", "localhost:4566"),
+    "files.url": ("s3://bucket/folder", "s3://bucket/folder"),
+    "files.endpoint": ("http://localhost:9000", "http://localhost:9000"),
+    "files.region": ("eu-south-1", "eu-south-1"),
+    "files.access_key_id": ("key", "key"),
+    "files.secret_access_key": (PASSWORD, "***"),
     "fault": ("queue.taken:3", "queue.taken:3"),
 }
 TABLES = ["gateways"]

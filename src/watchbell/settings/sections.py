@@ -167,6 +167,20 @@ class Web(Struct, frozen=True, kw_only=True):
     """Hosts, with their ports, that stand in for Amazon's SNS and are believed as it is."""
 
 
+class Files(Struct, frozen=True, kw_only=True):
+    url: str = ""
+    """Where files are stored: `s3://BUCKET/FOLDER`, `gs://…`, `az://…` or `file:///FOLDER`; empty
+    for a folder beside the embedded store."""
+    endpoint: str = ""
+    """The address of an S3-compatible service; empty for Amazon's."""
+    region: str = ""
+    """The region of the bucket."""
+    access_key_id: str = ""
+    """The id of the key to the bucket; empty to use the service's own variables and files."""
+    secret_access_key: Secret = field(default_factory=Secret)
+    """The key itself."""
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     data: Path
     """The folder of the embedded store and of everything else that is kept on this machine."""
@@ -177,6 +191,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     oobetet: Oobetet = field(default_factory=Oobetet)
     cron: Cron = field(default_factory=Cron)
     web: Web = field(default_factory=Web)
+    files: Files = field(default_factory=Files)
     gateways: Tables = field(default_factory=Tables)
     """A table for each medium by which people are told."""
     fault: Fault = ""
