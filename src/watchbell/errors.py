@@ -37,6 +37,8 @@ class StoreUnfit(StoreUnavailable):
 
 class StoreNotReady(StoreUnavailable):
     """The store answers "not now": its disk or memory is full, it is loading, it is a replica."""
+
+
 class FilesUnavailable(WatchbellError):
     """The place where files are stored can't be reached, or refuses us."""
 

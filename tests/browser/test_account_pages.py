@@ -112,7 +112,7 @@ async def curl(line: str) -> tuple[int, str]:
 async def test_a_viewer_makes_a_key_of_no_more_than_they_may(site: Site, visit: Visits) -> None:
     page = await visit(site, "viewer", "/api-keys")
     await page.get_by_role("button", name="Make a key").first.click()
-    await expect(page.get_by_role("checkbox")).to_have_count(1)
+    await expect(page.get_by_role("checkbox")).to_have_count(2)  # metrics, read
     await expect(page.get_by_role("button", name="For a job that pings")).to_have_count(0)
     await page.keyboard.type("look")
     await page.keyboard.press("Enter")
