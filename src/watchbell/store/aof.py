@@ -15,6 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from watchbell.errors import EmbeddedFailed
+from watchbell.settings import environment, for_children
 
 FOLDER = "appendonlydir"
 _MANIFEST = "appendonly.aof.manifest"
@@ -140,6 +141,7 @@ def _damage_of_snapshot(file: Path, binary: Path, later: tuple[Path, ...]) -> Da
     checked = subprocess.run(
         [checker, str(file)],
         executable=binary,
+        env=for_children(environment()),
         capture_output=True,
         text=True,
         errors="replace",
