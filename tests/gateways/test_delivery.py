@@ -412,3 +412,27 @@ async def test_a_bug_over_one_alert_is_told_and_stops_no_other(store: Store) -> 
             return b"ZeroDivisionError" in raw
 
         await eventually(reason)
+
+
+@pytest.mark.parametrize("damage", ["no json", "{}", '{"alert": 5, "since": 1}', "[" * 5_000])
+async def test_a_damaged_entry_of_the_outbox_is_put_aside_and_stops_no_other(
+    store: Store, damage: str
+) -> None:
+    post, box = Post(), Outbox(store, QUEUE)
+    await push(store, alert(1), alert(2), alert(3, check="DNS"))
+    batch = await box.taker.take()
+    assert batch is not None
+    await box.admit(batch, SYSTEM.now())
+    await store.call("HSET", Gateways(store.prefix).outbox(QUEUE), "a1", damage)
+    async with delivering(store, post):
+        await eventually(lambda: len(post.letters) == 2)
+
+        async def is_settled() -> bool:
+            return await left(store) == (0, 0, 1)
+
+        await eventually(is_settled)
+    assert sorted(one.id for one in post.letters) == ["a2", "a3"]
+    (parked,) = await overview.failed(store, QUEUE, 0, 10)
+    assert isinstance(parked, Unfit)
+    assert parked.error.startswith("this is no alert")
+    assert damage.startswith(parked.raw[:100])

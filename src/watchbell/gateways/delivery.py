@@ -169,6 +169,9 @@ class Delivery:
     async def _lane(self, claim: Claim) -> None:
         """Works on a claim and releases it; one that is cancelled is released by `_finish`."""
         try:
+            for one in claim.unreadable:
+                self._log.error("an alert of the outbox is unreadable", id=one.id, reason=one.error)
+                await self._records.add(outbox.unreadable(claim.lane, one, int(self._clock.now())))
             pause = await self._sent(claim) if self._fits(claim) else _LOOK
             await self._records.add(outbox.released(claim.lane, claim.name, pause))
         finally:

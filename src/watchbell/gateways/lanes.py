@@ -15,7 +15,7 @@ from watchbell import ids
 from watchbell.clock import SYSTEM, Clock
 from watchbell.errors import StoreUnavailable
 from watchbell.gateways.keys import Gateways
-from watchbell.gateways.outbox import LANES, LEASE, Item
+from watchbell.gateways.outbox import LANES, LEASE, Item, Unreadable
 from watchbell.store.client import Argument, Store, patiently
 from watchbell.store.script import Script
 
@@ -23,7 +23,8 @@ from watchbell.store.script import Script
 # lease, ARGV[3] most lanes, ARGV[4] most alerts of each, ARGV[5] 1 where the same was asked before
 # and the answer got lost, ARGV[6…] what lists of alerts, sets of checks and lanes of earlier
 # versions begin with, ARGV[9…] lane and name of each claim that the process works on.
-# Returns ms until the next lane is due (-1 for none), then each lane and its items.
+# Returns ms until the next lane is due (-1 for none), then each lane and its items, each with its
+# id and check.
 _CLAIM = Script(
     LANES
     + """
@@ -41,7 +42,8 @@ local function convert(lane)
   for n = #old, 1, -1 do
     local item = redis.call('HGET', outbox, old[n])
     if item then
-      local digest = redis.sha1hex(cjson.decode(item).alert.event_id)
+      local is_read, alert = pcall(function() return cjson.decode(item).alert.event_id .. '' end)
+      local digest = redis.sha1hex(is_read and alert or '')
       local check = lane .. '-' .. string.sub(digest, 1, 16)
       redis.call('LPUSH', box.alerts .. check, old[n])
       redis.call('ZADD', box.checks .. lane, 'LT', time[1] * 1000000 + time[2] + n, check)
@@ -57,7 +59,7 @@ local function items_of(lane)
     local waiting = redis.call('LRANGE', box.alerts .. check, 0, depth - #items - 1)
     for i, item in ipairs(#waiting > 0 and redis.call('HMGET', outbox, unpack(waiting)) or {}) do
       if item then
-        items[#items + 1] = item
+        items[#items + 1] = {waiting[i], check, item}
       else
         dequeue(box, lane, check, waiting[i])
       end
@@ -137,10 +139,23 @@ class Claim(Struct, eq=False):
     items: list[Item]
     until: float
     """When the lease ends by this process's monotonic clock; nothing is sent after it."""
+    unreadable: list[Unreadable] = []
+    """What another program left in place of an alert."""
 
     @property
     def failed_before(self) -> bool:
         return any(item.tries for item in self.items)
+
+
+def _claim(lane: str, name: str, found: list[tuple[bytes, bytes, bytes]], until: float) -> Claim:
+    claim = Claim(lane, name, [], until)
+    for id_, check, raw in found:
+        try:
+            claim.items.append(msgspec.json.decode(raw, type=Item))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            texts = id_.decode(errors="replace"), check.decode(errors="replace")
+            claim.unreadable.append(Unreadable(*texts, raw, str(error)))
+    return claim
 
 
 class Lanes:
@@ -185,8 +200,8 @@ class Lanes:
         asked, (wait, *found) = await patiently(ask)
         until = asked + self._lease
         claims = [
-            Claim(lane.decode(), name, [msgspec.json.decode(raw, type=Item) for raw in raws], until)
-            for lane, raws in zip(found[::2], found[1::2], strict=True)
+            _claim(lane.decode(), name, items, until)
+            for lane, items in zip(found[::2], found[1::2], strict=True)
         ]
         return claims, None if wait < 0 else wait / 1000
 

@@ -165,6 +165,13 @@ function settle.given_up(id, lane, check, item, reason, event)
   end
 end
 
+function settle.unreadable(id, lane, check, record)
+  if redis.call('HEXISTS', outbox, id) == 0 then return end
+  redis.call('HSET', failures, id, record)
+  redis.call('ZADD', failed, now, id)
+  remove(id, lane, check)
+end
+
 function settle.released(lane, claim, milliseconds)
   if redis.call('HGET', claims, lane) == claim then
     free(box, lane, milliseconds)
@@ -241,6 +248,15 @@ class Unfit(Struct, kw_only=True):
         return cls(since=now, error=error, raw=raw[:_BODY_MOST].decode(errors="replace"))
 
 
+class Unreadable(Struct, frozen=True):
+    """Something in the outbox that can't be read as an alert."""
+
+    id: str
+    check: str
+    raw: bytes
+    error: str
+
+
 Result = list[str | int | list[str | int]]
 
 
@@ -267,6 +283,11 @@ def again(item: Item) -> Result:
 def given_up(item: Item, event: CheckEvent | None) -> Result:
     raised = encode(event).decode() if event else ""
     return ["given_up", item.alert.id, item.lane, item.check, _text(item), item.error, raised]
+
+
+def unreadable(lane: str, one: Unreadable, now: int) -> Result:
+    record = _text(Unfit.of(one.raw, f"this is no alert: {one.error}", now))
+    return ["unreadable", one.id, lane, one.check, record]
 
 
 def released(lane: str, claim: str, seconds: float) -> Result:
