@@ -11,6 +11,7 @@ import pytest
 from tests import servers
 from tests.cli.commands import NOWHERE, PASSWORD, printed, ran
 from tests.conftest import Up
+from tests.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +84,11 @@ def test_a_user_who_may_not_run_scripts_is_told_in_one_line(server: servers.Sing
 
 
 def test_commands_find_the_store_of_this_machines_up(up: Up) -> None:
-    rows = printed("keys", "--data", str(up.data))
-    assert {row["name"] for row in rows if row["keys"]} >= {"instance", "instance_counters"}
+    def found() -> set[str]:
+        rows = printed("keys", "--data", str(up.data))
+        return {row["name"] for row in rows if row["keys"]}
+
+    wait_until(lambda: found() >= {"instance", "instance_counters"}, why="what a processor writes")
 
 
 def test_doctor_tells_what_is_well(up: Up) -> None:

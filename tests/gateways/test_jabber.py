@@ -17,7 +17,7 @@ from tests.conftest import bare_environment, watchbell
 from tests.gateways.post import alert
 from tests.gateways.xmpp import OPS, PASSWORD, Prosody, beside, person, prosody
 from tests.servers import HOST
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 from watchbell.alerting import contacts
 from watchbell.alerting.checks import short_id
 from watchbell.alerting.keys import Alerting
@@ -385,6 +385,7 @@ async def test_what_was_confirmed_before_a_kill_is_there_after_it(own: Prosody) 
                 done.add(one.id)
 
     async with jabber(own) as medium, asyncio.TaskGroup() as group:
+        medium.pace = replace(medium.pace, timeout=PATIENCE)  # a busy server is not a silent one
         for number in range(200):
             group.create_task(each(medium, alert(number)))
         await eventually(lambda: len(done) > 20)
