@@ -4,6 +4,7 @@ import asyncio
 from types import ModuleType
 
 from watchbell import logs
+from watchbell.process.link import raise_open_files
 from watchbell.roles import garbage
 from watchbell.roles.role import Context, Role, Several
 from watchbell.settings import Settings
@@ -17,6 +18,7 @@ def serving(settings: Settings) -> list[Role]:
 
 async def _serve(context: Context) -> None:
     web = context.settings.web
+    raise_open_files()
     app, server = await asyncio.to_thread(_modules)
     desk = await app.open_desk(context.settings, context.store, context.clock, context.origins)
     async with server.serving(app.framed(desk), web):

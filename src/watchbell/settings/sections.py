@@ -154,6 +154,9 @@ class Web(Struct, frozen=True, kw_only=True):
     """The file of its key."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses or networks of proxies whose `X-Forwarded-For` and `-Proto` are believed."""
+    connections_per_address: Annotated[int, Meta(ge=0, le=100_000)] = 250
+    """Connections that one address may have open, or requests where it comes through a trusted
+    proxy; 0 for no limit."""
     session_idle_hours: Annotated[int, Meta(ge=1, le=8_760)] = 12
     """Hours without a request after which somebody has to sign in again."""
     session_days: Annotated[int, Meta(ge=1, le=365)] = 7

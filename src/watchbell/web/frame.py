@@ -1,6 +1,8 @@
 """Around every request: headers that keep browsers strict, and an end to what takes too long."""
 
 import asyncio
+from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, cast
 
 import msgspec
@@ -72,8 +74,15 @@ def _add_headers(message: HTTPResponseStartEvent, scope: Scope) -> None:
 
 
 async def _late(send: Any) -> None:
-    detail = "the request took too long"
-    body = msgspec.json.encode({"title": "Request Timeout", "status": 408, "detail": detail})
-    headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": 408, "headers": headers})
+    await send_problem(send, 408, "the request took too long", {"connection": "close"})
+
+
+async def send_problem(send: Any, status: int, detail: str, headers: Mapping[str, str]) -> None:
+    """An answer for what never gets as far as the application."""
+    title = HTTPStatus(status).phrase
+    body = msgspec.json.encode({"title": title, "status": status, "detail": detail})
+    about = {"content-type": "application/problem+json", "content-length": str(len(body))}
+    told = {**about, **HEADERS, **headers}
+    pairs = [(name.encode(), value.encode()) for name, value in told.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
     await send({"type": "http.response.body", "body": body, "more_body": False})

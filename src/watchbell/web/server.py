@@ -2,19 +2,22 @@
 
 import asyncio
 import logging
+import resource
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
-from litestar.types import ASGIApp
+from litestar.types import ASGIApp, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from watchbell import logs
 from watchbell.errors import BadSettings, Refused
 from watchbell.settings import Web
+from watchbell.web.connections import Connections, RequestLimit, refuse
 from watchbell.web.live.link import Link
 
 HEADER_SECONDS = 15.0
@@ -25,9 +28,15 @@ _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-length: 0\r\nconnection: close\r\n\r\n"
 )
-_KEEP_ALIVE = 60
+KEEP_ALIVE = 60
+"""Seconds for which a connection may wait for its next request."""
 _STOP_SECONDS = 5
-_CONNECTIONS = 2_000
+MOST_CONNECTIONS = 2_000
+"""In all, where the limit of open files leaves room for twice as many."""
+_REFUSED = 100
+"""Connections that are told at a time that there is no room; others are cut."""
+_WARNED = 60.0
+"""Seconds between two lines in the log about that."""
 
 
 class _Forward(logging.Handler):
@@ -53,19 +62,66 @@ class _Server(uvicorn.Server):
         yield
 
 
+class _Config(uvicorn.Config):
+    connections: Connections
+    refusals: "_Refusals"
+
+
+class _Refusals:
+    """Connections for which there is no room: a few are answered, all are logged now and then."""
+
+    def __init__(self, most_of_one: int) -> None:
+        self._most_of_one = most_of_one
+        self._open = set[object]()
+        self._warned = -_WARNED
+
+    def admit(self, connection: "_Protocol", now: float) -> bool:
+        if now >= self._warned + _WARNED:
+            self._warned = now
+            logs.get(role="web").warning(
+                "no room for another connection; if this is a proxy, name it in "
+                "web.trusted_proxies, or else raise web.connections_per_address",
+                address=connection.address,
+                most=self._most_of_one,
+            )
+        if len(self._open) >= _REFUSED:
+            return False
+        self._open.add(connection)
+        return True
+
+    def remove(self, connection: "_Protocol") -> None:
+        self._open.discard(connection)
+
+
 class _Protocol(HttpToolsProtocol):
     """Hangs up on who sends the beginning of a request and no more; tells streams to end."""
 
+    config: _Config
     _hurry: asyncio.TimerHandle | None = None
     _is_answering = False
     _head = 0
     """Bytes that came since a request's headers were complete or some of its body came: headers of
     the next one, or what stands behind a body that is sent in chunks."""
 
+    @property
+    def address(self) -> str:
+        return self.client[0] if self.client else ""
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._is_answering
+
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._link = Link(transport)
         self._expect_headers()
+        if not self.config.connections.admit(self):
+            self.app = self._refuse
+            if not self.config.refusals.admit(self, self.loop.time()):
+                transport.abort()
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        await refuse(send, f"too many connections from {self.address} are open")
 
     def data_received(self, data: bytes) -> None:
         if self._hurry is None and not self._is_answering:
@@ -75,7 +131,7 @@ class _Protocol(HttpToolsProtocol):
         if self._head > HEAD_BYTES and not self.transport.is_closing():
             if not self._is_answering:
                 self.transport.write(_TOO_LARGE)
-            self._hang_up()
+            self.hang_up()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -93,10 +149,13 @@ class _Protocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self._is_answering = bool(self.pipeline)  # the next one may be here already
+        self.config.connections.rest(self)
         super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_hurry()
+        self.config.connections.remove(self)
+        self.config.refusals.remove(self)
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
@@ -104,14 +163,14 @@ class _Protocol(HttpToolsProtocol):
         self._link.stopping.set()
 
     def _expect_headers(self) -> None:
-        self._hurry = self.loop.call_later(HEADER_SECONDS, self._hang_up)
+        self._hurry = self.loop.call_later(HEADER_SECONDS, self.hang_up)
 
     def _stop_hurry(self) -> None:
         if self._hurry is not None:
             self._hurry.cancel()
             self._hurry = None
 
-    def _hang_up(self) -> None:
+    def hang_up(self) -> None:
         self._hurry = None
         if not self.transport.is_closing():
             self.transport.close()
@@ -143,9 +202,11 @@ async def _serve(server: _Server, listener: socket.socket) -> None:
         raise RuntimeError("the web server ended by itself; the log says why")
 
 
-def _config(app: ASGIApp, settings: Web) -> uvicorn.Config:
-    proxies = list(settings.trusted_proxies)
-    config = uvicorn.Config(
+def _config(app: ASGIApp, settings: Web) -> _Config:
+    proxies, most_of_one = list(settings.trusted_proxies), settings.connections_per_address
+    if proxies and most_of_one:
+        app = RequestLimit(app, most_of_one)
+    config = _Config(
         app,
         http=_Protocol,
         ws="none",
@@ -156,14 +217,22 @@ def _config(app: ASGIApp, settings: Web) -> uvicorn.Config:
         server_header=False,
         proxy_headers=bool(proxies),
         forwarded_allow_ips=proxies,
-        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=_STOP_SECONDS,
-        limit_concurrency=_CONNECTIONS,
     )
+    trusted = ProxyHeadersMiddleware(cast("Any", app), proxies).trusted_hosts
+    config.connections = Connections(_room(), most_of_one, lambda address: address in trusted)
+    config.refusals = _Refusals(most_of_one)
     config.load()
     if settings.tls_cert:
         config.ssl = _tls(settings)
     return config
+
+
+def _room() -> int:
+    """Connections that may be open: half of the files are for the store and for everything else."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else min(MOST_CONNECTIONS, soft // 2)
 
 
 def _tls(settings: Web) -> ssl.SSLContext:
