@@ -77,6 +77,7 @@ OTHER: dict[str, tuple[str, str | int]] = {
     "web.tls_cert": ("/srv/cert.pem", "/srv/cert.pem"),
     "web.tls_key": ("/srv/key.pem", "/srv/key.pem"),
     "web.trusted_proxies": ("10.0.0.1, 10.1.0.0/16", "10.0.0.1, 10.1.0.0/16"),
+    "web.connections_per_address": ("9", 9),
     "web.session_idle_hours": ("1", 1),
     "web.session_days": ("30", 30),
     "web.intake_rate": ("100", 100),

@@ -11,6 +11,7 @@ from watchbell.alerting.intake import submit
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import FAILING, split_id
 from watchbell.alerting.reading import text
+from watchbell.cli.audited import record_change, subject_of
 from watchbell.cli.options import opened, with_settings
 from watchbell.cli.telling import counted, length, meant, plain, storable
 from watchbell.clock import SYSTEM
@@ -68,20 +69,22 @@ async def _sent(
         if all(status.scheduled is not None for status in failing):
             what = f"{plain(failing[0].id)} is" if len(failing) == 1 else "all that fail are"
             raise Refused(f"{what} in scheduled maintenance, in which nobody is told anyway")
+        asked = [status.id for status in failing if status.scheduled is None]
         await submit(
             store,
             *(
                 event.acknowledge(
-                    *split_id(status.id),
+                    *split_id(name),
                     summary=summary,
                     duration=duration,
                     acknowledgement_id=target.lower() if by_short_id else None,
                     time=now,
                 )
-                for status in failing
-                if status.scheduled is None
+                for name in asked
             ),
         )
+        words = ": ".join(filter(None, [spoken.in_words(duration), summary]))
+        await record_change(store, "check.acknowledge", subject_of(asked, "check"), words)
     return failing
 
 

@@ -5,7 +5,8 @@ from typing import get_args
 import click
 from msgspec import Struct
 
-from watchbell.cli.keeping import by, done
+from watchbell.cli.audited import operator
+from watchbell.cli.keeping import done
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.cli.telling import length, plain, storable, when
@@ -118,7 +119,7 @@ def create(
       watchbell api-keys create prometheus --scope intake --days 365
       watchbell api-keys create backup --ping "db-1:nightly backup" --ttl "25 hours"
     """
-    actor = by()
+    actor = operator()
     ping = _ping(check, ttl, scopes, actor.now)
     chosen = ("ping",) if ping else tuple(dict.fromkeys(scopes)) or ("intake",)
     expires = None if days is None else actor.now + days * 86_400
@@ -149,5 +150,5 @@ def revoke(*, loaded: Loaded, id_: str) -> None:
 
     Example: watchbell api-keys revoke 0a1b2c3d4e5f
     """
-    done(loaded.settings, lambda store: _keys(store).revoke(id_, by()))
+    done(loaded.settings, lambda store: _keys(store).revoke(id_, operator()))
     click.echo("the key is revoked")

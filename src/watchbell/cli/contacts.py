@@ -12,6 +12,7 @@ from watchbell.alerting import contacts, entities, items, rules
 from watchbell.alerting.entities import Link
 from watchbell.alerting.items import ContactItem, Item, converted, shown
 from watchbell.alerting.model import Contact, Medium
+from watchbell.cli.audited import record_change
 from watchbell.cli.items import export_to, imported, items_of
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
@@ -58,7 +59,7 @@ async def _import(settings: Settings, given: Sequence[Any]) -> None:
             await contacts.save(store, contact, with_rules=with_rules, tags_before=tags)
             before[contact.id] = contact.tags
 
-        await imported(given, ContactItem, "contacts", one)
+        await imported(store, given, ContactItem, "contacts", one)
 
 
 @command.command
@@ -192,7 +193,14 @@ async def _set(settings: Settings, contact_id: str, given: Item) -> Contact:
         before = (await contacts.tags(store)).get(contact_id, ())
         changed = changes(replace(found.get(contact_id, new), tags=before), given)
         await contacts.save(store, changed, tags_before=before)
+        action = "contact.change" if contact_id in found else "contact.add"
+        await record_change(store, action, contact_id, _given(given))
         return changed
+
+
+def _given(given: Item) -> str:
+    """The options that were given, without their values: some are secret."""
+    return ", ".join(name for name, value in given.items() if value not in (None, ()))
 
 
 def changes(contact: Contact, given: Item) -> Contact:
@@ -238,6 +246,7 @@ def remove(*, loaded: Loaded, contact: str) -> None:
 async def _remove(settings: Settings, contact_id: str) -> None:
     async with opened(settings) as store:
         await contacts.remove(store, contact_id)
+        await record_change(store, "contact.remove", contact_id)
 
 
 def _linking(name: str, says: str) -> None:
@@ -275,6 +284,7 @@ async def _link_all(
 async def _unlink(store: Store, person: Contact, entity: str, check: str | None) -> None:
     await contacts.unlink(store, person.id, await entities.id_of(store, entity), check)
     about = Link(entity=entity, check=check).words
+    await record_change(store, "contact.unlink", person.id, about)
     click.echo(f"{person.first_name} is no longer told about {about} by a link of its own")
 
 
@@ -283,7 +293,9 @@ async def _link(store: Store, person: Contact, entity: str, check: str | None) -
     if is_new:
         click.echo(f"{entity} is new: nothing was reported about it so far", err=True)
     await contacts.link(store, person.id, entity_id, check)
-    click.echo(f"{person.first_name} is told about {Link(entity=entity, check=check).words}")
+    about = Link(entity=entity, check=check).words
+    await record_change(store, "contact.link", person.id, about)
+    click.echo(f"{person.first_name} is told about {about}")
 
 
 _linking(

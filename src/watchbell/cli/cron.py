@@ -10,6 +10,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
+from watchbell.cli.audited import record_change, subject_of
 from watchbell.cli.cron_options import changed, described, unsetting
 from watchbell.cli.cron_times import dated, never
 from watchbell.cli.options import as_json, opened, print_json, with_settings
@@ -126,6 +127,8 @@ async def _save(
     how = reading(settings.cron)
     async with opened(settings) as store:
         job = await jobs.save(store, name, definition, how, mode, replaces=replaces)
+        action = "cron.create" if mode == "new" else "cron.replace"
+        await record_change(store, action, name, job.schedule.describes())
     click.echo(f"{plain(name)}: {job.schedule.describes()}")
     following = job.schedule.next_after(SYSTEM.now())
     if job.is_paused:
@@ -257,6 +260,7 @@ def remove(*, loaded: Loaded, name: str) -> None:
     async def work() -> None:
         async with opened(loaded.settings) as store:
             await jobs.remove(store, name)
+            await record_change(store, "cron.remove", name)
 
     asyncio.run(work())
     click.echo(f"removed {plain(name)}")
@@ -270,7 +274,7 @@ def pause(*, loaded: Loaded, name: str) -> None:
 
     Example: watchbell cron pause backup
     """
-    click.echo(f"paused {_turned(loaded.settings, name, jobs.pause)}")
+    click.echo(f"paused {_turned(loaded.settings, name, jobs.pause, 'cron.pause')}")
 
 
 @command.command
@@ -281,13 +285,15 @@ def resume(*, loaded: Loaded, name: str) -> None:
 
     Example: watchbell cron resume backup
     """
-    click.echo(f"resumed {_turned(loaded.settings, name, jobs.resume)}")
+    click.echo(f"resumed {_turned(loaded.settings, name, jobs.resume, 'cron.resume')}")
 
 
-def _turned(settings: Settings, name: str, turn: Callable[..., Any]) -> str:
+def _turned(settings: Settings, name: str, turn: Callable[..., Any], action: str) -> str:
     async def work() -> list[str]:
         async with opened(settings) as store:
             found: list[str] = await turn(store, name, reading(settings.cron))
+            if found:
+                await record_change(store, action, subject_of(found, "job"))
             return found
 
     names = asyncio.run(work())

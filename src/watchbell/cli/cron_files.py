@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
+from watchbell.cli.audited import record_change
 from watchbell.cli.options import opened, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.cli.telling import counted, plain, zone
@@ -121,6 +122,8 @@ async def _imported(settings: Settings, entries: list[Entry], replace: bool) -> 
                 "nothing was imported"
             )
         await imports.make(store, plan, how, replace=replace)
+        names = ", ".join(one.entry.name for one in plan)
+        await record_change(store, "cron.import", counted(len(plan), "job"), names)
 
 
 @click.command

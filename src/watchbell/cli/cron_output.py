@@ -6,6 +6,7 @@ from math import inf
 
 import click
 
+from watchbell.cli.audited import record_change
 from watchbell.cli.options import opened, with_settings
 from watchbell.cli.telling import plain, storable, when
 from watchbell.cron import history, jobs, outputs, triggers, wording
@@ -39,6 +40,7 @@ def trigger(*, loaded: Loaded, name: str, wait: bool) -> int:
 async def _trigger(settings: Settings, name: str, wait: bool) -> int:
     async with opened(settings) as store:
         made = await jobs.trigger(store, name, reading(settings.cron))
+        await record_change(store, "cron.trigger", name)
         found = (await triggers.answers(store, [made], _ANSWER_WAIT))[name]
         if wait:
             return await _awaited(store, made, found)

@@ -6,6 +6,7 @@ from typing import Literal
 import click
 from msgspec import Struct
 
+from watchbell.cli.audited import record_change
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import in_bytes, show_table
 from watchbell.cli.telling import limited, plain, since, storable, when
@@ -142,7 +143,9 @@ def terminate(*, loaded: Loaded, run: str) -> None:
 
     async def work() -> None:
         async with opened(loaded.settings) as store:
-            await jobs.terminate(store, run)
+            seen = await history.run(store, run)
+            await jobs.terminate(store, seen.id)
+            await record_change(store, "cron.terminate", seen.record.job_name, seen.id)
 
     asyncio.run(work())
     click.echo("its processes were told to end")
@@ -159,7 +162,9 @@ def kill(*, loaded: Loaded, run: str) -> None:
 
     async def work() -> None:
         async with opened(loaded.settings) as store:
-            await jobs.kill(store, run)
+            seen = await history.run(store, run)
+            await jobs.kill(store, seen.id)
+            await record_change(store, "cron.kill", seen.record.job_name, seen.id)
 
     asyncio.run(work())
     click.echo("its processes are killed")
@@ -215,6 +220,7 @@ def drain(*, loaded: Loaded, hosts: tuple[str, ...]) -> None:
     async def work() -> None:
         async with opened(loaded.settings) as store:
             await jobs.drain(store, hosts)
+            await record_change(store, "cron.drain", ", ".join(hosts))
 
     asyncio.run(work())
     click.echo("told; `watchbell cron instances` shows who is drained")
@@ -231,6 +237,7 @@ def reload(*, loaded: Loaded) -> None:
     async def work() -> None:
         async with opened(loaded.settings) as store:
             await jobs.reload(store)
+            await record_change(store, "cron.reload")
 
     asyncio.run(work())
     click.echo("told")

@@ -12,6 +12,7 @@ from watchbell import ids
 from watchbell.alerting import contacts, entities, items
 from watchbell.alerting.entities import Entity
 from watchbell.alerting.items import EntityItem, Item
+from watchbell.cli.audited import record_change
 from watchbell.cli.items import export_to, imported, items_of
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
@@ -53,7 +54,7 @@ async def _import(settings: Settings, given: Sequence[Any]) -> None:
             with_checks = item.get("check_contacts") is not None
             await entities.save(store, items.entity(item), with_checks=with_checks, seen=seen)
 
-        await imported(given, EntityItem, "entities", one)
+        await imported(store, given, EntityItem, "entities", one)
 
 
 @command.command
@@ -131,6 +132,9 @@ async def _set(settings: Settings, name_or_id: str, given: Item) -> tuple[Entity
         known = {one.id: one for one in await entities.find(store)}
         changed = changes(known.get(entity_id, new), given)
         await entities.save(store, changed)
+        action = "entity.change" if entity_id in known else "entity.add"
+        renamed = given["name"] if given["name"] and entity_id in known else ""
+        await record_change(store, action, name_or_id, f"renamed to {renamed}" if renamed else "")
         met = await contacts.load(store, given["contact"])
         return changed, [name for name in given["contact"] if name not in met]
 
@@ -163,3 +167,4 @@ def remove(*, loaded: Loaded, entity: str) -> None:
 async def _remove(settings: Settings, name_or_id: str) -> None:
     async with opened(settings) as store:
         await entities.remove(store, await entities.id_of(store, name_or_id))
+        await record_change(store, "entity.remove", name_or_id)

@@ -5,6 +5,7 @@ import asyncio
 import click
 from msgspec.structs import asdict
 
+from watchbell.cli.audited import record_change
 from watchbell.cli.gateways_preview import preview, templates
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
@@ -144,12 +145,18 @@ def retry(*, loaded: Loaded, medium: str, ids: tuple[str, ...], everything: bool
 async def _retried(settings: Settings, medium: str, ids: tuple[str, ...]) -> int:
     async with opened(settings) as store:
         if not ids:
-            return await failures.retry_all(store, medium, SYSTEM.now())
+            again = await failures.retry_all(store, medium, SYSTEM.now())
+            if again:
+                await record_change(store, "gateway.retry", medium, counted(again, "alert"))
+            return again
         found = await failures.named(store, medium, ids)
         unknown = set(ids) - {one.alert.id for one in found}
         if unknown:
             raise NotFound(f"no alert {plain(min(unknown))} was given up by {medium}")
-        return await failures.retry(store, medium, found, SYSTEM.now())
+        again = await failures.retry(store, medium, found, SYSTEM.now())
+        if again:
+            await record_change(store, "gateway.retry", medium, counted(again, "alert"))
+        return again
 
 
 def _configured(settings: Settings, medium: str) -> Configured:

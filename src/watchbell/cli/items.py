@@ -11,8 +11,10 @@ import msgspec
 from msgspec import Struct
 
 from watchbell.alerting.items import Item, Taken, each_taken
+from watchbell.cli.audited import record_change
 from watchbell.cli.options import print_json
 from watchbell.errors import Refused
+from watchbell.store.client import Store
 
 
 def items_of(file: str) -> list[Any]:
@@ -31,7 +33,11 @@ def items_of(file: str) -> list[Any]:
 
 
 async def imported(
-    items: Sequence[Any], kind: type[Struct], what: str, one: Callable[[Item], Awaitable[None]]
+    store: Store,
+    items: Sequence[Any],
+    kind: type[Struct],
+    what: str,
+    one: Callable[[Item], Awaitable[None]],
 ) -> None:
     """Does `one` with each item, and tells of those that are no good, by position and field."""
     done = bad = 0
@@ -41,6 +47,8 @@ async def imported(
         for line in _told(taken):
             click.echo(line, err=True)
     click.echo(f"{what} imported: {done:,}")
+    if done:
+        await record_change(store, f"{what}.import", "", f"{done:,} of {len(items):,} items")
     if bad:
         raise Refused(f"{bad} of {len(items)} items were not imported")
 

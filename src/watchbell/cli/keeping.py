@@ -5,10 +5,8 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from watchbell.cli.options import opened
-from watchbell.clock import SYSTEM
 from watchbell.settings import Settings
 from watchbell.store.client import Store
-from watchbell.web.users import Actor
 
 T = TypeVar("T")
 
@@ -19,7 +17,3 @@ def done(settings: Settings, action: Callable[[Store], Awaitable[T]]) -> T:
             return await action(store)
 
     return asyncio.run(run())
-
-
-def by() -> Actor:
-    return Actor("command line", int(SYSTEM.now()))

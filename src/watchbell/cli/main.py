@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "gateways": ("watchbell.cli.gateways", "Show and try the media by which people are told."),
     "users": ("watchbell.cli.users", "Keep the people who may sign in, and their roles."),
     "api-keys": ("watchbell.cli.api_keys", "Keep the keys of programs, and the URLs they ping."),
+    "audit": ("watchbell.cli.audit", "List who changed what."),
     "doctor": ("watchbell.cli.doctor", "Check the machine, the settings, the store, the clocks."),
     "store": ("watchbell.cli.store", "Repair the embedded store's files."),
     "keys": ("watchbell.cli.keys", "List the key families with their counts and memory."),

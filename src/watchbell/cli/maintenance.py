@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from watchbell.alerting import history, maintenance
 from watchbell.alerting.windows import Kind, Window
+from watchbell.cli.audited import record_change
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.cli.telling import (
@@ -97,6 +98,9 @@ async def _create(settings: Settings, pattern: str, kind: Kind, window: Window, 
         _preview(f"{kind} maintenance {span}, of:", [plain(one) for one in ids])
         _ask(yes)
         await maintenance.create(store, ids, kind, window, int(SYSTEM.now()))
+        words = f"{kind}, {counted(len(ids), 'check')}, from {window.start} to {window.end}"
+        reason = f": {window.summary}" if window.summary else ""
+        await record_change(store, "maintenance.plan", pattern, words + reason)
     click.echo(f"done for {counted(len(ids), 'check')}")
 
 
@@ -212,6 +216,8 @@ async def _end(
         _ask(yes)
         now = int(SYSTEM.now())
         ended = [await _ended(store, one, now) for one in found]
+        if any(ended):
+            await record_change(store, "maintenance.end", pattern, counted(sum(ended), "window"))
     click.echo(f"ended: {counted(sum(ended), 'window')}")
 
 

@@ -7,6 +7,7 @@ import click
 from msgspec.structs import replace
 
 from watchbell.alerting.purge import Purged, purge
+from watchbell.cli.audited import record_change
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.telling import counted, meant, storable
 from watchbell.clock import SYSTEM
@@ -46,11 +47,13 @@ def command(
     if as_json:
         print_json(done)
         return
-    parts = [counted(n, noun) for name, noun in _NOUNS.items() if (n := getattr(done, name))]
     verb = "would remove" if dry_run else "removed"
-    click.echo(
-        f"{counted(done.checks, 'check')} looked at; {verb}: {', '.join(parts) or 'nothing'}"
-    )
+    click.echo(f"{counted(done.checks, 'check')} looked at; {verb}: {_removed(done) or 'nothing'}")
+
+
+def _removed(done: Purged) -> str:
+    parts = [counted(n, noun) for name, noun in _NOUNS.items() if (n := getattr(done, name))]
+    return ", ".join(parts)
 
 
 async def _purged(settings: Settings, days: int | None, check: str | None, dry_run: bool) -> Purged:
@@ -60,6 +63,8 @@ async def _purged(settings: Settings, days: int | None, check: str | None, dry_r
     async with opened(settings) as store:
         ids = None if check is None else await meant(store, check, disabled=True)
         done = await purge(store, policy, int(SYSTEM.now()), _progress, ids=ids, dry_run=dry_run)
+        if not dry_run and (removed := _removed(done)):
+            await record_change(store, "history.purge", check or "", removed)
     if sys.stderr.isatty():
         click.echo("\r\033[K", err=True, nl=False)
     return done

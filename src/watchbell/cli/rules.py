@@ -12,6 +12,7 @@ from watchbell import ids
 from watchbell.alerting import contacts, generals, rules
 from watchbell.alerting.items import of_rule
 from watchbell.alerting.model import Contact, Rule
+from watchbell.cli.audited import record_change
 from watchbell.cli.options import Command, as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
@@ -166,18 +167,22 @@ async def _edit(settings: Settings, rule_id: str, changed: Given, replaces: bool
         if "regex_entities" in changed:
             kept = tuple(map(rules.never, rules.unreadable(before)))
             changed = {**changed, "regex_entities": (*changed["regex_entities"], *kept)}
-        await _stored(store, settings, replace(before, **changed), replaces)
+        changed_rule = replace(before, **changed)
+        await _stored(store, settings, changed_rule, "rule.change", replaces)
 
 
 async def _save(settings: Settings, rule: Rule, replaces: bool | None) -> None:
     async with opened(settings) as store:
-        await _stored(store, settings, rule, replaces)
+        await _stored(store, settings, rule, "rule.add", replaces)
 
 
-async def _stored(store: Store, settings: Settings, rule: Rule, replaces: bool | None) -> None:
+async def _stored(
+    store: Store, settings: Settings, rule: Rule, action: str, replaces: bool | None
+) -> None:
     person = await contacts.known(store, rule.contact_id)
     rule = rules.checked(rule)
     await rules.save(store, rule)
+    await record_change(store, action, rule.contact_id, f"{rule.id}: {rules.describe(rule)}")
     click.echo(f"{rule.id}: {rules.describe(rule)}")
     await _generalised(store, settings, person, rule, replaces)
     missing = [name for name in _media(rule) if name not in person.media]
@@ -200,6 +205,8 @@ async def _generalised(
         after = generals.prospect(person, rule, zone, now, replaces_general=replaces)
     if replaces:
         await generals.replace_general(store, person.id)
+        what = "the automatic general rule is replaced"
+        await record_change(store, "rule.change", person.id, what)
     if after.words:
         click.echo(after.words)
     if replaces is None and after.can_replace:
@@ -226,4 +233,7 @@ def remove(*, loaded: Loaded, rule: str) -> None:
 
 async def _remove(settings: Settings, rule_id: str) -> None:
     async with opened(settings) as store:
+        rule = await rules.find(store, rule_id)
         await rules.remove(store, rule_id)
+        details = f"{rule_id}: {rules.describe(rule)}"
+        await record_change(store, "rule.remove", rule.contact_id, details)

@@ -7,6 +7,7 @@ import click
 from watchbell.alerting import entities, event
 from watchbell.alerting.intake import submit
 from watchbell.alerting.model import split_id
+from watchbell.cli.audited import record_change
 from watchbell.cli.options import opened, with_settings
 from watchbell.cli.telling import plain, storable
 from watchbell.clock import SYSTEM
@@ -43,3 +44,4 @@ async def _sent(settings: Settings, entity: str, check: str, summary: str) -> No
             raise NotFound(f"there is no entity {plain(entity)!r}; expected ENTITY[:CHECK]")
         tested = event.try_notifications(entity, check, summary=summary, time=int(SYSTEM.now()))
         await submit(store, tested)
+        await record_change(store, "check.test", f"{entity}:{check}", summary)

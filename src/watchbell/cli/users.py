@@ -5,7 +5,8 @@ import sys
 import click
 from msgspec import Struct
 
-from watchbell.cli.keeping import by, done
+from watchbell.cli.audited import operator
+from watchbell.cli.keeping import done
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.cli.telling import storable, when
@@ -84,8 +85,8 @@ def add(*, loaded: Loaded, name: str, role: str) -> None:
     """
 
     async def added(store: Store) -> str:
-        user = await Users(store).add(name, role_of(role), by())
-        return await links.make(store, user, by())
+        user = await Users(store).add(name, role_of(role), operator())
+        return await links.make(store, user, operator())
 
     click.echo(links.address(loaded.settings) + done(loaded.settings, added))
 
@@ -99,7 +100,7 @@ def role(*, loaded: Loaded, name: str, role: str) -> None:
 
     Example: watchbell users role bob editor
     """
-    done(loaded.settings, lambda store: Users(store).set_role(name, role_of(role), by()))
+    done(loaded.settings, lambda store: Users(store).set_role(name, role_of(role), operator()))
     click.echo(f"{name} is {role} now")
 
 
@@ -114,7 +115,9 @@ def password(*, loaded: Loaded, name: str) -> None:
     given = _asked() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     if not given:
         raise Refused("no password was given")
-    done(loaded.settings, lambda store: Users(store).set_password(name, storable(given), by()))
+    done(
+        loaded.settings, lambda store: Users(store).set_password(name, storable(given), operator())
+    )
     click.echo(f"the password of {name} is set")
 
 
@@ -131,7 +134,7 @@ def remove(*, loaded: Loaded, name: str) -> None:
 
     Example: watchbell users remove bob
     """
-    done(loaded.settings, lambda store: Users(store).remove(name, by()))
+    done(loaded.settings, lambda store: Users(store).remove(name, operator()))
     click.echo(f"{name} is removed")
 
 
@@ -145,6 +148,6 @@ def link(*, loaded: Loaded, name: str) -> None:
     """
 
     async def made(store: Store) -> str:
-        return await links.make(store, await Users(store).get(name), by())
+        return await links.make(store, await Users(store).get(name), operator())
 
     click.echo(links.address(loaded.settings) + done(loaded.settings, made))

@@ -47,7 +47,7 @@ export default function Audit() {
     { head: "Who", cell: (one) => (one.who ? html`<a class="quiet" href=${with_({ who: one.who })} title="Only theirs">${one.who}</a>` : html`<span class="soft">nobody known</span>`) },
     { head: "Did", kind: "tight", cell: (one) => html`<a class="quiet mono" href=${with_({ action: one.action })} title="Only this">${one.action}</a>` },
     { head: "To what", kind: "main", cell: (one) => html`<div>${one.subject || html`<span class="soft">–</span>`}${one.details && html`<div class="soft plain">${one.details}</div>`}</div>` },
-    { head: "From", cell: (one) => html`<span class="mono">${one.address || html`<span class="soft">this machine</span>`}</span>` },
+    { head: "From", cell: (one) => html`<span class="mono">${one.address || html`<span class="soft">–</span>`}</span>` },
   ];
   const drop = (/** @type {string} */ name, /** @type {string} */ words) =>
     given[name] && html`<${Button} small onClick=${() => setQuery({ [name]: null })} label=${`Stop filtering by ${words}`}>${words}: ${given[name]} ✕<//>`;

@@ -1,0 +1,87 @@
+"""`watchbell audit`."""
+
+import asyncio
+
+import click
+from msgspec import Struct
+
+from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.tables import show_table
+from watchbell.cli.telling import limited, moment, plain, storable, when
+from watchbell.settings import Loaded, Settings
+from watchbell.web import audit
+from watchbell.web.audit import Entry, Wanted
+
+
+@click.group
+def command() -> None:
+    """Show who changed what: on the pages, by the API, by links and on the command line.
+
+    Example: watchbell audit list --since "1 day ago"
+    """
+
+
+class Row(Struct, frozen=True):
+    """An entry with all its fields, for programs."""
+
+    time: int
+    who: str
+    action: str
+    subject: str
+    details: str
+    address: str
+
+
+@command.command("list")
+@click.option("--who", type=storable, default="", metavar="NAME", help="A user, or ACCOUNT@HOST.")
+@click.option(
+    "--action", type=storable, default="", metavar="ACTION", help="One, as user.add, or its noun."
+)
+@click.option("--text", type=storable, default="", metavar="TEXT", help="Anywhere in an entry.")
+@click.option("--since", type=moment, metavar="TIME", help="Not before this time.")
+@click.option("--until", type=moment, metavar="TIME", help="Before this time.")
+@limited(50)
+@with_settings()
+@as_json
+def list_(
+    *,
+    loaded: Loaded,
+    who: str,
+    action: str,
+    text: str,
+    since: int | None,
+    until: int | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List changes, the newest first.
+
+    \b
+    Examples:
+      watchbell audit list
+      watchbell audit list --who alice --action contact --since "1 week ago"
+    """
+    wanted = Wanted(who=who, action=action, text=text, since=since, until=until)
+    found = asyncio.run(_found(loaded.settings, wanted, limit))
+    if as_json:
+        print_json([Row(*(getattr(one, name) for name in Row.__struct_fields__)) for one in found])
+        return
+    if not found:
+        click.echo("No changes match." if wanted != Wanted() else "Nothing was changed so far.")
+        return
+    show_table(
+        ["time", "who", "action", "subject", "details", "address"], [_row(one) for one in found]
+    )
+    if len(found) == limit:
+        click.echo(f"\nthe newest {limit:,}; --limit 0 shows all.")
+
+
+async def _found(settings: Settings, wanted: Wanted, limit: int) -> list[Entry]:
+    async with opened(settings) as store:
+        found = await audit.read(store, "", limit or audit.MOST * 2, wanted)
+    return [one.entry for one in found]
+
+
+def _row(entry: Entry) -> list[str]:
+    told = (entry.who or "unknown", entry.action, entry.subject, entry.details, entry.address)
+    return [when(entry.time), *(plain(text, 200) for text in told)]

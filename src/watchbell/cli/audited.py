@@ -1,0 +1,42 @@
+"""Changes made on the command line, as the audit log has them: with the account that made them."""
+
+import os
+import pwd
+import socket
+
+from watchbell import settings
+from watchbell.clock import SYSTEM
+from watchbell.store.client import Store
+from watchbell.web import audit
+from watchbell.web.users import Actor
+
+_LONGEST = 1_000
+"""Characters of a subject and of details."""
+
+
+def operator() -> Actor:
+    """The account of the operating system that runs this command."""
+    host, how = socket.gethostname(), "command line"
+    person = settings.environment().get("SUDO_USER", "") if os.geteuid() == 0 else ""
+    if person:
+        how += f", sudo by {person}"
+    return Actor(f"{_account()}@{host} ({how})", int(SYSTEM.now()))
+
+
+def _account() -> str:
+    number = os.geteuid()
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:  # as in a container
+        return f"uid {number}"
+
+
+async def record_change(store: Store, action: str, subject: str = "", details: str = "") -> None:
+    """For a command that has just changed something; the actions are those of the pages."""
+    entry = operator().entry(action, subject[:_LONGEST], details[:_LONGEST])
+    await audit.record(store, entry)
+
+
+def subject_of(names: list[str], noun: str) -> str:
+    """One by its name, several by their number."""
+    return names[0] if len(names) == 1 else f"{len(names):,} {noun}s"
