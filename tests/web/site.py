@@ -1,5 +1,7 @@
 """A web server on loopback, with people of every role, as tests use it."""
 
+import ssl
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -85,6 +87,16 @@ class Site:
         secret, _ = await self.desk.api_keys.make("a program", scopes, BY, **more)
         async with ClientSession(headers={"Authorization": f"Bearer {secret}"}) as http:
             yield Visitor(self, http)
+
+
+def certified(folder: Path) -> tuple[Path, Path, ssl.SSLContext]:
+    """A certificate of 127.0.0.1, its key, and what trusts it."""
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-days", "1"]
+    made = [*command, "-keyout", str(key), "-out", str(cert)]
+    subprocess.run(made, check=True, capture_output=True)
+    return cert, key, ssl.create_default_context(cafile=str(cert))
 
 
 def chosen(**web: Any) -> Settings:

@@ -1,14 +1,17 @@
 """Connections: how many one address may have, and that nobody locks the others out."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 from litestar.types import Receive, Scope, Send
 
 from tests.waiting import eventually
-from tests.web.site import Site, chosen, serving_app
+from tests.web.site import Site, certified, chosen, serving_app
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
 from watchbell.web import server
@@ -97,12 +100,12 @@ class Visitors:
     def __init__(self, door: Door, stack: AsyncExitStack) -> None:
         self._door, self._stack = door, stack
 
-    async def come(self, count: int, address: str = HERE) -> list[Client]:
+    async def come(self, count: int, address: str = HERE, **more: Any) -> list[Client]:
         """New connections, none of which has asked for anything."""
-        host, port = self._door.site.url.removeprefix("http://").split(":")
+        host, port = self._door.site.url.partition("://")[2].split(":")
         found = []
         for _ in range(count):
-            place = await asyncio.open_connection(host, int(port), local_addr=(address, 0))
+            place = await asyncio.open_connection(host, int(port), local_addr=(address, 0), **more)
             found.append(Client(*place))
             self._stack.callback(found[-1].close)
         return found
@@ -163,10 +166,10 @@ async def test_few_refused_connections_are_answered_and_the_rest_cut(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "_REFUSED", 2)
-    async with visited(store, connections_per_address=1) as (door, visitors):
-        await door.hold(*await visitors.come(1))
-        late = await visitors.come(5)
-        assert [await client.is_hung_up_on() for client in late[2:]] == [True] * 3
+    async with visited(store, connections_per_address=4) as (door, visitors):
+        await door.hold(*await visitors.come(4))
+        late = await visitors.come(4)
+        assert [await client.is_hung_up_on() for client in late[2:]] == [True] * 2
         assert [await client.got() for client in late[:2]] == [429] * 2
 
 
@@ -212,6 +215,27 @@ async def test_a_connection_that_asks_for_nothing_more_is_closed(
         (client,) = await visitors.come_and_ask(1)
         async with asyncio.timeout(60):
             assert await client.is_hung_up_on()
+
+
+async def test_what_never_begins_tls_counts_too(store: Store, tmp_path: Path) -> None:
+    cert, key, trust = certified(tmp_path)
+    web = {"tls_cert": str(cert), "tls_key": str(key), "connections_per_address": 3}
+    async with visited(store, **web) as (_, visitors):
+        silent = await visitors.come(6)
+        (cut,) = await visitors.come(1)
+        assert await cut.is_hung_up_on()
+        (other,) = await visitors.come(1, THERE, ssl=trust)
+        assert await other.got() == 200
+        silent.pop().close()
+
+        async def has_room() -> bool:
+            try:
+                (late,) = await visitors.come(1, ssl=trust)
+            except (ConnectionError, ssl.SSLError):
+                return False
+            return await late.got() == 200
+
+        await eventually(has_room)
 
 
 async def test_what_has_gone_counts_no_longer(store: Store) -> None:

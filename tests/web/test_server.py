@@ -1,8 +1,6 @@
 """The server: what it answers whatever comes, and what it tells of problems."""
 
 import asyncio
-import ssl
-import subprocess
 from io import BytesIO
 from pathlib import Path
 
@@ -10,7 +8,7 @@ import pytest
 from aiohttp import ClientSession
 
 from tests.servers import single
-from tests.web.site import BY, Site, chosen, served
+from tests.web.site import BY, Site, certified, chosen, served
 from watchbell.errors import BadSettings, Refused
 from watchbell.settings import Web
 from watchbell.store import url as store_url
@@ -177,12 +175,7 @@ async def test_a_certificate_that_is_missing_is_told_in_one_line(store: Store) -
 
 
 async def test_with_a_certificate_cookies_are_for_tls_alone(store: Store, tmp_path: Path) -> None:
-    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
-    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-days", "1"]
-    made = [*command, "-keyout", str(key), "-out", str(cert)]
-    subprocess.run(made, check=True, capture_output=True)  # noqa: ASYNC221
-    trust = ssl.create_default_context(cafile=str(cert))
+    cert, key, trust = certified(tmp_path)
     async with served(store, tls_cert=str(cert), tls_key=str(key)) as site:
         alice = await site.desk.users.add("alice", "viewer", BY)
         path = await links.make(store, alice, BY)

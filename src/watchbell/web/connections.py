@@ -78,6 +78,28 @@ class Connections:
         return any(self._close_idle(name) for name in names)
 
 
+class Sockets:
+    """Sockets that are open, those included that have not shaken hands for TLS yet. An address may
+    have twice as many as connections: one that has to make room is closed in a moment."""
+
+    def __init__(self, most_of_one: int, is_proxy: Callable[[str], bool]) -> None:
+        self._most, self._is_proxy = 2 * most_of_one, is_proxy
+        self._open = Counter[str]()
+
+    def admit(self, address: str) -> bool:
+        name = sender(address)
+        if self._most and self._open[name] >= self._most and not self._is_proxy(address):
+            return False
+        self._open[name] += 1
+        return True
+
+    def remove(self, address: str) -> None:
+        name = sender(address)
+        self._open[name] -= 1
+        if not self._open[name]:
+            del self._open[name]
+
+
 class RequestLimit:
     """The same for who comes through a trusted proxy, whose connections serve many people: so many
     requests of one address are answered at a time."""

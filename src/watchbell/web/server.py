@@ -5,7 +5,7 @@ import logging
 import resource
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, cast
 
@@ -15,9 +15,10 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from watchbell import logs
-from watchbell.errors import BadSettings, Refused
+from watchbell.errors import BadSettings
 from watchbell.settings import Web
-from watchbell.web.connections import Connections, RequestLimit, refuse
+from watchbell.web.connections import Connections, RequestLimit, Sockets, refuse
+from watchbell.web.listener import bound
 from watchbell.web.live.link import Link
 
 HEADER_SECONDS = 15.0
@@ -179,8 +180,13 @@ class _Protocol(HttpToolsProtocol):
 @asynccontextmanager
 async def serving(app: ASGIApp, settings: Web) -> AsyncIterator[int]:
     """The server, until left; gives the port that it got, where the settings say 0."""
-    with _bound(settings) as listener:
-        server = _Server(_config(app, settings))
+    trusted = ProxyHeadersMiddleware(cast("Any", app), list(settings.trusted_proxies)).trusted_hosts
+
+    def is_proxy(address: str) -> bool:
+        return address in trusted
+
+    with bound(settings, Sockets(settings.connections_per_address, is_proxy)) as listener:
+        server = _Server(_config(app, settings, is_proxy))
         async with asyncio.TaskGroup() as group:
             task = group.create_task(_serve(server, listener))
             while not server.started and not task.done():  # noqa: ASYNC110 it has no event of it
@@ -202,7 +208,7 @@ async def _serve(server: _Server, listener: socket.socket) -> None:
         raise RuntimeError("the web server ended by itself; the log says why")
 
 
-def _config(app: ASGIApp, settings: Web) -> _Config:
+def _config(app: ASGIApp, settings: Web, is_proxy: Callable[[str], bool]) -> _Config:
     proxies, most_of_one = list(settings.trusted_proxies), settings.connections_per_address
     if proxies and most_of_one:
         app = RequestLimit(app, most_of_one)
@@ -220,8 +226,7 @@ def _config(app: ASGIApp, settings: Web) -> _Config:
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
-    trusted = ProxyHeadersMiddleware(cast("Any", app), proxies).trusted_hosts
-    config.connections = Connections(_room(), most_of_one, lambda address: address in trusted)
+    config.connections = Connections(_room(), most_of_one, is_proxy)
     config.refusals = _Refusals(most_of_one)
     config.load()
     if settings.tls_cert:
@@ -245,30 +250,3 @@ def _tls(settings: Web) -> ssl.SSLContext:
             f"web.tls_cert and web.tls_key can't be used: {error.strerror or error}"
         ) from error
     return context
-
-
-@contextmanager
-def _bound(settings: Web) -> Iterator[socket.socket]:
-    try:
-        listener = _listener(settings.host, settings.port)
-    except OSError as error:
-        told = error.strerror or error
-        raise Refused(
-            f"port {settings.port} of {settings.host} (web.port, web.host) can't be used: {told}"
-        ) from error
-    with listener:
-        yield listener
-
-
-def _listener(host: str, port: int) -> socket.socket:
-    """Of the protocol TCP by name: to others the loop gives no TCP_NODELAY."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, kind, _, _, place = found[0]
-    listener = socket.socket(family, kind, socket.IPPROTO_TCP)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(place)
-    except OSError:
-        listener.close()
-        raise
-    return listener
