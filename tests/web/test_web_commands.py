@@ -11,7 +11,7 @@ from tests import servers
 from tests.cli.commands import printed, ran
 from tests.conftest import Up
 from tests.waiting import wait_until
-from tests.web.site import PASSWORD
+from tests.web.site import PASSWORD, Site
 from watchbell.store.client import Store
 
 
@@ -120,3 +120,14 @@ async def signed_in(url: str, path: str) -> str:
 def test_doctor_warns_of_a_server_that_is_open_without_tls(host: str, folder: Path) -> None:
     done = ran("doctor", "--data", str(folder), WATCHBELL_WEB_HOST=host, WATCHBELL_WEB_PORT="8180")
     assert ("passwords travel unencrypted" in done.stdout) is (host == "0.0.0.0")
+
+
+async def test_a_password_set_on_the_command_line_ends_the_sessions_of_its_user(
+    site: Site, store: Store
+) -> None:
+    async with site.somebody("editor", "bob") as bob, site.somebody("viewer", "carol") as carol:
+        command = ("users", "password", "bob", "--store", store.url.shown())
+        done = await asyncio.to_thread(ran, *command, given=PASSWORD + "\n")
+        assert done.returncode == 0, done.stderr
+        assert (await bob.get("/api/v1/session")).status == 401
+        assert (await carol.get("/api/v1/session")).status == 200

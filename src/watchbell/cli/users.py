@@ -11,10 +11,11 @@ from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.cli.telling import storable, when
 from watchbell.errors import Refused
-from watchbell.settings import Loaded
+from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
 from watchbell.web import links
 from watchbell.web.access import ROLES, Role
+from watchbell.web.sessions import Sessions
 from watchbell.web.users import Users, role_of
 
 _name = click.argument("name", metavar="NAME", type=storable)
@@ -115,10 +116,14 @@ def password(*, loaded: Loaded, name: str) -> None:
     given = _asked() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     if not given:
         raise Refused("no password was given")
-    done(
-        loaded.settings, lambda store: Users(store).set_password(name, storable(given), operator())
-    )
-    click.echo(f"the password of {name} is set")
+    done(loaded.settings, lambda store: _set_password(store, loaded.settings, name, given))
+    click.echo(f"the password of {name} is set, and their sessions have ended")
+
+
+async def _set_password(store: Store, settings: Settings, name: str, given: str) -> None:
+    by = operator()
+    await Users(store).set_password(name, storable(given), by)
+    await Sessions(store, settings.web).end_all(name, by, "password changed")
 
 
 def _asked() -> str:

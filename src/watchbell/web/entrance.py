@@ -72,9 +72,7 @@ async def change_password(request: Asked, old: str, new: str, by: Actor) -> None
         await BY_USER.forgive(desk.store, user.name)
     await desk.users.set_password(user.name, new, by)
     await desk.sessions.remember(identity.session)
-    for name in await desk.sessions.all(desk.now(), user.name):
-        if name != identity.session:
-            await desk.sessions.end(name, by.entry("session.end", user.name, "password changed"))
+    await desk.sessions.end_all(user.name, by, "password changed", besides=identity.session)
 
 
 def no_cookie(secure: bool) -> Cookie:

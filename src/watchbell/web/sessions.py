@@ -1,5 +1,7 @@
 """Sessions: begun by who signed in, ended by time, by their owner, or by an administrator."""
 
+from contextlib import suppress
+
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +14,7 @@ from watchbell.web import audit
 from watchbell.web.audit import Entry
 from watchbell.web.keys import Web
 from watchbell.web.secrets import digest, secret
-from watchbell.web.users import User
+from watchbell.web.users import Actor, User
 
 _REFRESH = 60
 """Seconds after which it is noted that a session is still used."""
@@ -144,6 +146,13 @@ class Sessions:
             session = replace(msgspec.json.decode(raw, type=Session), by_link=False)
             text = msgspec.json.encode(session)
             await self._store.call("SET", key, text, "XX", "KEEPTTL")
+
+    async def end_all(self, user: str, by: Actor, why: str, besides: str = "") -> None:
+        """Ends the sessions of a user, `besides` excepted."""
+        for name in await self.all(by.now, user):
+            if name != besides:
+                with suppress(NotFound):  # ended meanwhile
+                    await self.end(name, by.entry("session.end", user, why))
 
     async def end(self, name: str, entry: Entry) -> None:
         keys = self._keys
