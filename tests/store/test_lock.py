@@ -4,9 +4,12 @@ import asyncio
 
 import pytest
 
+from tests import servers
 from tests.families import keys
+from tests.faults.proxy import Mode, Proxy, Way
 from tests.waiting import eventually
 from watchbell.errors import LockLost, Refused
+from watchbell.store import url as store_url
 from watchbell.store.client import Store
 from watchbell.store.keys import StoreKeys, tagged
 from watchbell.store.lock import Fenced, Held, acquire, locked
@@ -89,6 +92,25 @@ async def test_cancelled_work_frees_its_lock(any_store: Store) -> None:
         task = group.create_task(work())
         await eventually(is_held)
         task.cancel()
+    assert not await is_held()
+
+
+async def test_a_lock_is_freed_if_its_taker_is_cancelled_before_the_answer_comes(
+    server: servers.Single, store: Store
+) -> None:
+    async def is_held() -> bool:
+        return bool(await store.call("EXISTS", LOCK))
+
+    with Proxy((servers.HOST, server.server.port)) as proxy:
+        async with Store(store_url.parse(proxy.url)) as far, asyncio.TaskGroup() as group:
+            async with locked(far, LOCK, 60):  # so that the server knows the script
+                pass
+            proxy.set(Mode.STALL, Way.DOWN)
+            task = group.create_task(acquire(far, LOCK, 60))
+            await eventually(is_held)
+            task.cancel()
+            proxy.set(Mode.PASS)
+        assert task.cancelled()
     assert not await is_held()
 
 

@@ -104,6 +104,9 @@ async def acquire(store: Store, key: str, seconds: float, *, wait: float = 0) ->
     except TimeoutError:
         await _RELEASE(store, [key], [token])
         return None
+    except asyncio.CancelledError:  # the store may have given us the lock, and its answer is lost
+        await _let_go(Held(store, key, token, 0, seconds))
+        raise
 
 
 @asynccontextmanager
