@@ -117,7 +117,8 @@ async def test_cut_off_from_the_store_a_run_has_ended_before_its_lock_lapses(
 async def cut_off(near: Store, far: Store, proxy: Proxy, clock: SteppedClock, folder: Path) -> None:
     deaf, gate = folder / "deaf", folder / "gate"
     deafly = f"trap '' TERM; touch {deaf}; sleep 60; sleep 60"
-    await put(near, "long", definition(deafly, ttl=3, kill_after=60))
+    # A starved instance must not lose the lock before this test cuts it off.
+    await put(near, "long", definition(deafly, ttl=10, kill_after=60))
     await put(near, "free", definition(f"{until(gate)}; echo done", lock=False))
     async with serving(far, folder):
         clock.stop()
