@@ -208,11 +208,16 @@ async def test_of_a_job_one_fire_waits_for_the_lock(store: Store) -> None:
     assert "another fire already waits" in (await reasons(store))[0]
 
 
+async def lapse(store: Store, lock: str) -> None:
+    """The run under the lock is gone: the lock lapsed, and so did the notice to the run."""
+    await store.call("DEL", KEYS.lock(lock_of(lock)), OWN.holder(lock_of(lock)))
+
+
 async def test_a_fire_that_waits_is_pending_once_its_lock_has_lapsed(store: Store) -> None:
     queued, one = job(overlap="queue"), fires(store)
     _, [begun], _ = await one.claim([claim(queued, FIRE + n) for n in range(2)], 5)
     assert (await one.look())[1] == 0
-    await store.call("DEL", KEYS.lock(lock_of("backup")))
+    await lapse(store, "backup")
     assert (await one.look())[1] == 1
     [run], _, _ = await one.take([ids.token()])
     assert (run.fire.fire, run.fire.is_queued) == (FIRE + 1, True)
@@ -224,7 +229,7 @@ async def test_a_fire_that_waits_does_not_overtake_the_one_before_it(store: Stor
     one = fires(store)
     waiting = [job(name, lock="shared", overlap="queue") for name in ("first", "second", "third")]
     assert (await one.claim([claim(of) for of in waiting], 5))[0] == [BEGUN, QUEUED, QUEUED]
-    await store.call("DEL", KEYS.lock(lock_of("shared")))
+    await lapse(store, "shared")
     assert [(await one.look())[1] for _ in range(2)] == [1, 1]
     [run], _, _ = await one.take([ids.token()])
     assert run.fire.job == "second"

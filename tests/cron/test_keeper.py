@@ -1,6 +1,8 @@
 """Runs and their locks: kept while they go on, and ended when the lock is lost or can't be kept."""
 
+import asyncio
 from functools import partial
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -153,6 +155,32 @@ def test_a_run_is_killed_before_its_lock_can_lapse(
     assert run.lease_until <= 100 + ttl - 0.25
     assert run.keep_until <= run.lease_until
     assert 100 < run.next_keep < run.gives_up <= run.lease_until
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_started"), [("kept", True), ("promised", True), ("lost", False)]
+)
+async def test_a_run_that_was_begun_long_ago_is_started_once_its_lock_is_renewed(
+    answer: str, *, is_started: bool
+) -> None:
+    fire = Fire(fire=0, job="long", lock="long", ttl=10_000)
+    run = Running(Begun(run="r", fire=fire, has_lock=True, start=0), "i", 1)
+    run.kept(100, 10)
+    run.renew_at(200)
+    waiting = asyncio.create_task(run.secured())
+    await asyncio.sleep(0)
+    run.not_kept(200)
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    if answer == "kept":
+        run.kept(201, 10)
+    elif answer == "promised":
+        run.not_kept(201, 10)
+    else:
+        run.lose(LOCK_LOST)
+    await waiting
+    assert (not run.reason) is is_started
+    assert run.lease_until == (209 if is_started else inf)
 
 
 async def is_free(store: Store) -> bool:

@@ -8,10 +8,13 @@ from tests.logged import logged
 from tests.servers.process import Server
 from tests.servers.refusal import SNAPSHOTS, calls, misconf
 from tests.waiting import eventually
+from watchbell.cron.keys import Cron
+from watchbell.cron.model import lock_of
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
 from watchbell.store.outage import Outage, attached
 
+LOCK = Cron().lock(lock_of("long"))
 PROBES = 5
 MOST_CALLS = 400
 """While five probes were refused: an instance that spins makes thousands."""
@@ -66,6 +69,12 @@ async def test_a_store_without_memory_still_keeps_the_lock_of_a_run(folder: Path
                 # Each renewal takes a third of the lock's time at the least.
                 await eventually(lambda: calls(single.server)["pexpire"] > before + 4)
                 assert [one.id for one in await running(store, "long")] == [under_way.id]
+                await store.call("DEL", LOCK)
+
+                async def is_taken_again() -> bool:
+                    return bool(await store.call("GET", LOCK) == under_way.id.encode())
+
+                await eventually(is_taken_again)
                 single.server.call("CONFIG", "SET", "maxmemory", 0)
                 gate.touch()
                 (done,) = await ended(store, "long")

@@ -8,9 +8,12 @@ from typing import Any
 
 from tests.conftest import Up
 from tests.cron.crew import definition, ended, put, running, say, until
+from tests.cron.fleet import alive
 from tests.waiting import eventually
 from tests.whole.test_up import small_disk
 from watchbell.cron.instances import instances
+from watchbell.cron.keys import Cron
+from watchbell.cron.model import lock_of
 from watchbell.errors import StoreNotReady
 from watchbell.store import health
 from watchbell.store import url as store_url
@@ -43,6 +46,10 @@ async def refuses(store: Store) -> bool:
     return False
 
 
+async def has_lapsed(store: Store) -> bool:
+    return bool(await store.call("EXISTS", Cron().lock(lock_of("long"))) == 0)
+
+
 async def test_a_run_outlasts_a_full_disk_and_its_result_is_written_afterwards(
     folder: Path,
 ) -> None:
@@ -50,13 +57,15 @@ async def test_a_run_outlasts_a_full_disk_and_its_result_is_written_afterwards(
     with small_disk(folder, 20) as disk, Up(disk / "data", "--port", "0") as up:
         async with Store(store_url.parse(up.url)) as store:
             await eventually(lambda: instances(store))
-            await put(store, "long", definition(f"echo before; {until(gate)}; echo after", ttl=600))
+            await put(store, "long", definition(f"echo before; {until(gate)}; echo after", ttl=10))
             await say(store, "reload", None)
             await say(store, "trigger", "long")
             (under_way,) = await running(store, "long")
             filler = fill(disk)
             await eventually(lambda: refuses(store), why="the store refuses writes")
             await eventually(lambda: lines(up, "waiting for the store"))
+            await eventually(lambda: has_lapsed(store), why="a lock that could not be renewed")
+            assert alive(under_way.id)
             gate.touch()
             beside = len(lines(up, "waiting for the store"))
             filler.unlink()

@@ -57,6 +57,7 @@ local function answer(item, said)
   redis.call('PEXPIRE', key, own.answers_kept)
 end
 """
+    + lua.HOLDERS
     + lua.LOCKS
 )
 
@@ -149,17 +150,19 @@ local function queue(item)
 end
 
 -- Takes the lock for a run. Returns whether that has it, and else which job does. Fires that wait
--- for the lock come before those that come later.
+-- for the lock come before those that come later. A lock that has lapsed is nobody's until the
+-- notice to its last run is over; fires wait meanwhile.
 local function take_lock(run, item)
   local key = own.locks .. item.lock
   if not item.is_queued and redis.call('EXISTS', own.waiting .. item.lock) == 1 then
     return false, (holder_of(item.lock))
   end
-  if redis.call('SET', key, run, 'NX', 'PX', item.ttl) then return true end
+  if has_lapsed(item.lock) then return false, nil end
   local holder, is_turn = holder_of(item.lock)
   local is_ours = is_turn and item.is_queued and holder == item.job
   if holder and not is_ours then return false, holder end
   redis.call('SET', key, run, 'PX', item.ttl)
+  record_holder(item.lock, run, item.ttl)
   return true
 end
 
@@ -193,12 +196,15 @@ local function begin(run, item, text, at)
   return -1
 end
 
--- Whether a call before this one, whose answer was lost, began the run.
+-- Whether a call before this one, whose answer was lost, began the run. Its lock may have lapsed
+-- since, and be another's: the next renewal tells.
 local function was_begun(run)
   local text, record = redis.call('HGET', details, run), redis.call('HGET', runs, run)
   if not text or decoded(record).status ~= 'running' then return false end
-  local lock, start = decoded(text).lock or '', string.match(record, '"start_time":"?([%d.]+)')
-  local has_lock = lock ~= '' and redis.call('GET', own.locks .. lock) == run
+  local item, start = decoded(text), string.match(record, '"start_time":"?([%d.]+)')
+  local lock = item.lock or ''
+  local has_lock = lock ~= ''
+                   and (item.overlap ~= 'allow' or redis.call('GET', own.locks .. lock) == run)
   begun[#begun + 1] = {run, start or now, text, has_lock and 1 or 0}
   return true
 end
@@ -257,6 +263,7 @@ def prefixes(keys: Cron, own: CronOwn) -> dict[str, str | int]:
     """What `SHARED` finds in `own`."""
     return {
         "locks": keys.lock.literals[0],
+        "holders": own.holder.literals[0],
         "waiting": own.waiting.literals[0],
         "turn": TURN,
         "pool_pending": own.pool_pending.literals[0],

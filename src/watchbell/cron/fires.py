@@ -65,7 +65,8 @@ end
 local function is_too_early(text, at)
   if not is_to_come(at) then return false end
   local lock = cjson.decode(text).lock
-  return room == 0 or lock ~= '' and redis.call('EXISTS', own.locks .. lock) == 1
+  if lock == '' then return room == 0 end
+  return room == 0 or redis.call('EXISTS', own.locks .. lock, own.holders .. lock) > 0
 end
 
 -- Whether another program has deleted the job; one that was only announced never was in the store.
@@ -191,9 +192,8 @@ end
 for _, lock in ipairs(redis.call('SMEMBERS', awaited)) do
   local key = own.waiting .. lock
   local list = list_of(redis.call('LINDEX', key, 0) or '')
-  if redis.call('EXISTS', own.locks .. lock) == 0 and not is_pending(lock, list) then
-    hand_over(lock)
-  end
+  local is_free = redis.call('EXISTS', own.locks .. lock) == 0 and not has_lapsed(lock)
+  if is_free and not is_pending(lock, list) then hand_over(lock) end
 end
 
 local function is_paused(job)

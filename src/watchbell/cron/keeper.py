@@ -1,7 +1,9 @@
 """Keeps runs alive in the store: their heartbeats, and the locks under which they run.
 
-A lock that could not be renewed is given up before it lapses: by then the run has been told to
-end, and has been killed if it did not. The warden sees to that even while this process is stopped.
+A lock that could not be renewed is given up before another run can begin under it: by then the run
+has been told to end, and has been killed if it did not. The warden sees to that even while this
+process is stopped. A store whose disk or memory is full answers for how long no other run begins:
+while it does, the run goes on.
 """
 
 import asyncio
@@ -12,7 +14,8 @@ import msgspec
 
 from watchbell import logs
 from watchbell.clock import Clock
-from watchbell.cron.keys import Cron
+from watchbell.cron.keys import Cron, CronOwn
+from watchbell.cron.lua import HOLDERS
 from watchbell.cron.model import Begun
 from watchbell.cron.running import Running
 from watchbell.errors import StoreUnavailable
@@ -24,64 +27,101 @@ LOCK_LOST = "its lock is held by another run"
 NOT_RENEWED = "its lock could not be renewed: the store was away"
 
 _LONGEST_PAUSE = 1.0
-_KEPT, _OVER = 1, 0
+_KEPT, _LOST, _REFUSED = 1, -1, -2
 
-# KEYS active, rundata; ARGV[1] beginning of locks, ARGV[2] msgpack: {run, lock, ms of the lock}.
-# A lock that nobody holds, lost with the store's last writes perhaps, is taken again.
-# Returns for each run 1, 0 where it is over, -1 where its lock is another's.
-_KEEP = Script("""
+# KEYS active, rundata; ARGV[1] msgpack: beginnings of keys, ARGV[2] msgpack: {run, lock, ms of the
+# lock}. A lock that nobody holds, lapsed or lost with the store's last writes, is taken again.
+# Returns for each run one of the numbers above and, where the store refused to renew its lock, for
+# how many ms no other run begins under it. Only refusals of a full primary count: others (READONLY,
+# NOREPLICAS, CLUSTERDOWN) may come from a server whose successor accepts writes.
+_KEEP = Script(
+    """
+local own = cmsgpack.unpack(ARGV[1])
+"""
+    + HOLDERS
+    + """
 local time = redis.call('TIME')
 local now = string.format('%d.%06d', time[1], time[2])
+
+local function is_refused(answer)
+  if type(answer) ~= 'table' or not answer.err then return false end
+  local code = string.match(answer.err, '^%-?(%u+)')
+  if code ~= 'MISCONF' and code ~= 'OOM' then error(answer) end
+  return true
+end
+
+-- A replica whose disk is full answers as a primary does.
+local function is_primary()
+  local info = redis.pcall('INFO', 'replication')
+  return type(info) == 'string' and string.find(info, 'role:master', 1, true) ~= nil
+end
+
+-- Returns what is to be answered, where the lock could not be renewed.
+local function renew(run, lock, ttl)
+  local key = own.locks .. lock
+  local token = redis.call('GET', key)
+  if token and token ~= run then return {-1, 0} end
+  local holder, left, is_noticed = recorded_holder(lock)
+  if not token and holder and holder ~= run then return {-1, 0} end
+  -- A store without memory refuses SET, and accepts PEXPIRE; and then all that follows it, too.
+  local answer = redis.pcall('PEXPIRE', key, ttl)
+  if is_refused(answer) then return {-2, holder == run and is_primary() and left or 0} end
+  if not token then redis.call('SET', key, run, 'PX', ttl) end
+  if holder ~= run or is_noticed then record_holder(lock, run, ttl) end
+end
 
 local function keep(run, lock, ttl)
   if not redis.call('ZSCORE', KEYS[1], run) then
     local is_json, record = pcall(cjson.decode, redis.call('HGET', KEYS[2], run) or '')
-    if not is_json or type(record) ~= 'table' or record.status ~= 'running' then return 0 end
+    if not is_json or type(record) ~= 'table' or record.status ~= 'running' then return {0, 0} end
   end
-  if lock ~= '' then
-    local key = ARGV[1] .. lock
-    local holder = redis.call('GET', key)
-    if holder and holder ~= run then return -1 end
-    -- A store without memory refuses SET, and accepts this; and then all that follows it, too.
-    if holder then redis.call('PEXPIRE', key, ttl) else redis.call('SET', key, run, 'PX', ttl) end
-  end
-  redis.call('ZADD', KEYS[1], now, run)
-  return 1
+  local failure = lock ~= '' and renew(run, lock, ttl)
+  if failure then return failure end
+  return is_refused(redis.pcall('ZADD', KEYS[1], now, run)) and {-2, 0} or {1, 0}
 end
 
 local answers = {}
 for i, one in ipairs(cmsgpack.unpack(ARGV[2])) do answers[i] = keep(unpack(one)) end
 return answers
-""")
+"""
+)
 
 
 class Keeper:
     def __init__(
         self, store: Store, instance: str, heartbeat: float, kill_after: float, clock: Clock
     ) -> None:
-        keys = Cron(store.prefix)
+        keys, own = Cron(store.prefix), CronOwn(store.prefix)
         self._store, self._instance, self._clock = store, instance, clock
         self._heartbeat, self._kill_after = heartbeat, kill_after
         self.runs: dict[str, Running] = {}
         """Those that this instance answers for, until their results are written."""
         self._keys = [keys.active(), keys.runs()]
-        self._locks = keys.lock.literals[0]
+        self._own = msgspec.msgpack.encode(
+            {"locks": keys.lock.literals[0], "holders": own.holder.literals[0]}
+        )
+        # Sentinels and clusters put another primary in the place of one whose disk is full.
+        self._has_one_server = store.url.topology == "single"
         self._sooner = asyncio.Event()
         self._pause = _LONGEST_PAUSE
         self._log = logs.get(role="cron")
 
     def begin(self, begun: Begun, asked: float) -> Running:
-        """The run was begun in the store by a call that was sent at `asked`, monotonic time."""
+        """The run was begun in the store by a call that was sent at `asked`, monotonic time, or by
+        a repetition of it: the store may have been away, or refused writes, in between."""
         run = self.runs[begun.run] = Running(begun, self._instance, self._kill_after)
         run.kept(asked, self._heartbeat)
-        if run.next_keep - self._clock.monotonic() < self._pause:
+        now = self._clock.monotonic()
+        if run.gives_up <= now:
+            run.renew_at(now)
+        if run.next_keep - now < self._pause:
             self._sooner.set()
         return run
 
     def adopt(self, begun: Begun) -> Running:
         """The run was begun by an instance that is gone, and is to be kept at once."""
         run = self.runs[begun.run] = Running(begun, self._instance, self._kill_after)
-        run.next_keep = self._clock.monotonic()
+        run.renew_at(self._clock.monotonic())
         self._sooner.set()
         return run
 
@@ -111,16 +151,18 @@ class Keeper:
         packed = msgspec.msgpack.encode(wishes)
         try:
             async with asyncio.timeout(self._time_left(asked)):
-                answers = await _KEEP(self._store, self._keys, [self._locks, packed])
+                answers = await _KEEP(self._store, self._keys, [self._own, packed])
         except (StoreUnavailable, TimeoutError):
             for run in due:
-                run.next_keep = asked + min(0.5, (run.ttl or 2000) / 6000)
+                run.not_kept(asked)
             return
-        for run, answer in zip(due, answers, strict=True):
+        for run, (answer, left) in zip(due, answers, strict=True):
             if answer == _KEPT:
                 run.kept(asked, self._heartbeat)
+            elif answer == _REFUSED:
+                run.not_kept(asked, left / 1000 if self._has_one_server else 0)
             else:
-                self._lose(run, OVER if answer == _OVER else LOCK_LOST)
+                self._lose(run, LOCK_LOST if answer == _LOST else OVER)
 
     def _time_left(self, now: float) -> float:
         """Until somebody has to be given up."""

@@ -37,6 +37,7 @@ class CronOwn(Keyspace, document="watchbell"):
     backlog = Hash("{cronken}:watchbell:backlog")
     waiting = List("{cronken}:watchbell:waiting:<sha1_of_lock_name>")
     awaited = Set("{cronken}:watchbell:awaited")
+    holder = String("{cronken}:watchbell:holder:<sha1_of_lock_name>", expires="sometimes")
     skipped = Hash("{cronken}:watchbell:skipped")
     overdue = Hash("{cronken}:watchbell:overdue")
     ahead = Hash("{cronken}:watchbell:ahead")

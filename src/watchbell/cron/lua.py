@@ -62,6 +62,47 @@ local function report_ahead()
 end
 """
 
+LONGEST_NOTICE = 10_000
+"""Milliseconds."""
+
+# Needs own.locks, own.holders. A lock lapses by itself when it is not renewed, and a store that
+# refuses writes keeps its instance from renewing it. So the run that took a lock is recorded beside
+# it, as `NOTICE:RUN`, without expiry, until it releases the lock. An instance that wants a lock
+# that lapsed without a release gives notice: it lets the record expire after NOTICE milliseconds,
+# and takes the lock after that. The run's instance sees the notice whenever it can read the record,
+# and a renewal withdraws it.
+HOLDERS = f"""
+local function record_holder(lock, run, ttl)
+  local notice = math.min(ttl, {LONGEST_NOTICE})
+  redis.call('SET', own.holders .. lock, string.format('%d:%s', notice, run))
+end
+
+-- The run, and for how many milliseconds no other one will begin at the least. Nil where the lock
+-- was released.
+local function recorded_holder(lock)
+  local value = redis.pcall('GET', own.holders .. lock)
+  local notice, run = string.match(type(value) == 'string' and value or '', '^(%d+):(.*)$')
+  if not run then return nil, 0 end
+  local left = redis.call('PTTL', own.holders .. lock)
+  return run, left == -1 and tonumber(notice) or left, left ~= -1
+end
+
+local function give_notice(lock)
+  local run, notice, is_given = recorded_holder(lock)
+  if run and not is_given then redis.call('PEXPIRE', own.holders .. lock, notice) end
+  return run
+end
+
+-- Whether a lock has lapsed under a run that may go on; gives notice to its instance.
+local function has_lapsed(lock)
+  return redis.call('EXISTS', own.locks .. lock) == 0 and give_notice(lock) ~= nil
+end
+
+local function forget_holder(lock, run)
+  if recorded_holder(lock) == run then redis.call('DEL', own.holders .. lock) end
+end
+"""
+
 # Needs runs, awaited, own.locks, own.waiting, own.turn, and `decoded` and `list_of` of fire_lua. A
 # lock that is let go while fires wait for it is kept for the first of them, for `turn`
 # milliseconds, so that no newer fire overtakes it on its way through the list of pending ones.

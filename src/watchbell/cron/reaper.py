@@ -146,7 +146,7 @@ class Reaper:
             Final(
                 run=run,
                 job=record.job_name,
-                lock="",  # it lapses when the run has ended for sure, wherever that was
+                lock=detail.lock,
                 verdict="fail",
                 record=encoded(record, upstream=self._settings.upstream_data),
                 detail=msgspec.json.encode(detail),

@@ -1,7 +1,9 @@
 """A run under way on this instance."""
 
+import asyncio
 from math import inf
 
+from watchbell.cron import leases
 from watchbell.cron.model import Begun
 from watchbell.process.run import Cause, Ended, Run
 
@@ -22,27 +24,49 @@ class Running:
         """Why it was stopped, where it was."""
         self._is_to_be_killed = self.is_cancelled = False
         self.output_bytes = 0
-        self.next_keep = self.gives_up = inf
-        self._lapses = self._freezes = inf
+        self.next_keep = inf
+        self._lease, self._freezes, self._is_lost = leases.UNKNOWN, inf, False
+        self._changed = asyncio.Event()
         self.grace = grace
         """From SIGTERM to SIGKILL."""
 
     def kept(self, asked: float, heartbeat: float) -> None:
-        """The store was asked at that time to keep the run and its lock, and has.
-
-        The store extends the lock when it reads the request, never before it was sent. So on the
-        store's clock the lock lapses at `asked` plus its seconds, or later, however long the
-        request, the reply and this process took.
-        """
+        """The store was asked at that time to keep the run and its lock, and has."""
         self.next_keep = asked + heartbeat
-        self._freezes = asked + heartbeat * 1.5 - _margin(heartbeat)
+        self._freezes = asked + heartbeat * 1.5 - leases.margin(heartbeat)
         if self.lock:
             seconds = self.ttl / 1000
-            self.next_keep = asked + min(heartbeat, seconds / 4)
-            self._lapses = asked + seconds - _margin(seconds)
-            self.gives_up = self._lapses - min(self.grace, seconds / 4)
+            self.next_keep = asked + min(heartbeat, leases.pause(seconds))
+            self._lease = leases.renewed(asked, seconds, self.grace)
+        self._extend()
+
+    def renew_at(self, when: float) -> None:
+        """The lock of the run may have lapsed: how long it has is unknown until it was renewed."""
+        self._lease, self.next_keep = leases.UNKNOWN, when
+
+    async def secured(self) -> None:
+        """Returns when the run may be started under its lock, or has to end."""
+        while self.lock and self._lease == leases.UNKNOWN and not self.reason:
+            self._changed.clear()
+            await self._changed.wait()
+
+    def not_kept(self, asked: float, left: float = 0) -> None:
+        """The store was asked at that time, and refused or did not answer. No other run begins
+        under the lock for `left` seconds from then."""
+        self.next_keep = asked + leases.retry_pause(self.ttl / 1000 or inf)
+        if self.lock and left > 0:
+            self._lease = leases.refused(self._lease, asked, left, self.grace)
+            self._extend()
+
+    def _extend(self) -> None:
+        self._changed.set()
         if self.process:
             self.process.lease(self.lease_until, self.keep_until)
+
+    @property
+    def gives_up(self) -> float:
+        """When the run has to end, unless its lock is renewed before."""
+        return inf if self._is_lost else self._lease.gives_up
 
     def started(self, process: Run) -> None:
         self.process = process
@@ -54,6 +78,7 @@ class Running:
     def terminate(self, reason: str) -> None:
         """The run is to end, and stays ours until it has."""
         self.reason = self.reason or reason
+        self._changed.set()
         if self.process:
             self.process.terminate()
 
@@ -67,13 +92,14 @@ class Running:
 
     def kill(self, reason: str) -> None:
         self.reason = self.reason or reason
+        self._changed.set()
         self._is_to_be_killed = True
         if self.process:
             self.process.kill()
 
     def lose(self, reason: str) -> None:
         """The run is no longer ours, and has to end."""
-        self.next_keep = self.gives_up = inf
+        self.next_keep, self._is_lost = inf, True
         self.terminate(reason)
 
     def why(self, ended: Ended) -> str:
@@ -83,15 +109,9 @@ class Running:
     @property
     def lease_until(self) -> float | None:
         """When the warden kills the run: before its lock lapses, where it has one."""
-        return self._lapses if self.lock else None
+        return self._lease.ends if self.lock else None
 
     @property
     def keep_until(self) -> float:
         """Until when no other instance begins or ends the run in the store, with a margin."""
-        return min(self._lapses, self._freezes)
-
-
-def _margin(seconds: float) -> float:
-    """Between the warden's SIGKILL and the lock's end: for the warden to be given a CPU, and for
-    all processes of the run to be gone, on a machine that has no CPU to spare."""
-    return max(0.25, min(2.0, seconds / 5))
+        return min(self._lease.ends, self._freezes)

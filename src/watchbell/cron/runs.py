@@ -116,6 +116,7 @@ class Runs:
         """How the process ended, and why where not by itself."""
         if job is None:
             return None, NO_JOB
+        await running.secured()
         if running.reason:
             return None, f"not started: {running.reason}"
         ending = _ending(job, self._settings.kill_after)

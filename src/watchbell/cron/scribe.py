@@ -95,7 +95,9 @@ end
 -- To the fire that waits for it; else a lock that was held for a moment only stays until an
 -- instance of Cronken, which tries again 100 ms later, has found it held.
 local function release(lock, run, start)
-  if lock == '' or try('GET', own.locks .. lock) ~= run then return end
+  if lock == '' then return end
+  forget_holder(lock, run)
+  if try('GET', own.locks .. lock) ~= run then return end
   if hand_over(lock) then return end
   local left = math.ceil(least_hold - (now - (start or 0)) * 1000)
   if left > 0 then
@@ -137,7 +139,7 @@ local function finish(run, job, lock, verdict, record, detail, score, event, sta
   local fields = decoded(known or '')
   if fields.status ~= 'running' then
     redis.call('ZREM', active, run)
-    release(lock, run)
+    if stale == '' then release(lock, run) end
     return known and 'over' or 'gone'
   end
   if stale ~= '' and tonumber(redis.call('ZSCORE', active, run) or '0') > tonumber(stale) then
@@ -152,7 +154,12 @@ local function finish(run, job, lock, verdict, record, detail, score, event, sta
   try('ZADD', own_results, score, run)
   try('HINCRBY', own.counters, verdict, 1)
   trim(own_results, general)
-  release(lock, run, tonumber(fields.start_time))
+  -- Of a run without heartbeat the lock lapses when that has ended for sure, wherever it was.
+  if stale == '' then
+    release(lock, run, tonumber(fields.start_time))
+  elseif lock ~= '' and recorded_holder(lock) == run then
+    give_notice(lock)
+  end
   if is_kept == '1' and redis.call('HEXISTS', jobs, job) == 0 then return 'done' end
   if retry ~= '' then
     retry_later(retry, instance, retry_at, event)
