@@ -276,7 +276,8 @@ async def survive(fleet: Fleet, store: Store, proxy: Proxy) -> None:
     assert (seen.record.duration or 0) > 2.9
     texts = [line.text async for page in outputs.follow(store, talker) for line in page]
     assert texts == [b"%d\n" % n for n in range(1, 31)]
-    await say(store, "pause", "all")
+    # The instance listens again some time after it works again.
+    await eventually(lambda: say(store, "pause", "all"), why="an instance that listens")
     await eventually(lambda: history_is_complete(store))
     runs = await history.ended(store, "tick", most=1_000)
     handled = [seen.detail.fire for seen in runs] + await omitted(store, "tick")
