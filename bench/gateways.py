@@ -152,7 +152,7 @@ def gateway(store: Store, settings: str, folder: Path) -> Iterator[psutil.Proces
 
 async def delivered(store: Store, medium: str, count: int) -> float:
     """When so many had been delivered, by our clock."""
-    while (await overview.fares(store, [medium]))[0].delivered < count:  # noqa: ASYNC110
+    while (await overview.statuses(store, [medium]))[0].delivered < count:  # noqa: ASYNC110
         await asyncio.sleep(0.02)
     return SYSTEM.monotonic()
 

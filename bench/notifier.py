@@ -12,7 +12,7 @@ from watchbell.alerting import contacts, rules
 from watchbell.alerting.effects import verbatim
 from watchbell.alerting.model import Contact, Medium, Notification, Rule
 from watchbell.alerting.notifier import Notifier, step
-from watchbell.roles.garbage import COLLECT
+from watchbell.roles.gc_tuning import COLLECT
 from watchbell.store.client import Store
 from watchbell.store.script import Script
 

@@ -18,7 +18,7 @@ from bench.figures import Figure, repeated
 from bench.stores import fresh
 from watchbell.alerting.effects import verbatim
 from watchbell.alerting.processor import Processor, step
-from watchbell.roles.garbage import COLLECT
+from watchbell.roles.gc_tuning import COLLECT
 from watchbell.store.client import Store
 from watchbell.store.script import Script
 

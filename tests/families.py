@@ -1,7 +1,7 @@
 """The key families of the tests' own data, and the watch over what a test leaves in a store."""
 
 from watchbell.cli.keys import KEYSPACES
-from watchbell.store import census
+from watchbell.store import key_counts
 from watchbell.store.client import Store
 from watchbell.store.families import Family, Hash, Keyspace, List, Set, SortedSet, String
 
@@ -29,7 +29,7 @@ FAMILIES: list[Family] = [family for space in _SPACES for family in space.famili
 async def strays(store: Store) -> list[str]:
     """What is wrong with the keys in the store: of no family, of the wrong type, a wrong expiry."""
     wrong = []
-    async for _, seen in census.look(store, FAMILIES):
+    async for _, seen in key_counts.look(store, FAMILIES):
         if seen.family is None:
             named = [f for f in FAMILIES if f.matches(seen.key.removeprefix(store.prefix))]
             wrong.append(

@@ -48,7 +48,7 @@ PROGRAMS = {  # by Debian package
     "prometheus-alertmanager": Program("amtool", ("web",)),
     "prometheus": Program("promtool", ("web",)),
     "curl": Program("curl", ("browser", "web")),
-    "openssl": Program("openssl", ("gateways", "web", "test_servers.py")),
+    "openssl": Program("openssl", ("gateways", "http", "web", "test_servers.py")),
 }
 WITHOUT_WORKERS = ("-n", "--numprocesses", "-s", "--pdb", "--trace", "--collect-only", "--co")
 INSTALL = """

@@ -1,7 +1,7 @@
 """Commands of our own among the effects."""
 
 from watchbell.alerting import effects
-from watchbell.alerting.checks import Checks
+from watchbell.alerting.check_writes import CheckWrites
 from watchbell.store.client import Store
 from watchbell.store.queue import Queue, Taker
 
@@ -9,7 +9,7 @@ from watchbell.store.queue import Queue, Taker
 async def test_a_check_of_a_wrong_type_keeps_none_of_the_others_from_being_heard(
     store: Store,
 ) -> None:
-    checks = Checks(store.prefix)
+    checks = CheckWrites(store.prefix)
     first, odd, last = (checks.keys.current("web", name) for name in ("ftp", "http", "smtp"))
     await store.call("SET", odd, "not a hash")
     await store.call("LPUSH", checks.keys.events(), "one")

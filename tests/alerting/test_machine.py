@@ -27,7 +27,7 @@ from tests.alerting.consistency import Picture, found_in
 from tests.alerting.model import Check, Medium, Model, Person, Rule, address
 from tests.alerting.scenes import START, Stage
 from tests.conftest import emptied
-from watchbell.alerting import contacts, entities, maintenance, rules, switches
+from watchbell.alerting import check_settings, contacts, entities, maintenance, rules
 from watchbell.alerting import model as alerting
 from watchbell.alerting import notifier as notifying
 from watchbell.alerting import processor as processing
@@ -340,7 +340,7 @@ class World(RuleBasedStateMachine):
     @rule(name=NAMES)
     def a_check_is_disabled(self, name: str) -> None:
         try:
-            self.run(switches.disable(self.store, name))
+            self.run(check_settings.disable(self.store, name))
         except NotFound:
             assert not self.model.disable(name)
         else:

@@ -6,8 +6,8 @@ import pytest
 
 from tests.alerting.scenes import START, Stage
 from tests.waiting import eventually
-from watchbell.alerting.callees import callees
 from watchbell.alerting.decide.routing import Fate
+from watchbell.alerting.who_is_called import callees
 from watchbell.settings import Alerting as Settings
 from watchbell.store.client import Store
 

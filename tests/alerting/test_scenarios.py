@@ -9,7 +9,7 @@ import pytest
 from tests.alerting.scenes import START, Stage
 from tests.conftest import watched
 from watchbell.alerting import contacts, entities
-from watchbell.alerting.checks import short_id
+from watchbell.alerting.check_writes import short_id
 from watchbell.alerting.entities import Entity
 from watchbell.alerting.model import Decision
 from watchbell.store.client import Store

@@ -14,13 +14,13 @@ from tests.web.site import chosen
 from watchbell.clock import SYSTEM
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
-from watchbell.web.app import open_desk
-from watchbell.web.desk import Desk
+from watchbell.web.app import open_services
+from watchbell.web.services import Services
 
 
 class House:
-    def __init__(self, up: Up, url: str, desk: Desk) -> None:
-        self.up, self.url, self.desk, self.store = up, url, desk, desk.store
+    def __init__(self, up: Up, url: str, services: Services) -> None:
+        self.up, self.url, self.services, self.store = up, url, services, services.store
 
     @property
     def first_link(self) -> str:
@@ -60,6 +60,6 @@ async def housed(folder: Path, **environment: str) -> AsyncIterator[House]:
             url = f"http://{servers.HOST}:{port}"
             await serving(url)
             async with Store(store_url.parse(up.url)) as store:
-                yield House(up, url, await open_desk(chosen(), store, SYSTEM))
+                yield House(up, url, await open_services(chosen(), store, SYSTEM))
         finally:
             await asyncio.to_thread(up.end)

@@ -22,8 +22,8 @@ SHOUT = "printf 'one\\ntwo\\n\\033[31mred\\033[0m\\n'; exit 3"
 @asynccontextmanager
 async def administrator(house: House) -> AsyncIterator[Visitor]:
     async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as http:
-        visitor = Visitor(Site(house.url, house.desk), http)
-        alice = await house.desk.users.add("alice", "administrator", BY)
+        visitor = Visitor(Site(house.url, house.services), http)
+        alice = await house.services.users.add("alice", "administrator", BY)
         await visitor.post(await links.make(house.store, alice, BY))
         visitor.csrf = (await visitor.get("/api/v1/session")).json()["csrf"]
         yield visitor

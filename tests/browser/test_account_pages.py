@@ -53,7 +53,7 @@ async def test_a_user_is_added_comes_in_without_script_and_is_removed(
     await row.get_by_role("button", name="Remove bob").click()
     await alice.get_by_role("button", name="Remove", exact=True).click()
     await expect(row).to_have_count(0)
-    assert await site.desk.users.find("bob") is None
+    assert await site.services.users.find("bob") is None
 
 
 async def test_the_only_administrator_can_not_be_removed(site: Site, visit: Visits) -> None:
@@ -117,7 +117,7 @@ async def test_a_viewer_makes_a_key_of_no_more_than_they_may(site: Site, visit: 
     await page.keyboard.type("look")
     await page.keyboard.press("Enter")
     secret = await page.locator("dialog code").first.inner_text()
-    assert await site.desk.api_keys.find(secret, site.desk.now()) is not None
+    assert await site.services.api_keys.find(secret, site.services.now()) is not None
 
 
 async def test_a_password_is_changed_and_ends_the_other_sessions(site: Site, visit: Visits) -> None:
@@ -206,7 +206,9 @@ async def test_the_audit_log_is_filtered_and_linked_to(
 ) -> None:
     for number in range(150):
         who = "charlie" if number == 3 else "bob"
-        entry = Actor(who, site.desk.now() - 2 * 86_400).entry("job.change", f"job-{number}", "x")
+        entry = Actor(who, site.services.now() - 2 * 86_400).entry(
+            "job.change", f"job-{number}", "x"
+        )
         await audit.record(store, entry)
     page = await visit(site, "administrator", "/audit", name="alice")
     rows = page.locator("tbody tr")
@@ -242,7 +244,7 @@ async def test_who_leaves_is_out(site: Site, visit: Visits) -> None:
     await expect(page).to_have_url(f"{site.url}/sign-in")
     await page.goto("/account")
     await expect(page).to_have_url(f"{site.url}/sign-in?next=/account")
-    used = await links.make(site.store, await site.desk.users.get("viewer"), BY)
+    used = await links.make(site.store, await site.services.users.get("viewer"), BY)
     await page.goto(used)
     await page.get_by_role("button", name="Sign in").click()
     await expect(page).to_have_url(f"{site.url}/account/password")

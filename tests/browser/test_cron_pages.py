@@ -11,7 +11,7 @@ from playwright.async_api import Locator, Page, expect
 
 from tests.browser.visits import Look, Visits
 from tests.cron.crew import READING, definition, put, running, say, serving
-from tests.cron.test_job_board import result
+from tests.cron.test_job_cache import result
 from tests.cron.test_output_windows import printed
 from tests.waiting import eventually
 from tests.web.site import Site

@@ -81,7 +81,7 @@ async def interested_alice(house: House) -> None:
 
 
 async def report(house: House) -> None:
-    secret, _ = await house.desk.api_keys.make("web-1", ("intake",), BY)
+    secret, _ = await house.services.api_keys.make("web-1", ("intake",), BY)
     headers = {"Authorization": f"Bearer {secret}"}
     async with (
         ClientSession(headers=headers) as http,

@@ -7,7 +7,7 @@ from playwright.async_api import expect
 
 from tests.alerting.scenes import Stage
 from tests.browser.visits import Visits
-from tests.web.site import Site, chosen, serving_desk
+from tests.web.site import Site, chosen, serving_services
 from tests.web.test_alerts_api import given_up, recorded
 from watchbell.clock import SYSTEM
 from watchbell.gateways import overview
@@ -15,19 +15,19 @@ from watchbell.gateways.keys import Gateways
 from watchbell.gateways.samples import sample
 from watchbell.settings import Tables
 from watchbell.store.client import Store
-from watchbell.web.app import open_desk
+from watchbell.web.app import open_services
 
 NASTY = "<img src=x onerror=alert(1)>"
 
 
 async def test_what_was_given_up_is_seen_and_sent_again(store: Store, visit: Visits) -> None:
     settings = replace(chosen(), gateways=Tables({"email": {"host": "mail.example.com"}}))
-    desk = await open_desk(settings, store, SYSTEM)
+    services = await open_services(settings, store, SYSTEM)
     for number in range(2):
         alert = sample("problem", id=f"a{number}", media="email", event_id=f"web-{number}:{NASTY}")
         await recorded(store, alert)
         await given_up(store, alert)
-    async with serving_desk(desk) as site:
+    async with serving_services(services) as site:
         page = await visit(site, "operator", "/gateways")
         await expect(page.get_by_text("It has never run.")).to_be_visible()
         await page.get_by_role("button", name="Show what was given up").click()
@@ -41,19 +41,19 @@ async def test_what_was_given_up_is_seen_and_sent_again(store: Store, visit: Vis
         await expect(page.get_by_role("dialog")).to_contain_text("Recovery: 'HTTP'")
         assert await page.get_by_role("button", name="Send a test").count() == 0
         await page.context.close()  # before its server ends
-    (fare,) = await overview.fares(store, ["email"])
+    (fare,) = await overview.statuses(store, ["email"])
     assert (fare.failed, fare.on_its_way) == (1, 1)
 
 
 async def test_a_gateway_that_gave_everything_up_is_failing(store: Store, visit: Visits) -> None:
     settings = replace(chosen(), gateways=Tables({"email": {"host": "mail.example.com"}}))
-    desk = await open_desk(settings, store, SYSTEM)
+    services = await open_services(settings, store, SYSTEM)
     alert = sample("problem", id="a1", media="email", event_id="web-1:HTTP")
     await recorded(store, alert)
     await given_up(store, alert)
     seen = int(SYSTEM.now()) + 3_600  # so that it counts as running for as long as this takes
     await store.call("HSET", Gateways(store.prefix).status("email"), "seen", seen)
-    async with serving_desk(desk) as site:
+    async with serving_services(services) as site:
         page = await visit(site, "viewer", "/gateways")
         await expect(page.locator(".state-critical")).to_have_text("failing")
         await expect(page.get_by_text("gave up 1 alert and delivered none")).to_be_visible()

@@ -204,8 +204,8 @@ async def posted(alice: Visitor, described: dict[str, Any], word: str) -> dict[s
 @asynccontextmanager
 async def signed_in(house: House) -> AsyncIterator[Visitor]:
     async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as http:
-        visitor = Visitor(Site(house.url, house.desk), http)
-        alice = await house.desk.users.add("alice", "administrator", BY)
+        visitor = Visitor(Site(house.url, house.services), http)
+        alice = await house.services.users.add("alice", "administrator", BY)
         path = await links.make(house.store, alice, BY)
         await visitor.post(path, headers={"User-Agent": WORDS[2]})
         visitor.csrf = (await visitor.get("/api/v1/session")).json()["csrf"]

@@ -16,7 +16,7 @@ from tests.waiting import eventually
 from tests.web.site import Site, serving_app
 from watchbell.web.access import PUBLIC
 from watchbell.web.app import application
-from watchbell.web.frame import Frame
+from watchbell.web.request_envelope import RequestEnvelope
 
 PAGE = '<!doctype html><meta charset="utf-8"><title>x</title><body>{}</body>'
 WRONG = [
@@ -49,10 +49,10 @@ async def misbehaving(site: Site) -> AsyncIterator[Site]:
         tag = f'<script src="/scripts/{number}"></script>'
         return Response(PAGE.format(WRONG[number][1] + tag), media_type=MediaType.HTML)
 
-    app = application(site.desk)
+    app = application(site.services)
     app.register(script)
     app.register(page)
-    async with serving_app(Frame(app), site.desk) as other:
+    async with serving_app(RequestEnvelope(app), site.services) as other:
         yield other
 
 

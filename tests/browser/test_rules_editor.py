@@ -234,6 +234,6 @@ async def test_a_contact_is_made_linked_and_tested(site: Site, store: Store, vis
     await expect(page.get_by_text("waits for the gateway")).to_be_visible()
     [bob] = await contacts.everybody(store)
     assert (bob.id, bob.media["email"].address) == ("bob/ü", "bob@example.com")
-    year = str(datetime.fromtimestamp(site.desk.now(), ZoneInfo(ALWAYS["timezone_id"])).year)
+    year = str(datetime.fromtimestamp(site.services.now(), ZoneInfo(ALWAYS["timezone_id"])).year)
     await page.get_by_role("link", name="details").click()
     await expect(page.get_by_role("dialog")).to_contain_text(year)

@@ -51,7 +51,7 @@ async def test_every_page_opens_fits_and_is_named(site: Site, visit: Visits, loo
 
 async def test_the_keyboard_leads_everywhere(site: Site, visit: Visits) -> None:
     for name in ("bob", "charlie"):
-        await site.desk.users.add(name, "viewer", BY)
+        await site.services.users.add(name, "viewer", BY)
     page = await visit(site, "administrator", "/system", name="alice")
     await expect(page.get_by_role("heading", name="Queues")).to_be_visible()
     await page.keyboard.press("?")
@@ -149,7 +149,7 @@ async def test_a_session_that_ends_while_a_page_is_open_leads_back_to_it(
     clock = SetClock(SYSTEM.now())
     async with served(store, clock) as site:
         page = await visit(site, "administrator", "/audit?text=alice", name="alice")
-        await site.desk.users.set_password("alice", PASSWORD, BY)
+        await site.services.users.set_password("alice", PASSWORD, BY)
         await expect(page.get_by_role("row").nth(1)).to_be_visible()
         clock.advance(13 * 3_600)
         visit.forgive("answered 401")
@@ -168,7 +168,7 @@ async def test_a_session_that_ends_while_a_page_is_open_leads_back_to_it(
 
 async def test_who_signs_in_anew_in_one_tab_goes_on_in_the_other(site: Site, visit: Visits) -> None:
     one = await visit(site, "administrator", "/users", name="alice")
-    await site.desk.users.set_password("alice", PASSWORD, BY)
+    await site.services.users.set_password("alice", PASSWORD, BY)
     other = await one.context.new_page()
     await other.goto("/account")
     await other.get_by_role("button", name="Sign out").click()

@@ -21,8 +21,8 @@ from playwright.async_api import (
 from tests.web.site import BY
 from watchbell.clock import SYSTEM
 from watchbell.web.access import Role
-from watchbell.web.desk import Desk
 from watchbell.web.guard import cookie_name
+from watchbell.web.services import Services
 from watchbell.web.users import Actor
 
 Look = Literal["desktop", "phone", "dark", "dark phone"]
@@ -58,7 +58,7 @@ class Place(Protocol):
     """Something that serves pages: a `Site` or a `House`."""
 
     url: str
-    desk: Desk
+    services: Services
 
 
 class Visits:
@@ -175,10 +175,10 @@ class Visits:
 
 async def sign_in(context: BrowserContext, place: Place, role: Role, name: str = "") -> None:
     """By the shortest way: a session as if by link, whose cookie the browser is given."""
-    desk, name = place.desk, name or role
-    user = await desk.users.find(name) or await desk.users.add(name, role, BY)
-    entry = Actor(name, desk.now(), "127.0.0.1").entry("session.begin", name, "link")
-    secret, _ = await desk.sessions.begin(user, "tests", entry)
+    services, name = place.services, name or role
+    user = await services.users.find(name) or await services.users.add(name, role, BY)
+    entry = Actor(name, services.now(), "127.0.0.1").entry("session.begin", name, "link")
+    secret, _ = await services.sessions.begin(user, "tests", entry)
     cookie = cookie_name(place.url.startswith("https"))
     await context.add_cookies(
         [{"name": cookie, "value": secret, "url": place.url, "httpOnly": True, "sameSite": "Lax"}]

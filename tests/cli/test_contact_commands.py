@@ -20,7 +20,7 @@ from tests import families, servers
 from tests.alerting.test_rules import some_rules
 from tests.cli.commands import ran
 from tests.conftest import bare_environment, emptied, watchbell
-from watchbell.alerting import contacts, entities, items
+from watchbell.alerting import contacts, entities, json_items
 from watchbell.alerting.entities import Entity
 from watchbell.alerting.model import Contact, Medium, Rule
 from watchbell.errors import Refused
@@ -136,7 +136,7 @@ def test_a_contact_is_replaced_by_an_import_and_its_rules_only_if_given(run: Com
 
 
 def test_bad_items_are_told_by_position_and_field_and_the_good_are_imported(run: Commands) -> None:
-    items: list[Any] = [
+    json_items: list[Any] = [
         {"id": "good", "first_name": "Good", "colour": "red"},
         {"id": "a", "first_name": 5},
         {"id": "b"},
@@ -154,7 +154,7 @@ def test_bad_items_are_told_by_position_and_field_and_the_good_are_imported(run:
         {"id": "j", "first_name": "J", "media": {"pagerduty": {"password": "***"}}},
         {"id": "k", "first_name": "K", "tags": "ops"},
     ]
-    said = run("contacts", "import", "-", given=json.dumps(items), code=1)
+    said = run("contacts", "import", "-", given=json.dumps(json_items), code=1)
     assert said.splitlines()[0] == "contacts imported: 1"
     for line in (
         "item 1: 'colour' is not known and was ignored",
@@ -440,7 +440,7 @@ def test_a_rule_is_told_as_it_is_stored(run: Commands) -> None:
 
 
 def test_entities_are_imported_renamed_and_shown(run: Commands) -> None:
-    items: list[Any] = [
+    json_items: list[Any] = [
         {"id": 10001, "name": "Clientx-App-01", "contacts": [362, "363"], "tags": ["a", "b"]},
         {"name": "skipped"},
         {"id": "2", "name": "a:b"},
@@ -448,7 +448,7 @@ def test_entities_are_imported_renamed_and_shown(run: Commands) -> None:
         {"id": "4", "name": "x", "check_contacts": {"HTTP": 5}},
         {"id": "ALL", "name": "ALL", "contacts": ["364"]},
     ]
-    said = run("entities", "import", "-", given=json.dumps(items), code=1)
+    said = run("entities", "import", "-", given=json.dumps(json_items), code=1)
     assert "entities imported: 2" in said
     assert "item 2 has no id and was skipped" in said
     assert "item 3 (id '2'): name: 'a:b' is not allowed" in said
@@ -530,10 +530,10 @@ def test_what_is_exported_is_the_same_data_when_imported(
                 await entities.save(store, thing, with_checks=True)
                 (found,) = await contacts.everybody(store)
                 (known,) = await entities.find(store)
-                item = json.loads(msgspec.json.encode(items.of_contact(found)))
+                item = json.loads(msgspec.json.encode(json_items.of_contact(found)))
                 row = json.loads(msgspec.json.encode(known))
-                assert items.contact(item, no_new_id) == found == person
-                assert items.entity(row) == known == thing
+                assert json_items.contact(item, no_new_id) == found == person
+                assert json_items.entity(row) == known == thing
             assert await families.strays(store) == []
             await emptied(store)
 
@@ -567,8 +567,8 @@ def test_what_is_exported_is_the_same_data_when_imported(
 def test_whatever_an_item_is_it_is_read_or_refused(value: Any) -> None:
     item = {"id": "1", "first_name": "A", "name": "a"} | (value if isinstance(value, dict) else {})
     for read in (
-        lambda: contacts.checked(items.contact(item, lambda: "r")),
-        lambda: items.entity(item),
+        lambda: contacts.checked(json_items.contact(item, lambda: "r")),
+        lambda: json_items.entity(item),
     ):
         with suppress(Refused):
             read()

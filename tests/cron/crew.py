@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.waiting import eventually
 from watchbell.cron import history, instance
-from watchbell.cron.history import Seen
+from watchbell.cron.history import RunRecord
 from watchbell.cron.instances import instances
 from watchbell.cron.keys import Cron
 from watchbell.cron.validation import Reading
@@ -29,13 +29,13 @@ def definition(
     *,
     lock: bool | str = True,
     ttl: int = 10,
-    **conduct: Any,
+    **options: Any,
 ) -> dict[str, Any]:
     said: dict[str, Any] = {
         "cron_args": NEVER if when is None else when,
         "job_args": {"cmd": cmd, "lock": lock, "ttl": ttl},
     }
-    return said | ({"watchbell": conduct} if conduct else {})
+    return said | ({"watchbell": options} if options else {})
 
 
 async def put(store: Store, name: str, said: dict[str, Any]) -> None:
@@ -69,10 +69,10 @@ async def _is_ready(store: Store, before: int) -> bool:
     return len(await instances(store)) > before
 
 
-async def ended(store: Store, job: str, count: int = 1) -> list[Seen]:
+async def ended(store: Store, job: str, count: int = 1) -> list[RunRecord]:
     """The runs of a job, the oldest first, once there are so many."""
 
-    async def enough() -> list[Seen]:
+    async def enough() -> list[RunRecord]:
         # A store that takes a flood of output on a starved machine is busy for seconds.
         found = await patiently(lambda: history.ended(store, job, most=10_000))
         return found if len(found) >= count else []
@@ -99,8 +99,8 @@ def until(gate: Path) -> str:
     return f"until test -e {gate}; do sleep 0.05; done"
 
 
-async def running(store: Store, job: str, count: int = 1) -> list[Seen]:
-    async def enough() -> list[Seen]:
+async def running(store: Store, job: str, count: int = 1) -> list[RunRecord]:
+    async def enough() -> list[RunRecord]:
         found = [seen for seen in await history.active(store) if seen.record.job_name == job]
         return found if len(found) >= count else []
 

@@ -25,8 +25,8 @@ def beat(name: str = "one", **more: Any) -> Beat:
     return Beat(name=name, **{**known, **more})
 
 
-def job(name: str, **conduct: Any) -> Job:
-    made = from_fields(name, definition("true", {"cronstring": "@hourly"}, **conduct))
+def job(name: str, **options: Any) -> Job:
+    made = from_fields(name, definition("true", {"cronstring": "@hourly"}, **options))
     assert isinstance(made, Job)
     return made
 

@@ -127,9 +127,9 @@ def test_an_unknown_zone_is_told_by_the_variable_that_names_it() -> None:
     assert one.reason.startswith("CRON_TZ: expected a time zone")
 
 
-def defined(cron_args: dict[str, Any], cmd: str = "true", **conduct: Any) -> dict[str, Any]:
+def defined(cron_args: dict[str, Any], cmd: str = "true", **options: Any) -> dict[str, Any]:
     said = {"cron_args": cron_args, "job_args": {"cmd": cmd, "lock": True, "ttl": 60}}
-    return said | ({"watchbell": conduct} if conduct else {})
+    return said | ({"watchbell": options} if options else {})
 
 
 def test_a_job_that_a_crontab_can_say_comes_back_the_same() -> None:

@@ -13,10 +13,10 @@ from tests.cron.fleet import Fleet, alive
 from tests.servers.process import Server
 from tests.servers.refusal import SNAPSHOTS, calls, misconf
 from tests.waiting import eventually
-from watchbell.cron.history import Seen
-from watchbell.cron.keeper import NOT_RENEWED
+from watchbell.cron.history import RunRecord
 from watchbell.cron.keys import Cron
 from watchbell.cron.model import lock_of
+from watchbell.cron.run_leases import NOT_RENEWED
 from watchbell.process.run import Cause
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
@@ -33,7 +33,7 @@ class Scene:
         self.fleet = Fleet(server.url, folder)
         self.gate = folder / "gate"
 
-    async def begin(self, ttl: int) -> Seen:
+    async def begin(self, ttl: int) -> RunRecord:
         """A run of `long` on the first of two instances; `other` has the same lock."""
         lock = self.folder / "flock"
         how = f"exec 9>{lock}; flock -n 9 && echo alone || echo together"

@@ -8,7 +8,7 @@ import pytest
 from tests.cron.crew import EVERY_SECOND, READING, definition, put
 from watchbell.cron import history, jobs, overview
 from watchbell.cron.keys import Cron, CronOwn
-from watchbell.cron.marks import PAUSED
+from watchbell.cron.last_handled import PAUSED
 from watchbell.cron.model import Invalid
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store

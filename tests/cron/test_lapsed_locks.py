@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.cron.test_fires import FIRE, claim, fires, job
-from tests.cron.test_scribe import final, writing
+from tests.cron.test_claims import FIRE, claim, fires, job
+from tests.cron.test_result_writer import final, writing
 from tests.cron.test_shared_locks import finish
 from watchbell import ids
-from watchbell.cron.fires import BEGUN, LEFT_OUT, QUEUED
+from watchbell.cron.claims import BEGUN, LEFT_OUT, QUEUED
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.lua import LONGEST_NOTICE
 from watchbell.cron.model import Begun, Overlap, lock_of
-from watchbell.cron.scribe import Outcome
+from watchbell.cron.result_writer import Outcome
 from watchbell.store.client import Store
 
 KEYS, OWN = Cron(), CronOwn()
@@ -95,9 +95,9 @@ async def test_a_run_that_is_declared_frozen_has_notice(
     if has_lock_lapsed:
         await store.call("DEL", LOCK)
     frozen = final(begun.run, "frozen", lock=lock_of("backup"), stale=f"{begun.start + 60:.6f}")
-    async with writing(store) as scribe:
-        assert await scribe.finish(frozen) is Outcome.DONE
-        assert await scribe.finish(frozen._replace(record=b"{}")) is Outcome.OVER
+    async with writing(store) as result_writer:
+        assert await result_writer.finish(frozen) is Outcome.DONE
+        assert await result_writer.finish(frozen._replace(record=b"{}")) is Outcome.OVER
     assert 0 < await notice(store) <= LONGEST_NOTICE
     assert await store.call("EXISTS", LOCK) == (0 if has_lock_lapsed else 1)
 

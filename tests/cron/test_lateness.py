@@ -15,8 +15,8 @@ NOTHING = Survey(NOW, {}, [], [], {}, {})
 
 
 def find(name: str) -> Job | None:
-    conduct = {"patient": {"grace": 3_600}}.get(name, {})
-    said = definition("true", {"second": "*"}) | {"watchbell": conduct}
+    options = {"patient": {"grace": 3_600}}.get(name, {})
+    said = definition("true", {"second": "*"}) | {"watchbell": options}
     job = from_fields(name, said)
     return job if isinstance(job, Job) and name != "gone" else None
 

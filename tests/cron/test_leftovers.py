@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.cron.crew import definition, ended, put, serving
-from watchbell.cron import jobs, wording
+from watchbell.cron import jobs, run_texts
 from watchbell.store.client import Store
 
 
@@ -24,6 +24,6 @@ async def test_a_run_names_the_processes_that_were_ended_after_it(
         pid = (seen.record.output or "").strip()
         assert seen.record.status == "success"
         assert seen.detail.leftovers == (f"sleep ({pid})",)
-        said = wording.ending(seen.record, seen.detail)
+        said = run_texts.ending(seen.record, seen.detail)
         assert said == f"done; processes that it left behind were ended: sleep ({pid})"
     assert found["tidy"].detail.leftovers == ()

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.cron.crew import EVERY_SECOND, definition, ended, now, put, serving
-from tests.cron.test_fires import claim, fires, job
+from tests.cron.test_claims import claim, fires, job
 from watchbell.alerting.keys import Alerting
-from watchbell.cron import marks
-from watchbell.cron.fires import BEGUN
+from watchbell.cron import last_handled
+from watchbell.cron.claims import BEGUN
 from watchbell.cron.keys import CronOwn
-from watchbell.cron.marks import MOST_AHEAD, marked
+from watchbell.cron.last_handled import MOST_AHEAD, marked
 from watchbell.store.client import Store
 
 OWN = CronOwn()
@@ -47,7 +47,7 @@ async def test_a_fire_is_claimed_once_although_its_mark_lay_ahead(anywhere: Stor
 async def test_a_mark_that_the_present_soon_overtakes_is_left_alone(store: Store) -> None:
     last = await mark_ahead(store, "backup", MOST_AHEAD - 2)
     assert (await fires(store).claim([claim(job(), await now(store))], 5))[0] == [last]
-    assert await marks.sweep(store, 1_000) == 0
+    assert await last_handled.sweep(store, 1_000) == 0
     assert await reports(store) == []
 
 
@@ -58,8 +58,8 @@ async def test_all_marks_ahead_are_found_and_reported_together(store: Store) -> 
     await mark_ahead(store, "fine", -5)
     await store.call("HSET", OWN.fired(), "odd", "no mark at all")
     before = await now(store)
-    assert await marks.sweep(store, 1_000) == 5
-    assert await marks.sweep(store, 1_000) == 0
+    assert await last_handled.sweep(store, 1_000) == 5
+    assert await last_handled.sweep(store, 1_000) == 0
     [report] = await reports(store)
     assert "5 jobs were marked" in report["summary"]
     found = await marked(store, [job("a"), job("huge")], paused=set())

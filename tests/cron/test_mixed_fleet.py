@@ -15,8 +15,8 @@ from tests.cron import upstream
 from tests.cron.crew import EVERY_SECOND, READING, definition, ended, put, say
 from tests.cron.fleet import Fleet, check_invariants
 from tests.waiting import eventually
-from watchbell.cron import history, jobs, outputs
-from watchbell.cron.history import Seen
+from watchbell.cron import history, jobs, output_store
+from watchbell.cron.history import RunRecord
 from watchbell.cron.keys import Cron, CronUpstream
 from watchbell.store.client import Store
 
@@ -71,7 +71,7 @@ def mixed(
     theirs.kill()
 
 
-def is_ours(seen: Seen) -> bool:
+def is_ours(seen: RunRecord) -> bool:
     return bool(seen.detail.instance)
 
 
@@ -95,14 +95,14 @@ async def test_both_kinds_serve_one_list_and_read_each_other(
     everywhere = definition("seq 1 5", EVERY_SECOND, lock=False, alert=False)
     await jobs.save(store, "everywhere", everywhere, READING)
 
-    async def both_ran() -> list[Seen]:
+    async def both_ran() -> list[RunRecord]:
         runs = await history.ended(store, "everywhere", most=100)
         return runs if len({is_ours(seen) for seen in runs}) == 2 else []
 
     for seen in await eventually(both_ran, 30, "runs of both kinds"):
         assert (seen.record.status, seen.record.retcode) == ("success", 0)
         assert seen.record.output == "1\n2\n3\n4\n5\n"
-        assert [line.text for line in await outputs.lines(store, seen.id)][-1] == b"5\n"
+        assert [line.text for line in await output_store.lines(store, seen.id)][-1] == b"5\n"
         assert await store.call("TYPE", KEYS.output(seen.id)) == b"list"
     await ended(store, "long", 3)
     assert not together.exists()
@@ -120,7 +120,7 @@ async def test_each_kind_declares_the_other_s_dead_runs_frozen(
     await say(store, "reload", {})
     await say(store, "trigger", "everywhere")
 
-    async def both_run() -> list[Seen]:
+    async def both_run() -> list[RunRecord]:
         runs = await history.active(store)
         return runs if len(runs) == 2 else []
 
@@ -147,7 +147,7 @@ async def test_upstream_declares_our_dead_run_frozen(
     await say(store, "reload", {})
     await say(store, "trigger", "ours")
 
-    async def of_ours() -> list[Seen]:
+    async def of_ours() -> list[RunRecord]:
         return [seen for seen in await history.active(store) if is_ours(seen)]
 
     [mine] = await eventually(of_ours, 20)

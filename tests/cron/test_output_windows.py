@@ -2,9 +2,9 @@
 
 import pytest
 
-from watchbell.cron import outputs
+from watchbell.cron import output_store
 from watchbell.cron.keys import Cron
-from watchbell.cron.outputs import MOST_BYTES, Line, Window
+from watchbell.cron.output_store import MOST_BYTES, OutputLine, OutputWindow
 from watchbell.store.client import Store
 
 RUN = "run"
@@ -26,24 +26,24 @@ async def listed(store: Store, count: int) -> None:
         await store.call("RPUSH", key, b"line %d\n" % number)
 
 
-def numbers(window: Window) -> list[int]:
+def numbers(window: OutputWindow) -> list[int]:
     return [line.number for line in window.lines]
 
 
 @pytest.mark.parametrize("as_list", [False, True])
 async def test_windows_are_by_place(store: Store, as_list: bool) -> None:
     await (listed(store, 100) if as_list else printed(store, range(1, 101)))
-    first = await outputs.window(store, RUN, 0, 10)
+    first = await output_store.window(store, RUN, 0, 10)
     assert (first.total, first.complete, first.first) == (100, 100, 0)
     assert numbers(first) == list(range(1, 11))
     assert first.lines[2].text == b"line 3\n"
-    assert numbers(await outputs.window(store, RUN, 97, 10)) == [98, 99, 100]
-    assert numbers(await outputs.window(store, RUN, 200, 10)) == []
-    assert numbers(await outputs.window(store, RUN, 10, 100, 13)) == [11, 12, 13]
-    last = await outputs.end(store, RUN, 45)
+    assert numbers(await output_store.window(store, RUN, 97, 10)) == [98, 99, 100]
+    assert numbers(await output_store.window(store, RUN, 200, 10)) == []
+    assert numbers(await output_store.window(store, RUN, 10, 100, 13)) == [11, 12, 13]
+    last = await output_store.end(store, RUN, 45)
     assert (last.first, numbers(last)) == (55, list(range(56, 101)))
-    assert numbers(await outputs.end(store, RUN, 3, 50)) == [48, 49, 50]
-    assert numbers(await outputs.end(store, RUN, 3, 0)) == []
+    assert numbers(await output_store.end(store, RUN, 3, 50)) == [48, 49, 50]
+    assert numbers(await output_store.end(store, RUN, 3, 0)) == []
 
 
 @pytest.mark.parametrize("as_list", [False, True])
@@ -52,38 +52,38 @@ async def test_what_is_new_is_after_a_line_and_of_much_the_newest(
     as_list: bool,
 ) -> None:
     await (listed(store, 100) if as_list else printed(store, range(1, 101)))
-    after = (await outputs.window(store, RUN, 89, 1)).lines[0]
-    news = await outputs.newest(store, RUN, after, 50)
+    after = (await output_store.window(store, RUN, 89, 1)).lines[0]
+    news = await output_store.newest(store, RUN, after, 50)
     assert (news.asked, news.first, numbers(news)) == (90, 90, list(range(91, 101)))
-    news = await outputs.newest(store, RUN, after, 4)
+    news = await output_store.newest(store, RUN, after, 4)
     assert (news.asked, news.first, numbers(news)) == (90, 96, [97, 98, 99, 100])
-    assert (await outputs.newest(store, RUN, news.lines[-1], 4)).lines == []
-    assert numbers(await outputs.following(store, RUN, after)) == list(range(91, 101))
-    assert len((await outputs.following(store, RUN, None)).lines) == 100
+    assert (await output_store.newest(store, RUN, news.lines[-1], 4)).lines == []
+    assert numbers(await output_store.following(store, RUN, after)) == list(range(91, 101))
+    assert len((await output_store.following(store, RUN, None)).lines) == 100
 
 
 async def test_a_gap_is_told_by_how_much_is_complete(store: Store) -> None:
     await printed(store, [*range(1, 41), *range(900, 910)])
-    found = await outputs.end(store, RUN, 20)
+    found = await output_store.end(store, RUN, 20)
     assert (found.total, found.complete, found.first) == (50, 40, 30)
     assert numbers(found)[9:11] == [40, 900]
 
 
 async def test_long_lines_make_a_window_smaller(store: Store) -> None:
     await printed(store, range(1, 101), b"x" * (32 << 10))
-    found = await outputs.window(store, RUN, 0, 100)
+    found = await output_store.window(store, RUN, 0, 100)
     assert 0 < len(found.lines) < 100
     assert sum(len(line.text) for line in found.lines) < 3 * MOST_BYTES
-    last = await outputs.end(store, RUN, 100)
+    last = await output_store.end(store, RUN, 100)
     assert last.lines[-1].number == 100
     assert len(last.lines) < 100
 
 
 async def test_no_output_is_an_empty_window(store: Store) -> None:
-    found = await outputs.window(store, "unknown", 5, 10)
+    found = await output_store.window(store, "unknown", 5, 10)
     assert (found.total, found.lines) == (0, [])
-    assert (await outputs.newest(store, "unknown", Line(3, 1.0, b""), 10)).lines == []
-    hits = await outputs.search(store, "unknown", "x", 0)
+    assert (await output_store.newest(store, "unknown", OutputLine(3, 1.0, b""), 10)).lines == []
+    hits = await output_store.search(store, "unknown", "x", 0)
     assert (hits.places, hits.following) == ([], None)
 
 
@@ -91,24 +91,24 @@ async def test_text_is_found_in_any_case_and_through_colours(store: Store) -> No
     await printed(store, range(1, 51))
     await printed(store, [51], b"\x1b[31mERR\x1b[1mOR\x1b[0m: stra\xc3\x9fe \xff\n")
     for text in ("error", "ERROR: STRASSE", "\N{REPLACEMENT CHARACTER}"):
-        assert (await outputs.search(store, RUN, text, 0)).places == [50]
-    assert (await outputs.search(store, RUN, "[31m", 0)).places == []
-    assert (await outputs.search(store, RUN, "line 4", 10)).places == list(range(39, 49))
-    back = await outputs.search(store, RUN, "line 4", 42, backward=True)
+        assert (await output_store.search(store, RUN, text, 0)).places == [50]
+    assert (await output_store.search(store, RUN, "[31m", 0)).places == []
+    assert (await output_store.search(store, RUN, "line 4", 10)).places == list(range(39, 49))
+    back = await output_store.search(store, RUN, "line 4", 42, backward=True)
     assert (back.places, back.following) == ([41, 40, 39, 3], None)
 
 
 async def test_a_search_ends_after_some_and_says_where_to_go_on(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outputs, "_MOST_SEARCHED", 30)
-    monkeypatch.setattr(outputs, "_SEARCHED_AT_ONCE", 10)
+    monkeypatch.setattr(output_store, "_MOST_SEARCHED", 30)
+    monkeypatch.setattr(output_store, "_SEARCHED_AT_ONCE", 10)
     await printed(store, range(1, 101))
     places: list[int] = []
     start: int | None = 0
     asked = 0
     while start is not None:
-        found = await outputs.search(store, RUN, "7", start)
+        found = await output_store.search(store, RUN, "7", start)
         places += found.places
         start = found.following
         asked += 1

@@ -11,7 +11,7 @@ from tests.cron.crew import EVERY_SECOND, definition, ended, now, put, running, 
 from tests.waiting import eventually
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import jobs
-from watchbell.cron.fires import Claim, Fires
+from watchbell.cron.claims import Claim, Claims
 from watchbell.cron.instances import instances, pending
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.model import lock_of
@@ -113,8 +113,8 @@ async def test_what_waits_for_other_instances_is_not_taken(store: Store) -> None
         "overlap": "skip",
         "is_kept": False,
     }
-    gpu = Fires(store, "gpu", "web-1", upstream=False, most_events=1_000, tags=("gpu",))
-    other = Fires(store, "other", "web-2", upstream=False, most_events=1_000)
+    gpu = Claims(store, "gpu", "web-1", upstream=False, most_events=1_000, tags=("gpu",))
+    other = Claims(store, "other", "web-2", upstream=False, most_events=1_000)
     claim = Claim("a", 1, "1:f", "r1", json.dumps({**item, "pool": pool}))
     answers, *_ = await gpu.claim([claim], 0)
     assert answers == [-2]

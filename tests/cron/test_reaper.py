@@ -11,7 +11,7 @@ from tests.cron.crew import definition, put, say, serving
 from tests.waiting import eventually
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import history, reaper
-from watchbell.cron.fires import Fires
+from watchbell.cron.claims import Claims
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
 from watchbell.cron.model import Beat
 from watchbell.store.client import Store
@@ -125,6 +125,6 @@ async def test_marks_of_jobs_that_are_gone_are_forgotten(store: Store, folder: P
 async def test_what_is_no_fire_stops_no_burial(store: Store, wrong: str) -> None:
     await store.call("RPUSH", OWN.own_pending("gone"), wrong)
     await reaper.bury(
-        store, Fires(store, "one", "web-1", upstream=False, most_events=1_000), "gone"
+        store, Claims(store, "one", "web-1", upstream=False, most_events=1_000), "gone"
     )
     assert await store.call("EXISTS", OWN.own_pending("gone")) == 0

@@ -15,7 +15,7 @@ from watchbell import ids
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import jobs
 from watchbell.cron.attempts import following
-from watchbell.cron.fires import Fires
+from watchbell.cron.claims import Claims
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.model import Begun, Fire, Job
 from watchbell.cron.retries import LONGEST_DELAY, Policy, Verdict, verdict
@@ -68,8 +68,8 @@ def test_each_pause_is_longer_than_the_one_before_up_to_a_day() -> None:
     assert Policy(retries=100, delay=60, factor=100).pause(100) == LONGEST_DELAY
 
 
-def job(**conduct: Any) -> Job:
-    made = from_fields("backup", definition("false", **conduct))
+def job(**options: Any) -> Job:
+    made = from_fields("backup", definition("false", **options))
     assert isinstance(made, Job)
     return made
 
@@ -96,8 +96,8 @@ def test_the_next_attempt_is_of_the_same_fire_and_waits_for_its_lock() -> None:
         ({"output_limit": 0}, "watchbell.output_limit"),
     ],
 )
-def test_a_rule_that_makes_no_sense_is_refused(conduct: dict[str, Any], field: str) -> None:
-    made = from_fields("backup", definition("false", **conduct))
+def test_a_rule_that_makes_no_sense_is_refused(options: dict[str, Any], field: str) -> None:
+    made = from_fields("backup", definition("false", **options))
     assert not isinstance(made, Job)
     assert made.text.startswith(field)
 
@@ -232,14 +232,14 @@ async def test_a_run_whose_instance_is_killed_is_tried_again_once_by_another(
 
 async def test_a_retry_that_is_due_is_handed_out_once_whoever_looks(anywhere: Store) -> None:
     own = CronOwn(anywhere.prefix)
-    fleet = [Fires(anywhere, f"i{n}", "web-1", upstream=False, most_events=9) for n in range(8)]
+    fleet = [Claims(anywhere, f"i{n}", "web-1", upstream=False, most_events=9) for n in range(8)]
     retry = following(job(retries=1), Fire(fire=90, job="backup", is_kept=False), "i0", 0.0)
     assert retry is not None
     kept = json.dumps({"fire": retry.fire.decode(), "event": ""})
     await anywhere.call("HSET", own.retries(), "backup", kept)
     await anywhere.call("ZADD", own.retries_due(), 0, "backup")
 
-    async def tried(fires: Fires) -> list[Begun]:
+    async def tried(fires: Claims) -> list[Begun]:
         await fires.look()
         return (await fires.take([ids.token(), ids.token()]))[0]
 

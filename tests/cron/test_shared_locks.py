@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from tests.cron.crew import EVERY_SECOND, definition, ended, now, put, serving
-from tests.cron.test_fires import FIRE, claim, fires, job, reasons
-from tests.cron.test_scribe import writing
+from tests.cron.test_claims import FIRE, claim, fires, job, reasons
+from tests.cron.test_result_writer import writing
 from watchbell import ids
-from watchbell.cron.fires import BEGUN, LEFT_OUT, QUEUED
+from watchbell.cron.claims import BEGUN, LEFT_OUT, QUEUED
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import Begun, Overlap, Record, encoded, lock_of
-from watchbell.cron.scribe import Final
+from watchbell.cron.result_writer import RunResult
 from watchbell.store.client import Store
 
 KEYS, OWN = Cron(), CronOwn()
@@ -23,13 +23,13 @@ async def finish(store: Store, begun: Begun, *, least_hold: int = 0, start: floa
     record = Record(
         job_name=begun.fire.job, start_time=start or begun.start, host="web-1", status="success"
     )
-    final = Final(
+    final = RunResult(
         begun.run, begun.fire.job, begun.fire.lock, "success", encoded(record, upstream=False),
         b"{}", 1.0,
     )  # fmt: skip
-    async with writing(store) as scribe:
-        scribe.least_hold = least_hold
-        await scribe.finish(final)
+    async with writing(store) as result_writer:
+        result_writer.least_hold = least_hold
+        await result_writer.finish(final)
 
 
 @pytest.mark.parametrize("overlap", ["skip", "queue"])

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.cron.crew import definition
-from watchbell.cron.model import Conduct, Invalid, Job
+from watchbell.cron.model import Invalid, Job, RunOptions
 from watchbell.cron.validation import LONGEST_NAME, read, with_state
 
 GOOD = definition("pg_dump shop", {"cronstring": "30 2 * * *"})
@@ -162,7 +162,7 @@ def test_the_fingerprint_changes_with_the_schedule_alone() -> None:
 
 
 def test_conduct_is_read_whole() -> None:
-    said = Conduct(
+    said = RunOptions(
         alert=False,
         missed="all",
         grace=5,
@@ -180,7 +180,7 @@ def test_conduct_is_read_whole() -> None:
     )
     job = judged(GOOD | {"watchbell": msgspec.to_builtins(said)})
     assert isinstance(job, Job)
-    assert job.conduct == said
+    assert job.options == said
 
 
 @given(st.binary())
@@ -205,7 +205,7 @@ PARTS = st.sampled_from(["cron_args", "job_args", "job_state", "watchbell"])
 FIELDS = st.sampled_from(
     [
         *("cmd", "lock", "ttl", "cronstring", "second", "timezone", "jitter", "paused"),
-        *Conduct.__struct_fields__,
+        *RunOptions.__struct_fields__,
     ]
 )
 

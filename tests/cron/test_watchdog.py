@@ -18,11 +18,11 @@ from tests.cron.crew import (
     serving,
     until,
 )
-from tests.cron.test_fires import claim, fires, job
+from tests.cron.test_claims import claim, fires, job
 from tests.cron.test_marks_ahead import mark_ahead, reports
 from tests.waiting import eventually
 from watchbell.alerting.keys import Alerting
-from watchbell.cron import jobs, marks, watchdog
+from watchbell.cron import jobs, last_handled, watchdog
 from watchbell.cron.agenda import Agenda, Entry
 from watchbell.cron.instances import instances
 from watchbell.cron.keys import CronOwn
@@ -174,8 +174,8 @@ async def test_a_report_of_marks_ends_after_an_hour(store: Store) -> None:
     await guard(store).look()
     assert [one["state"] for one in await reports(store)] == ["warning"]
     await store.call("HSET", OWN.ahead(), "backup", f"9:{await now(store) - 3_601}")
-    assert await marks.settle(store, 1_000)
-    assert not await marks.settle(store, 1_000)
+    assert await last_handled.settle(store, 1_000)
+    assert not await last_handled.settle(store, 1_000)
     assert [one["state"] for one in await reports(store)] == ["warning", "ok"]
 
 

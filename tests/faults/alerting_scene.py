@@ -17,7 +17,7 @@ from tests.families import FAMILIES
 from tests.faults.invariants import history_as_modelled
 from tests.waiting import eventually
 from watchbell.alerting.keys import Alerting, AlertingOwn
-from watchbell.store import census
+from watchbell.store import key_counts
 from watchbell.store.client import Store, patiently
 from watchbell.store.families import Family
 from watchbell.store.keys import StoreKeys, tagged
@@ -208,7 +208,7 @@ async def contents(store: Store) -> dict[str, Any]:
     """Everything in the store that must be the same whoever did the work in whatever pieces."""
     found: dict[str, Any] = {}
     records = []
-    seen = [one async for _, one in census.look(store, FAMILIES) if one.family not in _WHO]
+    seen = [one async for _, one in key_counts.look(store, FAMILIES) if one.family not in _WHO]
     for first in range(0, len(seen), 500):
         some = seen[first : first + 500]
         values = await _CONTENTS(store, [], [one.key for one in some])

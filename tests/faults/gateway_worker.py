@@ -14,7 +14,7 @@ from watchbell.clock import SYSTEM
 from watchbell.gateways import catalogue
 from watchbell.gateways.catalogue import Configured
 from watchbell.gateways.delivery import Delivery
-from watchbell.gateways.words import open_words
+from watchbell.gateways.message_texts import open_words
 from watchbell.settings import Settings
 from watchbell.store import url as store_url
 from watchbell.store.client import Store

@@ -86,9 +86,9 @@ async def push(store: Store, medium: str, alerts: list[Alert]) -> None:
 
 
 async def done(store: Store, medium: str, count: int) -> bool:
-    fare = (await overview.fares(store, [medium]))[0]
+    medium_status = (await overview.statuses(store, [medium]))[0]
     lanes = await store.call("EXISTS", Gateways(store.prefix).lanes(medium))
-    return fare.delivered == count and not lanes
+    return medium_status.delivered == count and not lanes
 
 
 async def check(store: Store, medium: str, alerts: list[Alert], received: list[str]) -> None:

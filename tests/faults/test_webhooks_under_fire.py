@@ -47,8 +47,8 @@ async def test_hostile_servers_keep_nobody_else_waiting(store: Store) -> None:
             await eventually(lambda: len(good.received) == GOOD, 20)
 
             async def is_settled() -> bool:
-                (fare,) = await overview.fares(store, ["webhook"])
-                settled = (fare.delivered, fare.failed, fare.on_its_way)
+                (medium_status,) = await overview.statuses(store, ["webhook"])
+                settled = (medium_status.delivered, medium_status.failed, medium_status.on_its_way)
                 return settled == (GOOD + len(TAKEN), len(HOPELESS), len(PASSING))
 
             await eventually(is_settled, 30)

@@ -13,8 +13,8 @@ from watchbell.alerting.model import Alert
 from watchbell.errors import DeliveryFailed
 from watchbell.gateways import catalogue
 from watchbell.gateways.medium import Medium
+from watchbell.gateways.message_texts import open_words
 from watchbell.gateways.samples import sample
-from watchbell.gateways.words import open_words
 
 LOOPBACK = ["127.0.0.0/8", "::1/128"]
 ACK_URL = "https://watch.example.com/ack/abc?x=1&y=2"

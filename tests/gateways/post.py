@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from watchbell.alerting.model import Alert
 from watchbell.errors import DeliveryFailed
-from watchbell.gateways.medium import Message, Pace
+from watchbell.gateways.medium import Message, SendLimits
 from watchbell.store.client import Store
 
 Refusal = Callable[[], DeliveryFailed | None]
@@ -45,8 +45,8 @@ class Letter(Struct, frozen=True):
 class Post:
     """Delivers at once, unless the address was said to be refused or is slow."""
 
-    def __init__(self, pace: Pace | None = None) -> None:
-        self.pace = pace or Pace()
+    def __init__(self, limits: SendLimits | None = None) -> None:
+        self.limits = limits or SendLimits()
         self.letters: list[Letter] = []
         self.tried: list[str] = []
         self.refusals: dict[str, Refusal] = {}

@@ -27,8 +27,8 @@ from tests.waiting import eventually
 from watchbell.errors import BadSettings, DeliveryFailed
 from watchbell.gateways.apprise import _loaded, _service, _tokens
 from watchbell.gateways.apprise_guard import guarded
-from watchbell.gateways.networks import Networks
 from watchbell.gateways.samples import SAMPLES, sample
+from watchbell.http.networks import Networks
 
 # What the library imports is old in places.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -9,7 +9,7 @@ import pytest
 from tests.alerting.scenes import START, Stage
 from watchbell import __version__
 from watchbell.alerting import contacts, maintenance
-from watchbell.alerting.checks import short_id
+from watchbell.alerting.check_writes import short_id
 from watchbell.alerting.model import CheckEvent, Contact, Medium
 from watchbell.errors import DeliveryFailed
 from watchbell.gateways.chat import Acquaintances, Chat, Speaker

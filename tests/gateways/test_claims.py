@@ -15,7 +15,7 @@ from watchbell.gateways import lanes, outbox
 from watchbell.gateways.delivery import Delivery
 from watchbell.gateways.keys import Gateways
 from watchbell.gateways.lanes import Lanes
-from watchbell.gateways.medium import Pace
+from watchbell.gateways.medium import SendLimits
 from watchbell.settings import Delivery as Settings
 from watchbell.store.client import Store
 
@@ -191,7 +191,7 @@ async def test_a_gateway_that_stops_while_it_claims_leaves_no_lane_behind(
 async def test_a_gateway_ends_although_the_store_stays_away(
     store: Store, gated: GatedStore
 ) -> None:
-    post = Post(Pace(timeout=0.1))
+    post = Post(SendLimits(timeout=0.1))
     post.slow["alice@example.com"] = asyncio.Event()
     await push(store, alert(1))
     delivery = Delivery(gated, QUEUE, post, Settings(), SYSTEM, hush, 0.3)

@@ -17,7 +17,7 @@ from watchbell.errors import DeliveryFailed
 from watchbell.gateways import overview
 from watchbell.gateways.delivery import Delivery
 from watchbell.gateways.keys import Gateways
-from watchbell.gateways.medium import Pace
+from watchbell.gateways.medium import SendLimits
 from watchbell.gateways.outbox import Item, Outbox, Unfit
 from watchbell.settings import Delivery as Settings
 from watchbell.store.client import Store
@@ -54,8 +54,8 @@ async def delivering(store: Store, post: Post, **settings: Any) -> AsyncIterator
 
 async def left(store: Store) -> tuple[int, int, int]:
     """What is queued, on its way, and failed."""
-    fare = (await overview.fares(store, [QUEUE]))[0]
-    return fare.queued, fare.on_its_way, fare.failed
+    medium_status = (await overview.statuses(store, [QUEUE]))[0]
+    return medium_status.queued, medium_status.on_its_way, medium_status.failed
 
 
 async def cleared(store: Store) -> bool:
@@ -91,8 +91,12 @@ async def test_alerts_arrive_and_their_records_say_when_and_what_was_answered(
     assert fields[b"body"] == b"number 1"
     assert fields[b"tries"] == b"1"
     assert before <= int(fields[b"delivered_at"]) <= SYSTEM.now()
-    fare = (await overview.fares(store, [QUEUE]))[0]
-    assert (fare.delivered, fare.last_answer, fare.last_error) == (1, "taken as a1", "")
+    medium_status = (await overview.statuses(store, [QUEUE]))[0]
+    assert (medium_status.delivered, medium_status.last_answer, medium_status.last_error) == (
+        1,
+        "taken as a1",
+        "",
+    )
 
 
 async def test_an_alert_that_a_server_took_is_not_sent_again(store: Store) -> None:
@@ -115,7 +119,7 @@ async def test_about_one_check_an_address_hears_in_order_and_others_at_the_same_
         alert(n, f"{n % 5}@example.com", f"check {n % 3}", summary=str(n)) for n in range(300)
     ]
     await push(store, *several)
-    post = Post(Pace(concurrency=20, per_address=3))
+    post = Post(SendLimits(concurrency=20, per_address=3))
     async with delivering(store, post):
         await eventually(lambda: cleared(store))
     assert sorted(post.ids) == sorted(one.id for one in several)
@@ -132,7 +136,7 @@ async def test_about_one_check_an_address_hears_in_order_and_others_at_the_same_
 
 async def test_an_address_that_hangs_delays_no_other(store: Store) -> None:
     await push(store, *(alert(n, f"{n % 4}@example.com", f"c{n}") for n in range(100)))
-    post = Post(Pace(concurrency=4))
+    post = Post(SendLimits(concurrency=4))
     post.slow["0@example.com"] = asyncio.Event()
     async with delivering(store, post):
         await eventually(lambda: len(post.letters) == 75)
@@ -172,19 +176,21 @@ async def test_an_address_that_hangs_delays_no_other(store: Store) -> None:
     ],
 )
 def test_a_gateway_that_does_not_deliver_is_failing(
-    fare: dict[str, Any], level: str, words: str
+    medium_status: dict[str, Any], level: str, words: str
 ) -> None:
     usual = {"medium": "email", "queued": 0, "on_its_way": 0, "failed": 0, "state": "5 delivered"}
-    health = overview.health(overview.Fare(**{**usual, "seen": 1_000, **fare}), 1_000)
+    health = overview.health(
+        overview.MediumStatus(**{**usual, "seen": 1_000, **medium_status}), 1_000
+    )
     assert (health.level, health.words) == (level, words)
 
 
 async def test_what_was_given_up_since_the_last_delivery_is_counted(store: Store) -> None:
     keys = Gateways(store.prefix)
     await store.call("ZADD", keys.failed("email"), 10, "a", 20, "b", 30, "c")
-    (never,) = await overview.fares(store, ["email"])
+    (never,) = await overview.statuses(store, ["email"])
     await store.call("HSET", keys.status("email"), "last_success", 20)
-    (since,) = await overview.fares(store, ["email"])
+    (since,) = await overview.statuses(store, ["email"])
     await store.call("DEL", keys.failed("email"), keys.status("email"))
     assert (never.failed_since_success, since.failed_since_success) == (3, 1)
 
@@ -199,8 +205,10 @@ async def test_what_was_given_up_since_the_last_delivery_is_counted(store: Store
     ],
 )
 def test_a_gateway_is_told_in_words(state: str, seen: int, words: str) -> None:
-    fare = overview.Fare(medium="email", queued=0, on_its_way=0, failed=0, state=state, seen=seen)
-    assert overview.health(fare, 1_000).words == words
+    medium_status = overview.MediumStatus(
+        medium="email", queued=0, on_its_way=0, failed=0, state=state, seen=seen
+    )
+    assert overview.health(medium_status, 1_000).words == words
 
 
 async def test_a_passing_failure_is_tried_again_and_nothing_overtakes_it(store: Store) -> None:
@@ -231,8 +239,8 @@ async def test_while_it_waits_the_outbox_says_why_and_when(store: Store) -> None
     assert waiting is not None
     assert (waiting.tries, waiting.error) == (1, "451 greylisted")
     assert 900 < waiting.due - SYSTEM.now() <= 1_000
-    fare = (await overview.fares(store, [QUEUE]))[0]
-    assert (fare.on_its_way, fare.last_error) == (1, "451 greylisted")
+    medium_status = (await overview.statuses(store, [QUEUE]))[0]
+    assert (medium_status.on_its_way, medium_status.last_error) == (1, "451 greylisted")
 
 
 async def events(store: Store) -> list[dict[str, Any]]:
@@ -302,7 +310,7 @@ async def test_after_the_set_hours_an_alert_is_given_up(store: Store) -> None:
 
 
 async def test_a_dead_server_is_left_alone_and_asked_with_one_message(store: Store) -> None:
-    post = Post(Pace(concurrency=8))
+    post = Post(SendLimits(concurrency=8))
     away = True
     for n in range(40):
         post.refusals[f"{n}@example.com"] = lambda: (
@@ -376,7 +384,7 @@ async def test_a_gateway_that_stops_finishes_what_it_has_in_hand(store: Store) -
 
 
 async def test_two_gateways_share_the_work_and_double_nothing(store: Store) -> None:
-    posts = [Post(Pace(concurrency=3)), Post(Pace(concurrency=3))]
+    posts = [Post(SendLimits(concurrency=3)), Post(SendLimits(concurrency=3))]
     await push(store, *(alert(n, f"{n % 40}@example.com", f"c{n % 7}") for n in range(400)))
     async with delivering(store, posts[0]), delivering(store, posts[1]):
         await eventually(lambda: cleared(store))
@@ -385,7 +393,7 @@ async def test_two_gateways_share_the_work_and_double_nothing(store: Store) -> N
 
 
 async def test_the_rate_to_an_address_is_kept_and_others_go_on(store: Store) -> None:
-    post = Post(Pace(address_rate=60))
+    post = Post(SendLimits(address_rate=60))
     await push(store, *(alert(n, check=f"c{n}") for n in range(3)))
     await push(store, *(alert(10 + n, f"{n}@example.com") for n in range(20)))
     async with delivering(store, post):

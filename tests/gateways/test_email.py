@@ -17,16 +17,16 @@ from tests.servers import HOST, Certificates, certificates, held_port
 from tests.waiting import eventually
 from watchbell.alerting.model import Alert
 from watchbell.errors import BadSettings, DeliveryFailed
-from watchbell.gateways import email, mail
+from watchbell.gateways import email, mime
 from watchbell.gateways.email import Email, Settings, Stage, verdict
 from watchbell.gateways.medium import Message
+from watchbell.gateways.message_texts import open_words
 from watchbell.gateways.samples import SAMPLES, sample
-from watchbell.gateways.words import open_words
 from watchbell.settings import Secret
 from watchbell.store.client import Store
 
 PASSWORD = "hunter2-geheim"
-SENDER = mail.Mailbox("Watchbell", "w@example.com")
+SENDER = mime.Mailbox("Watchbell", "w@example.com")
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ async def test_mails_at_once_all_arrive_once_over_as_many_connections(sink: Sink
     async with mailing(sink) as medium, asyncio.TaskGroup() as group:
         for number in range(30):
             group.create_task(sent(medium, f"user-{number}@example.com", id=f"a{number}"))
-    got = sorted((mail.recipients[0], mail.message["Message-ID"]) for mail in sink.mails)
+    got = sorted((mime.recipients[0], mime.message["Message-ID"]) for mime in sink.mails)
     assert got == sorted((f"user-{n}@example.com", f"<a{n}@example.com>") for n in range(30))
     assert sink.connections <= 30
 
@@ -275,7 +275,7 @@ async def test_what_is_no_address_fails_for_good_before_any_connection(
 @given(st.text(max_size=40) | st.from_regex(r"[a-z.+é@\[\]\"<>\n]{1,20}@[a-zü0-9.:\[\]-]{1,20}"))
 def test_whatever_is_taken_for_an_address_is_one(text: str) -> None:
     try:
-        got = mail.address(text)
+        got = mime.address(text)
     except ValueError:
         return
     assert parse_address(got) == got
@@ -481,7 +481,7 @@ async def test_text_arrives_as_it_was_written(sink: Sink) -> None:
 def test_a_header_is_one_header_whatever_is_in_it(subject: str, name: str) -> None:
     alert = sample("problem", event_id=name, contact_first_name=name, id=name)
     message = Message(alert=alert, subject=subject, text="text", html="<p>html</p>")
-    content = mail.composed(message, ["alice@example.com"], SENDER, "", 0, "=_b")
+    content = mime.composed(message, ["alice@example.com"], SENDER, "", 0, "=_b")
     got = smtp.Mail("", (), content, encrypted=False, login="", options=()).message
     expected = smtp.Mail("", (), _composed(), encrypted=False, login="", options=()).message
     assert got.keys() == expected.keys()
@@ -491,7 +491,7 @@ def test_a_header_is_one_header_whatever_is_in_it(subject: str, name: str) -> No
 
 def _composed() -> bytes:
     message = Message(alert=sample("problem"), subject="s", text="text", html="<p>html</p>")
-    return mail.composed(message, ["alice@example.com"], SENDER, "", 0, "=_b")
+    return mime.composed(message, ["alice@example.com"], SENDER, "", 0, "=_b")
 
 
 async def test_only_addresses_that_need_it_ask_for_smtputf8(sink: Sink) -> None:
@@ -545,7 +545,7 @@ def test_without_a_sender_this_machine_sends() -> None:
     ],
 )
 def test_a_sender_may_have_a_name(text: str, expected: tuple[str, str]) -> None:
-    assert mail.mailbox(text) == expected
+    assert mime.mailbox(text) == expected
 
 
 async def test_a_server_in_another_process_writes_down_what_it_took(tmp_path: Path) -> None:

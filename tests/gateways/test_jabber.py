@@ -19,14 +19,14 @@ from tests.gateways.xmpp import OPS, PASSWORD, Prosody, beside, person, prosody
 from tests.servers import HOST
 from tests.waiting import PATIENCE, eventually
 from watchbell.alerting import contacts
-from watchbell.alerting.checks import short_id
+from watchbell.alerting.check_writes import short_id
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Alert, CheckEvent, Contact, Medium
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, DeliveryFailed
 from watchbell.gateways.delivery import Delivery
 from watchbell.gateways.jabber import LONGEST, Jabber, Settings, open_medium
-from watchbell.gateways.words import open_words
+from watchbell.gateways.message_texts import open_words
 from watchbell.gateways.xmpp import pause
 from watchbell.settings import Delivery as DeliverySettings
 from watchbell.settings import Secret
@@ -301,9 +301,9 @@ async def test_a_server_that_is_away_fails_at_once_and_is_found_again(
 @contextmanager
 def hasty(medium: Jabber) -> Iterator[None]:
     """It waits for no answer longer than a second."""
-    usual, medium.pace = medium.pace, replace(medium.pace, timeout=1.0)
+    usual, medium.limits = medium.limits, replace(medium.limits, timeout=1.0)
     yield
-    medium.pace = usual
+    medium.limits = usual
 
 
 async def refused(medium: Jabber) -> bool:
@@ -385,7 +385,9 @@ async def test_what_was_confirmed_before_a_kill_is_there_after_it(own: Prosody) 
                 done.add(one.id)
 
     async with jabber(own) as medium, asyncio.TaskGroup() as group:
-        medium.pace = replace(medium.pace, timeout=PATIENCE)  # a busy server is not a silent one
+        medium.limits = replace(
+            medium.limits, timeout=PATIENCE
+        )  # a busy server is not a silent one
         for number in range(200):
             group.create_task(each(medium, alert(number)))
         await eventually(lambda: len(done) > 20)

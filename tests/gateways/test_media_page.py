@@ -11,15 +11,15 @@ from msgspec.structs import FieldInfo, fields
 
 from watchbell.clock import SYSTEM
 from watchbell.gateways import catalogue
-from watchbell.gateways.http import WideReach
-from watchbell.gateways.medium import Pace
+from watchbell.gateways.medium import SendLimits
+from watchbell.gateways.over_http import WideReach
 from watchbell.gateways.webhook import signature
 from watchbell.settings import Secret, Settings, Tables
 
 PAGE = (Path(__file__).parents[2] / "docs" / "media.md").read_text()
 SECTIONS = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n)*)", PAGE, re.MULTILINE))
 KINDS = ["webhook", "slack", "pagerduty", "sms", "twilio", "vonage", "sns", "apprise"]
-COMMON = {field.name for struct in (Pace, WideReach) for field in fields(struct)}
+COMMON = {field.name for struct in (SendLimits, WideReach) for field in fields(struct)}
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -45,7 +45,7 @@ def test_the_example_of_a_kind_can_be_opened(kind: str) -> None:
     tables = tomllib.loads(re.sub('"(file|env):[^"]*"', '"hush"', example))["gateways"]
     (medium,) = catalogue.configured(Settings(data=Path("/"), gateways=Tables(tables)))
     assert medium.kind == kind
-    assert medium.open(lambda part, alert: f"{part} of {alert.id}").pace.timeout
+    assert medium.open(lambda part, alert: f"{part} of {alert.id}").limits.timeout
 
 
 def test_the_check_of_a_signature_that_is_shown_works() -> None:

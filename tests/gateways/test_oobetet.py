@@ -22,11 +22,11 @@ from watchbell.clock import SYSTEM, SetClock
 from watchbell.errors import BadSettings, DeliveryFailed
 from watchbell.gateways import catalogue, oobetet
 from watchbell.gateways.delivery import Delivery
+from watchbell.gateways.message_texts import open_words
 from watchbell.gateways.oobetet import Act, Alarm, Seen, Verdict
 from watchbell.gateways.webhook import Settings as WebhookSettings
 from watchbell.gateways.webhook import open_medium as open_webhook
 from watchbell.gateways.webhook import signature
-from watchbell.gateways.words import open_words
 from watchbell.roles import oobetet as role
 from watchbell.roles.role import Context
 from watchbell.settings import Delivery as DeliverySettings
@@ -254,8 +254,8 @@ async def test_it_is_given_what_webhooks_are_given_end_to_end(store: Store) -> N
     stage = Stage(store)
     await stage.contact("alice", "webhook")
     await store.call("HSET", stage.keys.media("alice"), "webhook", "default")
-    pace = WebhookSettings(urls=(Secret(f"http://{HOST}:{port}/"),), secret=Secret("s3cret"))
-    webhook = open_webhook("webhook", pace, lambda *_: "")
+    limits = WebhookSettings(urls=(Secret(f"http://{HOST}:{port}/"),), secret=Secret("s3cret"))
+    webhook = open_webhook("webhook", limits, lambda *_: "")
     delivery = Delivery(store, "webhook", webhook, DeliverySettings(), SYSTEM, lambda _: None)
     chosen = configured(port=port, secret=Secret("s3cret"))
     async with beside(at_work(chosen, clock, said)), beside(delivery.run):

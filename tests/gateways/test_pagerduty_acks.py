@@ -21,7 +21,7 @@ from watchbell.alerting import contacts, maintenance
 from watchbell.alerting.model import Contact
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
-from watchbell.gateways.http import Reach
+from watchbell.gateways.over_http import Reach
 from watchbell.gateways.pagerduty import dedup_key
 from watchbell.gateways.pagerduty_acks import Account, Acknowledgements, account_of, acknowledged
 from watchbell.gateways.pagerduty_keys import PagerDutyKeys, PagerDutyOwn

@@ -16,9 +16,9 @@ from watchbell.alerting.model import Alert
 from watchbell.cli.gateways_preview import preview
 from watchbell.clock import SetClock
 from watchbell.errors import NotFound, Refused
+from watchbell.gateways.message_texts import KINDS, PARTS, Texts, filters, names, open_words
 from watchbell.gateways.samples import SAMPLES, sample
 from watchbell.gateways.templates import BUILT_IN, STYLES, Templates, built_in_files
-from watchbell.gateways.words import KINDS, PARTS, Texts, filters, names, open_words
 
 ROOT = Path(__file__).parents[2]
 PROBLEM = SAMPLES["problem"]

@@ -4,9 +4,9 @@ from typing import Any
 
 from watchbell import ids
 from watchbell.process.command import Command, Ending
-from watchbell.process.family import own_mark
 from watchbell.process.orphans import marked
 from watchbell.process.output import Line, Volume
+from watchbell.process.procfs import own_mark
 from watchbell.process.run import Ended, Run
 from watchbell.process.runner import Runner
 

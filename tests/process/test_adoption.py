@@ -173,9 +173,9 @@ async def test_what_a_killed_warden_kept_is_cleared_away(heir: Runner, folder: P
 
 async def test_a_run_whose_end_is_recorded_leaves_no_file(heir: Runner, folder: Path) -> None:
     run = await heir.start(ids.token(), Command(argv=["echo", "said"]))
-    [doorway] = (folder / "wardens").iterdir()
+    [adoption_socket] = (folder / "wardens").iterdir()
     assert joined(await taken(run)) == b"said\n"
-    assert [file.read_bytes() for file in doorway.glob("[0-9]*")] == [b"said\n"]
+    assert [file.read_bytes() for file in adoption_socket.glob("[0-9]*")] == [b"said\n"]
     await run.ended()
     run.forget()
-    assert list(doorway.glob("[0-9]*")) == []
+    assert list(adoption_socket.glob("[0-9]*")) == []

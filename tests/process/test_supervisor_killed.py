@@ -15,7 +15,7 @@ from tests.process.runs import alive
 from tests.waiting import PATIENCE, eventually, wait_until
 from watchbell import ids
 from watchbell.process import orphans
-from watchbell.process.family import mark_of
+from watchbell.process.procfs import mark_of
 
 GROUP = "sleep 1000 & sleep 1000 & echo ready; wait"
 STUBBORN = "trap '' TERM; echo ready; while :; do sleep 0.05; done"

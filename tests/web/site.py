@@ -19,10 +19,10 @@ from watchbell.settings import Settings
 from watchbell.store.client import Store
 from watchbell.web import links
 from watchbell.web.access import KeyScope, Role
-from watchbell.web.app import application, open_desk
-from watchbell.web.desk import Desk
-from watchbell.web.frame import Frame
+from watchbell.web.app import application, open_services
+from watchbell.web.request_envelope import RequestEnvelope
 from watchbell.web.server import serving
+from watchbell.web.services import Services
 from watchbell.web.users import Actor
 
 BY = Actor("tests", 1_700_000_000)
@@ -61,9 +61,9 @@ class Answer:
 
 
 class Site:
-    def __init__(self, url: str, desk: Desk) -> None:
-        self.url, self.desk = url, desk
-        self.store = desk.store
+    def __init__(self, url: str, services: Services) -> None:
+        self.url, self.services = url, services
+        self.store = services.store
 
     @asynccontextmanager
     async def stranger(self) -> AsyncIterator[Visitor]:
@@ -74,7 +74,7 @@ class Site:
     async def somebody(self, role: Role, name: str = "") -> AsyncIterator[Visitor]:
         """Somebody of this role who has come in by a link, and has no password."""
         name = name or role
-        user = await self.desk.users.find(name) or await self.desk.users.add(name, role, BY)
+        user = await self.services.users.find(name) or await self.services.users.add(name, role, BY)
         async with self.stranger() as visitor:
             path = await links.make(self.store, user, BY)
             assert (await visitor.post(path)).status == 303
@@ -84,7 +84,7 @@ class Site:
     @asynccontextmanager
     async def program(self, *scopes: KeyScope, **more: Any) -> AsyncIterator[Visitor]:
         """A program with a key of these scopes."""
-        secret, _ = await self.desk.api_keys.make("a program", scopes, BY, **more)
+        secret, _ = await self.services.api_keys.make("a program", scopes, BY, **more)
         async with ClientSession(headers={"Authorization": f"Bearer {secret}"}) as http:
             yield Visitor(self, http)
 
@@ -106,15 +106,15 @@ def chosen(**web: Any) -> Settings:
 
 @asynccontextmanager
 async def served(store: Store, clock: Clock = SYSTEM, **web: Any) -> AsyncIterator[Site]:
-    desk = await open_desk(chosen(**web), store, clock)
-    async with serving_desk(desk) as site:
+    services = await open_services(chosen(**web), store, clock)
+    async with serving_services(services) as site:
         yield site
 
 
 @asynccontextmanager
-async def serving_desk(desk: Desk) -> AsyncIterator[Site]:
-    with _lent(desk) as app:
-        async with serving_app(Frame(app), desk) as site:
+async def serving_services(services: Services) -> AsyncIterator[Site]:
+    with _lent(services) as app:
+        async with serving_app(RequestEnvelope(app), services) as site:
             yield site
 
 
@@ -122,20 +122,20 @@ _idle: list[Litestar] = []
 
 
 @contextmanager
-def _lent(desk: Desk) -> Iterator[Litestar]:
+def _lent(services: Services) -> Iterator[Litestar]:
     """An application at this desk alone, for now: to make one takes longer than most tests.
 
     One that something went wrong with is lent to nobody again.
     """
-    app = _idle.pop() if _idle else application(desk)
-    app.state["desk"] = desk
+    app = _idle.pop() if _idle else application(services)
+    app.state["desk"] = services
     yield app
     _idle.append(app)
 
 
 @asynccontextmanager
-async def serving_app(app: ASGIApp, desk: Desk) -> AsyncIterator[Site]:
-    given = desk.settings.web
+async def serving_app(app: ASGIApp, services: Services) -> AsyncIterator[Site]:
+    given = services.settings.web
     async with serving(app, given) as port:
         scheme = "https" if given.tls_cert else "http"
-        yield Site(f"{scheme}://127.0.0.1:{port}", desk)
+        yield Site(f"{scheme}://127.0.0.1:{port}", services)

@@ -46,7 +46,7 @@ class Endpoint(NamedTuple):
 
 
 def endpoints(site: Site) -> Iterator[Endpoint]:
-    for route in application(site.desk).routes:
+    for route in application(site.services).routes:
         assert isinstance(route, HTTPRoute), f"{route.path} is guarded by nobody"
         for handler in route.route_handlers:
             for method in sorted(handler.http_methods - {"OPTIONS"}):
@@ -74,9 +74,9 @@ async def test_an_endpoint_that_does_not_say_is_for_nobody(site: Site) -> None:
     async def forgotten() -> str:
         return "secret"
 
-    app = application(site.desk)
+    app = application(site.services)
     app.register(forgotten)
-    async with serving_app(app, site.desk) as other, other.stranger() as visitor:
+    async with serving_app(app, site.services) as other, other.stranger() as visitor:
         answer = await visitor.get("/forgotten")
     assert answer.status == 403
     assert "secret" not in answer.text
@@ -168,10 +168,10 @@ async def test_a_page_of_this_site_may_also_behind_a_proxy(store: Store) -> None
 async def test_a_key_that_is_over_revoked_or_unknown_opens_nothing(site: Site) -> None:
     now = int(SYSTEM.now())
     unknown = f"wb_{'0' * 12}_{'A' * 43}"
-    secret, key = await site.desk.api_keys.make("gone", ("admin",), _by(now))
-    await site.desk.api_keys.revoke(key.id, _by(now))
-    over, _ = await site.desk.api_keys.make("over", ("admin",), _by(now), expires=now - 1)
-    known, _ = await site.desk.api_keys.make("known", ("admin",), _by(now))
+    secret, key = await site.services.api_keys.make("gone", ("admin",), _by(now))
+    await site.services.api_keys.revoke(key.id, _by(now))
+    over, _ = await site.services.api_keys.make("over", ("admin",), _by(now), expires=now - 1)
+    known, _ = await site.services.api_keys.make("known", ("admin",), _by(now))
     changed = known[:-1] + ("A" if known[-1] != "A" else "B")
     for given in (unknown, secret, over, changed, "", "wb_", "ü", known + "A"):
         async with site.stranger() as program:
@@ -189,7 +189,7 @@ async def test_a_key_never_helps_a_session_nor_a_session_a_key(site: Site) -> No
 
 
 async def test_a_key_may_be_the_password_of_basic_authentication(site: Site) -> None:
-    secret, _ = await site.desk.api_keys.make("sns", ("read",), _by(1))
+    secret, _ = await site.services.api_keys.make("sns", ("read",), _by(1))
     async with site.stranger() as program:
         statuses = [
             (await program.get("/api/v1/session", headers={"Authorization": header})).status

@@ -7,14 +7,14 @@ import pytest
 
 from tests.web.site import Site
 from watchbell.alerting import contacts, effects
+from watchbell.alerting.alert_writes import AlertWrites
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Alert, Contact
-from watchbell.alerting.notices import Notices
-from watchbell.gateways import outbox, sent
+from watchbell.gateways import alert_log, outbox
+from watchbell.gateways.alert_log import AlertFilter, Place
 from watchbell.gateways.lanes import Lanes
 from watchbell.gateways.outbox import Item, Outbox
 from watchbell.gateways.samples import sample
-from watchbell.gateways.sent import Place, Wanted
 from watchbell.store.client import Store
 from watchbell.web import audit
 
@@ -24,7 +24,7 @@ NOW = 1_800_000_000
 
 async def recorded(store: Store, *alerts: Alert, now: int = NOW) -> None:
     """As the notifier does it."""
-    commands = Notices("", 90).alerts(alerts, now)
+    commands = AlertWrites("", 90).alerts(alerts, now)
     await effects.alone(store, [KEYS.alerts()], [effects.packed(effects.flat(commands))])
 
 
@@ -130,11 +130,11 @@ async def test_pages_go_on_where_the_last_one_ended_whatever_came_meanwhile(
 async def test_an_alert_that_is_kept_no_longer_does_not_end_the_list(store: Store) -> None:
     await recorded(store, *(sample("problem", id=f"a{n}") for n in range(5)))
     await store.call("DEL", KEYS.alert("a3"))
-    found, place = await sent.find(store, Wanted(), None, 2)
+    found, place = await alert_log.find(store, AlertFilter(), None, 2)
     assert [one.id for one in found] == ["a4", "a2"]
     assert place == Place("a2", NOW)
     await store.call("ZREM", KEYS.alerts(), "a2")
-    found, place = await sent.find(store, Wanted(), Place("gone", NOW + 1), 9)
+    found, place = await alert_log.find(store, AlertFilter(), Place("gone", NOW + 1), 9)
     assert ([one.id for one in found], place) == (["a4", "a1", "a0"], None)
 
 

@@ -31,7 +31,7 @@ async def house(folder: Path) -> AsyncIterator[House]:
 
 
 async def test_no_secret_is_found_where_it_does_not_belong(house: House) -> None:
-    site = Site(house.url, house.desk)
+    site = Site(house.url, house.services)
     async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as http:
         alice = Visitor(site, http)
         canaries = await given(house, alice)

@@ -10,7 +10,7 @@ import pytest
 from tests.alerting import recorded
 from tests.alerting.scenes import START, Stage
 from tests.web.site import Answer, Site, Visitor, served
-from watchbell.alerting import maintenance, switches
+from watchbell.alerting import check_settings, maintenance
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.clock import SetClock
 from watchbell.store.client import Store
@@ -49,7 +49,7 @@ async def test_all_that_is_known_of_a_check(scene: Scene) -> None:
     event = {"details": "refused\nby peer", "perfdata": "time=0.2s;1;2 'free space'=5MB"}
     await stage.later(100).send("critical", HTTP, summary="down", **event)
     await stage.later(30).send("critical", HTTP, summary="still down", ttl=600, **event)
-    await switches.configure(stage.store, HTTP, {"initial_recovery_delay": 7, "ttl": 900})
+    await check_settings.configure(stage.store, HTTP, {"initial_recovery_delay": 7, "ttl": 900})
     found = await scene.told()
     assert (found["entity"], found["name"]) == ("web-1.example.com", "HTTP: 80/tcp ü")
     assert (found["state"], found["summary"], found["enabled"]) == ("critical", "still down", True)

@@ -11,7 +11,7 @@ from tests.alerting.scenes import Stage
 from tests.waiting import eventually
 from tests.web.checks import CHECKS, filled, names, they_are
 from tests.web.site import BY, Site
-from watchbell.alerting import maintenance, switches
+from watchbell.alerting import check_settings, maintenance
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
@@ -160,7 +160,7 @@ async def test_checks_are_found_by_the_tags_of_their_reports(site: Site, stage: 
 
 
 async def test_the_board_is_given_in_columns(site: Site, stage: Stage) -> None:
-    await switches.disable(stage.store, "web-2:HTTP")
+    await check_settings.disable(stage.store, "web-2:HTTP")
     async with site.program("read") as program:
         answer = await program.get("/api/v1/checks/board?enabled=any")
         rows = (await program.get("/api/v1/checks?enabled=any")).json()["items"]
@@ -231,7 +231,7 @@ async def test_a_dry_run_says_what_would_be_done_and_does_nothing(site: Site, st
             assert acted["done"] == (1 if path == "acknowledge" else 2)
         assert await names(bob, "maintenance=true") == []
     assert await stage.store.call("LLEN", stage.keys.events()) == 0
-    assert await switches.settings(stage.store, "web-1:HTTP") == {}
+    assert await check_settings.settings(stage.store, "web-1:HTTP") == {}
     assert all(one.entry.action[:6] != "check." for one in await audit.read(stage.store, "", 50))
 
 
@@ -282,14 +282,14 @@ async def test_settings_are_given_to_many_and_taken_back(site: Site, stage: Stag
     async with site.somebody("editor") as bob:
         body = {"filter": {"text": "http"}, "ttl": 60, "initial_failure_delay": 0}
         assert (await bob.post("/api/v1/checks/settings", json=body)).json()["done"] == 2
-        assert await switches.settings(stage.store, "web-2:HTTP") == {
+        assert await check_settings.settings(stage.store, "web-2:HTTP") == {
             "ttl": 60,
             "initial_failure_delay": 0,
         }
         body = {"checks": ["web-2:HTTP"], "ttl": None}
         await bob.post("/api/v1/checks/settings", json=body)
         nothing = await bob.post("/api/v1/checks/settings", json={"checks": ["web-2:HTTP"]})
-    assert await switches.settings(stage.store, "web-2:HTTP") == {"initial_failure_delay": 0}
+    assert await check_settings.settings(stage.store, "web-2:HTTP") == {"initial_failure_delay": 0}
     assert nothing.status == 422
 
 
@@ -355,7 +355,7 @@ async def test_one_check_of_no_use_stops_none_of_the_others(site: Site, stage: S
 
 
 async def test_a_viewer_acts_on_nothing(site: Site) -> None:
-    await site.desk.users.add("carol", "viewer", BY)
+    await site.services.users.add("carol", "viewer", BY)
     async with site.somebody("viewer", "carol") as carol:
         for path in ("acknowledge", "maintenance", "end-maintenance", "test-notifications"):
             body = {"checks": ["web-1:HTTP"], "duration": "1 hour"}

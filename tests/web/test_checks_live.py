@@ -13,8 +13,8 @@ from watchbell.alerting.entities import Entity
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
-from watchbell.web.live import board, ledger, pulse, views
-from watchbell.web.live.filters import Filter
+from watchbell.web.live import check_table, row_store, topics, views
+from watchbell.web.live.filters import CheckFilter
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ async def test_a_reader_who_falls_far_behind_reads_anew(
 async def test_what_nobody_tells_is_found_by_going_over_all(
     site: Site, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(board, "ROUND", 0.1)
+    monkeypatch.setattr(check_table, "ROUND", 0.1)
     store, keys = stage.store, stage.keys
     async with (
         site.somebody("viewer") as alice,
@@ -150,13 +150,13 @@ async def test_what_was_said_while_nobody_could_hear_is_read_anew(site: Site, st
 async def test_a_board_that_nobody_looks_at_is_given_up(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(board, "ROUND", 0.05)
+    monkeypatch.setattr(check_table, "ROUND", 0.05)
     async with site.somebody("viewer") as alice:
         assert len(await names(alice)) == 6
-        assert site.desk.board.is_loaded
-        monkeypatch.setattr(board, "IDLE", 0.0)
-        await eventually(lambda: not site.desk.board.is_loaded)
-        monkeypatch.setattr(board, "IDLE", 300.0)
+        assert site.services.board.is_loaded
+        monkeypatch.setattr(check_table, "IDLE", 0.0)
+        await eventually(lambda: not site.services.board.is_loaded)
+        monkeypatch.setattr(check_table, "IDLE", 300.0)
         assert len(await names(alice)) == 6
 
 
@@ -193,10 +193,10 @@ async def test_any_bytes_in_the_store_make_a_row(site: Site, store: Store) -> No
 
 
 async def test_topics_tell_how_things_are_and_what_changes(site: Site, stage: Stage) -> None:
-    path = "/api/v1/live?topics=" + ",".join(pulse.TOPICS)
+    path = "/api/v1/live?topics=" + ",".join(topics.TOPICS)
     async with site.somebody("viewer") as alice, streamed(alice, path) as stream:
         first: dict[str, dict[str, Any]] = {}
-        while set(first) != set(pulse.TOPICS):
+        while set(first) != set(topics.TOPICS):
             topic, data = await stream.next()
             first.setdefault(topic, data)
         assert (first["checks"]["critical"], first["queues"]["events"]) == (1, 0)
@@ -230,10 +230,10 @@ async def test_what_was_seen_lately_is_kept_and_no_more(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Many filters after each other, as somebody types them."""
-    monkeypatch.setattr(ledger, "MOST_VIEWS", 3)
-    monkeypatch.setattr(ledger, "THREADED", 1)
+    monkeypatch.setattr(row_store, "MOST_VIEWS", 3)
+    monkeypatch.setattr(row_store, "THREADED", 1)
     async with site.program("read") as program:
         for text in ("h", "ht", "htt", "http", "h"):
             assert "web-1:HTTP" in await names(program, f"text={text}")
-        kept, _ = await site.desk.board.view(Filter())
+        kept, _ = await site.services.board.view(CheckFilter())
         assert len(kept._views) <= 4

@@ -15,7 +15,7 @@ from tests.web.site import Site, certified, chosen, serving_app
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
 from watchbell.web import server
-from watchbell.web.app import open_desk
+from watchbell.web.app import open_services
 
 HERE, THERE = "127.0.0.1", "127.0.0.2"
 
@@ -87,8 +87,8 @@ class Door:
 
 @asynccontextmanager
 async def opened(store: Store, **web: object) -> AsyncIterator[Door]:
-    door, desk = Door(), await open_desk(chosen(**web), store, SYSTEM)
-    async with serving_app(door, desk) as site:
+    door, services = Door(), await open_services(chosen(**web), store, SYSTEM)
+    async with serving_app(door, services) as site:
         door.site = site
         try:
             yield door

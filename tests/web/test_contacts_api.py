@@ -13,7 +13,7 @@ from watchbell.alerting.model import Alert, Contact, Medium, Rule
 from watchbell.clock import SetClock
 from watchbell.store.client import Store
 from watchbell.web import audit
-from watchbell.web.roster import Roster
+from watchbell.web.directory_cache import DirectoryCache
 
 KEYS = Alerting()
 ALICE: dict[str, Any] = {
@@ -355,15 +355,15 @@ async def test_whatever_others_stored_is_listed(site: Site, store: Store) -> Non
 async def test_a_search_that_took_long_is_good_for_a_while(store: Store) -> None:
     clock = SlowClock(0)
     clock.step = 1
-    roster = Roster(store, clock)
-    assert (await roster.seen()).contacts == []
+    directory_cache = DirectoryCache(store, clock)
+    assert (await directory_cache.seen()).contacts == []
     await contacts.save(store, Contact(id="alice", first_name="Alice"))
     clock.step = 0
-    assert (await roster.seen()).contacts == []
-    roster.forget()
-    assert (await roster.seen()).contacts == ["alice"]
+    assert (await directory_cache.seen()).contacts == []
+    directory_cache.forget()
+    assert (await directory_cache.seen()).contacts == ["alice"]
     await contacts.save(store, Contact(id="bob", first_name="Bob"))
-    assert (await roster.seen()).contacts == ["alice", "bob"]
+    assert (await directory_cache.seen()).contacts == ["alice", "bob"]
 
 
 class SlowClock(SetClock):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cron.crew import READING, definition, ended, put, running, serving, until
-from tests.cron.test_job_board import result, standing
+from tests.cron.test_job_cache import result, standing
 from tests.web.site import Site, Visitor
 from watchbell.cron import instances, jobs
 from watchbell.cron.keys import Cron
@@ -385,7 +385,7 @@ async def test_jobs_go_out_and_come_back(site: Site, store: Store) -> None:
         assert "\x1b" not in lines
         await store.call("DEL", Cron(store.prefix).jobs())
         body = {"form": "json", "text": whole.text}
-        site.desk.jobs.forget()
+        site.services.jobs.forget()
         assert (await alice.post("/api/v1/cron/import", json=body)).json()["done"] == 4
         assert (await alice.get("/api/v1/cron/export")).json() == whole.json()
         wrong = await alice.post("/api/v1/cron/import", json={"form": "json", "text": "[1]"})
@@ -396,7 +396,7 @@ async def test_jobs_go_out_and_come_back(site: Site, store: Store) -> None:
         assert {one["field"] for one in plan["jobs"][0]["problems"]} == {"cron_args", *ARGS}
     async with site.somebody("editor") as alice:
         await store.call("DEL", Cron(store.prefix).jobs())
-        site.desk.jobs.forget()
+        site.services.jobs.forget()
         assert (await alice.get("/api/v1/cron/export")).json() == {}
 
 

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import ClientResponse, ClientTimeout
 
 from tests.cron.crew import definition, ended, put, running, say, serving
-from tests.cron.test_job_board import result
+from tests.cron.test_job_cache import result
 from tests.cron.test_output_windows import printed
 from tests.waiting import PATIENCE, eventually
 from tests.web.site import Site, Visitor
@@ -287,8 +287,8 @@ async def test_a_stream_is_let_go_of_when_its_reader_is_gone(site: Site, store: 
     async with site.somebody("viewer") as bob:
         async with watching(bob, f"{RUN}/live") as answer:
             assert (await told(answer))[0] == "status"
-            assert site.desk.streams.open == 1
-        await eventually(lambda: site.desk.streams.open == 0)
+            assert site.services.streams.open == 1
+        await eventually(lambda: site.services.streams.open == 0)
 
 
 async def test_every_endpoint_of_runs_refuses_the_wrong_role(site: Site, store: Store) -> None:

@@ -24,7 +24,7 @@ async def test_strangers_are_answered_as_the_description_says(
 ) -> None:
     examples = "15" if request.config.getoption("--long") else "5"
     async with served(store, intake_rate=0) as site:
-        secret, _ = await site.desk.api_keys.make("schemathesis", ("admin",), BY)
+        secret, _ = await site.services.api_keys.make("schemathesis", ("admin",), BY)
         command = [
             *(str(Path(sys.executable).with_name("schemathesis")), "run"),
             f"{site.url}/api/v1/openapi.json",

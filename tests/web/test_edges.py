@@ -16,7 +16,7 @@ from watchbell.alerting.keys import Alerting
 from watchbell.store.client import Store
 from watchbell.web import links
 from watchbell.web.app import application, framed
-from watchbell.web.frame import Frame
+from watchbell.web.request_envelope import RequestEnvelope
 
 
 async def test_only_a_trusted_proxy_says_from_where_somebody_comes(store: Store) -> None:
@@ -24,22 +24,22 @@ async def test_only_a_trusted_proxy_says_from_where_somebody_comes(store: Store)
     seen = []
     for proxies in ((), ("127.0.0.1",), ("192.0.2.0/24",)):
         async with served(store, trusted_proxies=proxies) as site, site.stranger() as visitor:
-            users = site.desk.users
+            users = site.services.users
             alice = await users.find("alice") or await users.add("alice", "viewer", BY)
             path = await links.make(store, alice, BY)
             answer = await visitor.post(path, headers=headers)
-            found = await site.desk.sessions.all(site.desk.now())
+            found = await site.services.sessions.all(site.services.now())
             last = max(found.values(), key=lambda one: (one.began, one.address != "127.0.0.1"))
             seen.append((last.address, "Secure" in answer.headers["Set-Cookie"]))
             for name in found:
-                await site.desk.sessions.end(name, BY.entry("session.end", "alice"))
+                await site.services.sessions.end(name, BY.entry("session.end", "alice"))
     assert seen == [("127.0.0.1", False), ("192.0.2.7", True), ("127.0.0.1", False)]
 
 
 async def test_a_body_that_does_not_come_is_not_waited_for(site: Site) -> None:
-    secret, _ = await site.desk.api_keys.make("slow", ("intake",), BY)
-    hurried = Frame(application(site.desk), seconds=0.2)
-    async with serving_app(hurried, site.desk) as other:
+    secret, _ = await site.services.api_keys.make("slow", ("intake",), BY)
+    hurried = RequestEnvelope(application(site.services), seconds=0.2)
+    async with serving_app(hurried, site.services) as other:
         host, port = other.url.removeprefix("http://").split(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         head = (
@@ -55,14 +55,14 @@ async def test_a_body_that_does_not_come_is_not_waited_for(site: Site) -> None:
 
 
 async def test_who_hangs_up_fills_no_log(site: Site) -> None:
-    app, ended = framed(site.desk), list[Scope]()
+    app, ended = framed(site.services), list[Scope]()
 
     async def watched(scope: Scope, receive: Receive, send: Send) -> None:
         await app(scope, receive, send)
         ended.append(scope)
 
     with capture_logs() as lines:
-        async with serving_app(watched, site.desk) as other:
+        async with serving_app(watched, site.services) as other:
             host, port = other.url.removeprefix("http://").split(":")
             _, writer = await asyncio.open_connection(host, int(port))
             head = "POST /api/v1/session HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n"
@@ -104,7 +104,7 @@ async def test_no_link_and_no_ping_is_in_the_log(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    path = await links.make(site.store, await site.desk.users.add("alice", "viewer", BY), BY)
+    path = await links.make(site.store, await site.services.users.add("alice", "viewer", BY), BY)
     async with site.stranger() as visitor:
         assert (await visitor.post(path)).status == 303
         await visitor.get("/ping/wb_secret")
@@ -129,13 +129,16 @@ async def test_the_system_tells_of_itself(site: Site, store: Store) -> None:
 
 async def test_no_secret_is_among_the_settings(store: Store) -> None:
     async with served(store) as site:
-        chosen = site.desk.settings
+        chosen = site.services.settings
         hidden = msgspec.structs.replace(
             chosen,
             store=msgspec.structs.replace(chosen.store, url="redis://u:hunter2-geheim@h"),
         )
-        desk = msgspec.structs.replace(site.desk, settings=hidden)
-        async with serving_app(application(desk), desk) as other, other.program("admin") as admin:
+        services = msgspec.structs.replace(site.services, settings=hidden)
+        async with (
+            serving_app(application(services), services) as other,
+            other.program("admin") as admin,
+        ):
             answer = await admin.get("/api/v1/system/settings")
     assert "redis://u:***@h" in answer.text
     assert "geheim" not in answer.text

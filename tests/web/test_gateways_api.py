@@ -13,20 +13,20 @@ from msgspec.structs import replace
 from tests.gateways.http_sink import Reply, Sink, running
 from tests.gateways.post import hush
 from tests.waiting import eventually
-from tests.web.site import Site, Visitor, chosen, serving_desk
+from tests.web.site import Site, Visitor, chosen, serving_services
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Alert
 from watchbell.clock import SYSTEM
-from watchbell.gateways import catalogue, overview, words
+from watchbell.gateways import catalogue, message_texts, overview
 from watchbell.gateways.delivery import Delivery
+from watchbell.gateways.message_texts import open_words
 from watchbell.gateways.samples import sample
-from watchbell.gateways.words import open_words
 from watchbell.settings import Delivery as DeliverySettings
 from watchbell.settings import Tables
 from watchbell.store.client import Store
 from watchbell.web.api.gateways import TESTS
 from watchbell.web.api.gateways import Kind as PreviewKind
-from watchbell.web.app import open_desk
+from watchbell.web.app import open_services
 from watchbell.web.audit import read as audit_read
 
 PATH = "/api/v1/gateways"
@@ -51,15 +51,15 @@ async def sink() -> AsyncIterator[Sink]:
 async def house(store: Store) -> AsyncIterator[Site]:
     """A site whose settings name two media."""
     settings = replace(chosen(), gateways=Tables(MEDIA))
-    desk = await open_desk(settings, store, SYSTEM)
-    async with serving_desk(desk) as site:
+    services = await open_services(settings, store, SYSTEM)
+    async with serving_services(services) as site:
         yield site
 
 
 @asynccontextmanager
 async def gateway(site: Site) -> AsyncIterator[None]:
     """The gateway of `hook` at work."""
-    hook = {one.name: one for one in catalogue.configured(site.desk.settings)}["hook"]
+    hook = {one.name: one for one in catalogue.configured(site.services.settings)}["hook"]
     medium = hook.open(open_words("hook", hook.style, "", lambda _: "", pytest.fail))
     delivery = Delivery(site.store, "hook", medium, DeliverySettings(), SYSTEM, hush)
     task = asyncio.create_task(delivery.run())
@@ -93,8 +93,8 @@ async def given_up(
         await push(site.store, *others, *alerts(sink, count))
 
         async def all_failed() -> bool:
-            (fare,) = await overview.fares(site.store, ["hook"])
-            return fare.failed == count + len(others)
+            (medium_status,) = await overview.statuses(site.store, ["hook"])
+            return medium_status.failed == count + len(others)
 
         await eventually(all_failed)
     await site.store.call("DEL", Alerting(site.store.prefix).events())
@@ -230,16 +230,16 @@ async def test_tests_are_not_sent_too_often(house: Site) -> None:
 async def test_a_message_is_previewed(house: Site, tmp_path: Path) -> None:
     (tmp_path / "email").mkdir()
     (tmp_path / "email" / "problem.subject.j2").write_text("{{ nothing.at.all }}")
-    delivery = replace(house.desk.settings.delivery, templates=str(tmp_path))
-    settings = replace(house.desk.settings, delivery=delivery)
-    desk = await open_desk(settings, house.store, SYSTEM)
-    async with serving_desk(desk) as site, site.somebody("viewer") as bob:
+    delivery = replace(house.services.settings.delivery, templates=str(tmp_path))
+    settings = replace(house.services.settings, delivery=delivery)
+    services = await open_services(settings, house.store, SYSTEM)
+    async with serving_services(services) as site, site.somebody("viewer") as bob:
         shown = (await bob.get(f"{PATH}/preview?medium=email&kind=problem")).json()
         short = (await bob.get(f"{PATH}/preview?medium=sms&kind=recovery")).json()
         unknown = await bob.get(f"{PATH}/preview?medium=pigeon")
         odd = await bob.get(f"{PATH}/preview?medium=email&kind=odd")
     parts = {one["part"]: one for one in shown["parts"]}
-    assert list(parts) == list(words.PARTS)
+    assert list(parts) == list(message_texts.PARTS)
     assert "<html" in parts["html"]["text"]
     assert parts["subject"]["file"].endswith("problem.subject.j2")
     assert "problem.subject.j2" in parts["subject"]["wrong"]
@@ -250,7 +250,7 @@ async def test_a_message_is_previewed(house: Site, tmp_path: Path) -> None:
 
 def test_all_kinds_of_messages_can_be_previewed() -> None:
     kinds: Sequence[str] = get_args(get_args(PreviewKind)[0])
-    assert tuple(kinds) == words.KINDS
+    assert tuple(kinds) == message_texts.KINDS
 
 
 async def test_without_any_medium_the_list_is_empty(site: Site) -> None:

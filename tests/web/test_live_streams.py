@@ -16,12 +16,12 @@ from watchbell.errors import StoreUnavailable
 from watchbell.web import server
 from watchbell.web.access import Identity, needs
 from watchbell.web.app import application
-from watchbell.web.desk import Asked
-from watchbell.web.frame import Frame
 from watchbell.web.live import sse, streams
 from watchbell.web.live.sse import EVENT_STREAM, Event, EventStream, LastEvent, Resume, streamed
 from watchbell.web.live.streams import Streams
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
+from watchbell.web.request_envelope import RequestEnvelope
+from watchbell.web.services import Asked
 
 
 class Source:
@@ -54,9 +54,9 @@ async def streaming(site: Site, seconds: float = 60) -> AsyncIterator[tuple[Site
         source.since = last or resume
         return streamed(request, source.events())  # type: ignore[arg-type]
 
-    app = application(site.desk)
+    app = application(site.services)
     app.register(live)
-    async with serving_app(Frame(app, seconds), site.desk) as other:
+    async with serving_app(RequestEnvelope(app, seconds), site.services) as other:
         yield other, source
 
 
@@ -124,10 +124,10 @@ async def test_a_reader_who_is_gone_is_noticed(site: Site) -> None:
         async with reading(alice, "/said/live") as answer:
             assert await line(answer) == "retry: 2000"
             await eventually(lambda: source.begun)
-            assert live.desk.streams.open == 1
+            assert live.services.streams.open == 1
             answer.close()
         await eventually(lambda: source.closed)
-        await eventually(lambda: live.desk.streams.open == 0)
+        await eventually(lambda: live.services.streams.open == 0)
 
 
 async def test_a_reader_who_reads_nothing_holds_one_event_and_is_given_up(
@@ -144,7 +144,7 @@ async def test_a_reader_who_reads_nothing_holds_one_event_and_is_given_up(
             source.given.put_nowait(b"1" * 1_000_000)
         await eventually(lambda: source.closed)
         assert source.told < 20
-        await eventually(lambda: live.desk.streams.open == 0)
+        await eventually(lambda: live.services.streams.open == 0)
         with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
             await reader.readexactly(1 << 30)
         writer.close()
@@ -170,8 +170,8 @@ async def test_a_stream_keeps_no_session_alive(site: Site, monkeypatch: pytest.M
         live.somebody("viewer") as alice,
         reading(alice, "/said/live") as answer,
     ):
-        sessions = live.desk.sessions
-        monkeypatch.setattr(type(live.desk), "now", lambda _: int(SYSTEM.now()) + 3_600)
+        sessions = live.services.sessions
+        monkeypatch.setattr(type(live.services), "now", lambda _: int(SYSTEM.now()) + 3_600)
         assert await lines(answer, 4) == ["retry: 2000", *":::"]
         assert {one.seen for one in (await sessions.all(0)).values()} <= {
             one.began for one in (await sessions.all(0)).values()
@@ -185,12 +185,12 @@ async def test_another_role_or_a_revoked_key_ends_a_stream(
     async with streaming(site) as (live, source):
         async with live.somebody("editor", "bob") as bob, reading(bob, "/said/live") as answer:
             assert await line(answer) == "retry: 2000"
-            await live.desk.users.set_role("bob", "viewer", BY)
+            await live.services.users.set_role("bob", "viewer", BY)
             assert (await answer.content.read()).strip(b":\n") == b""
         async with live.program("read") as program, reading(program, "/said/live") as answer:
             assert await line(answer) == "retry: 2000"
-            (key,) = await live.desk.api_keys.all()
-            await live.desk.api_keys.revoke(key.id, BY)
+            (key,) = await live.services.api_keys.all()
+            await live.services.api_keys.revoke(key.id, BY)
             assert (await answer.content.read()).strip(b":\n") == b""
         assert source.closed == 2
 
@@ -244,7 +244,7 @@ async def test_a_source_that_fails_ends_its_own_stream_alone(site: Site) -> None
                 source.given.put_nowait(failure)
                 assert await line(answer) == "the end"
         assert source.closed == 3
-        assert live.desk.streams.open == 0
+        assert live.services.streams.open == 0
 
 
 async def test_there_are_only_so_many_streams(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,7 +261,7 @@ async def test_there_are_only_so_many_streams(site: Site, monkeypatch: pytest.Mo
         async with reading(bob, "/said/live") as others:
             assert others.status == 200
         second.close()
-        await eventually(lambda: live.desk.streams.open == 1)
+        await eventually(lambda: live.services.streams.open == 1)
         async with reading(alice, "/said/live") as again:
             assert again.status == 200
 
@@ -274,7 +274,7 @@ def test_all_together_are_limited_too(monkeypatch: pytest.MonkeyPatch) -> None:
         counted.counted(people[0]),
         counted.counted(people[0]),
         counted.counted(people[1]),
-        pytest.raises(Trouble, match="3 streams are open"),
+        pytest.raises(HttpProblem, match="3 streams are open"),
     ):
         counted.check(people[2])
     counted.check(people[2])

@@ -71,7 +71,7 @@ async def test_what_overlaps_the_range_is_found_whoever_wrote_it(
     for start, length in ((now - 10, 10), (now - 10, 11), (now + 100, 5), (now + 200, 0)):
         await store.call("DEL", keys.scheduled_windows("web-1", "HTTP"))
         await store.call("ZADD", keys.scheduled_windows("web-1", "HTTP"), length, start)
-        site.desk.calendar.forget()
+        site.services.calendar.forget()
         async with site.program("read") as program:
             found = await listed(program, **{"from": now, "to": now + 100})
         assert bool(found) == ((start, length) == (now - 10, 11))

@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.alerting.scenes import Stage
 from tests.cron.crew import definition, ended, put, say, serving
 from tests.gateways.post import alert
-from tests.web.site import Site, serving_desk
+from tests.web.site import Site, serving_services
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
 from watchbell.gateways import outbox
@@ -38,8 +38,8 @@ MAIL = {"host": "127.0.0.1", "from_address": "watchbell@example.com"}
 @pytest.fixture
 async def mailing(site: Site) -> AsyncIterator[Site]:
     """A site with a gateway for mail."""
-    settings = replace(site.desk.settings, gateways=Tables({"email": MAIL}))
-    async with serving_desk(replace(site.desk, settings=settings)) as other:
+    settings = replace(site.services.settings, gateways=Tables({"email": MAIL}))
+    async with serving_services(replace(site.services, settings=settings)) as other:
         yield other
 
 

@@ -12,12 +12,12 @@ from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
 from watchbell.cron import jobs
 from watchbell.cron.validation import Reading
-from watchbell.gateways.overview import Fare
+from watchbell.gateways.overview import MediumStatus
 from watchbell.store import presence
 from watchbell.store.client import Store
 from watchbell.store.presence import Process, RoleSeen
 from watchbell.web import overview
-from watchbell.web.live.rows import Row
+from watchbell.web.live.rows import CheckRow
 
 JOB = {"cron_args": {"cronstring": "@hourly"}, "job_args": {"cmd": "x", "lock": True, "ttl": 60}}
 
@@ -93,7 +93,8 @@ async def test_what_fails_is_told_by_what_is_done_about_it(program: Visitor, sta
 
 def test_of_very_many_failures_the_worst_are_listed_and_the_rest_counted() -> None:
     rows = [
-        Row(id=f"e:{n}", entity="e", check=str(n), state="critical", since=n) for n in range(100)
+        CheckRow(id=f"e:{n}", entity="e", check=str(n), state="critical", since=n)
+        for n in range(100)
     ]
     found = overview.parted(rows)
     assert (len(found.open), found.open_count) == (overview.MOST_OPEN, 100)
@@ -159,10 +160,12 @@ async def test_what_of_ours_is_in_trouble_is_named(
     ],
 )
 def test_a_gateway_is_in_trouble_when_it_fails_or_is_gone(
-    fare: dict[str, Any], words: list[str]
+    medium_status: dict[str, Any], words: list[str]
 ) -> None:
     usual = {"medium": "email", "queued": 0, "on_its_way": 0, "failed": 0}
-    assert [one.words for one in overview.of_gateways([Fare(**{**usual, **fare})], 100)] == words
+    assert [
+        one.words for one in overview.of_gateways([MediumStatus(**{**usual, **medium_status})], 100)
+    ] == words
 
 
 def test_a_process_that_is_gone_is_missed() -> None:

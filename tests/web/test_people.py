@@ -51,7 +51,7 @@ async def test_the_first_administrator_comes_in_by_a_link_once(site: Site, store
 
 
 async def test_a_link_is_kept_as_its_digest_and_ends(site: Site, store: Store) -> None:
-    alice = await site.desk.users.add("alice", "viewer", BY)
+    alice = await site.services.users.add("alice", "viewer", BY)
     path = await links.make(store, alice, BY)
     key = KEYS.link(alice.id)
     assert await store.call("GET", key) == f"{digest(path.partition('_')[2])} alice".encode()
@@ -64,15 +64,15 @@ async def test_a_link_is_kept_as_its_digest_and_ends(site: Site, store: Store) -
 
 
 async def test_of_two_who_use_a_link_at_once_one_gets_in(site: Site, store: Store) -> None:
-    path = await links.make(store, await site.desk.users.add("alice", "viewer", BY), BY)
+    path = await links.make(store, await site.services.users.add("alice", "viewer", BY), BY)
     async with site.stranger() as one, site.stranger() as other, asyncio.TaskGroup() as group:
         tasks = [group.create_task(visitor.post(path)) for visitor in (one, other) for _ in "ab"]
     assert sorted(task.result().status for task in tasks) == [303, 410, 410, 410]
 
 
 async def test_a_new_link_revokes_the_one_before(site: Site, store: Store) -> None:
-    alice = await site.desk.users.add("alice", "viewer", BY)
-    bob = await site.desk.users.add("bob", "viewer", BY)
+    alice = await site.services.users.add("alice", "viewer", BY)
+    bob = await site.services.users.add("bob", "viewer", BY)
     his = await links.make(store, bob, BY)
     old, new = [await links.make(store, alice, BY) for _ in range(2)]
     async with site.stranger() as visitor:
@@ -90,8 +90,8 @@ async def test_the_first_link_is_another_after_each_start(site: Site, store: Sto
 
 
 async def test_a_sign_in_by_password_revokes_the_link(site: Site, store: Store) -> None:
-    alice = await site.desk.users.add("alice", "viewer", BY)
-    await site.desk.users.set_password("alice", PASSWORD, BY)
+    alice = await site.services.users.add("alice", "viewer", BY)
+    await site.services.users.set_password("alice", PASSWORD, BY)
     path = await links.make(store, alice, BY)
     given = {"user": "alice", "password": PASSWORD}
     async with site.stranger() as visitor:
@@ -103,29 +103,29 @@ async def test_a_sign_in_by_password_revokes_the_link(site: Site, store: Store) 
 
 async def test_a_new_password_revokes_the_link(site: Site, store: Store) -> None:
     async with site.somebody("viewer", "alice") as alice, site.stranger() as visitor:
-        path = await links.make(store, await site.desk.users.get("alice"), BY)
+        path = await links.make(store, await site.services.users.get("alice"), BY)
         body = {"new": PASSWORD}
         assert (await alice.ask("PUT", "/api/v1/session/password", json=body)).status == 204
         assert (await visitor.post(path)).status == 410
-        path = await links.make(store, await site.desk.users.get("alice"), BY)
-        await site.desk.users.set_password("alice", PASSWORD + "!", BY)
+        path = await links.make(store, await site.services.users.get("alice"), BY)
+        await site.services.users.set_password("alice", PASSWORD + "!", BY)
         assert (await visitor.post(path)).status == 410
 
 
 async def test_a_link_and_a_new_password_at_once_leave_no_link(site: Site, store: Store) -> None:
     """Whichever comes first, nothing is left that lets anybody in without the new password."""
-    alice = await site.desk.users.add("alice", "viewer", BY)
+    alice = await site.services.users.add("alice", "viewer", BY)
     for number in range(10):
         path = await links.make(store, alice, BY)
         async with site.stranger() as visitor, asyncio.TaskGroup() as group:
             used = group.create_task(visitor.post(path))
-            group.create_task(site.desk.users.set_password("alice", f"{PASSWORD} {number}", BY))
+            group.create_task(site.services.users.set_password("alice", f"{PASSWORD} {number}", BY))
         assert used.result().status in (303, 410)
         assert await links.peek(store, path.rpartition("/")[2]) is None
 
 
 async def test_a_refused_link_is_in_the_audit_log(site: Site, store: Store) -> None:
-    alice = await site.desk.users.add("alice", "viewer", BY)
+    alice = await site.services.users.add("alice", "viewer", BY)
     old = await links.make(store, alice, BY)
     await links.make(store, alice, BY)
     async with site.stranger() as visitor:
@@ -136,9 +136,9 @@ async def test_a_refused_link_is_in_the_audit_log(site: Site, store: Store) -> N
 
 
 async def test_a_password_lets_its_user_in_and_nobody_else(site: Site) -> None:
-    await site.desk.users.add("alice", "editor", BY)
-    await site.desk.users.set_password("alice", PASSWORD, BY)
-    await site.desk.users.add("bob", "viewer", BY)
+    await site.services.users.add("alice", "editor", BY)
+    await site.services.users.set_password("alice", PASSWORD, BY)
+    await site.services.users.add("bob", "viewer", BY)
     async with site.stranger() as visitor:
         right = await visitor.post("/api/v1/session", json={"user": "Alice", "password": PASSWORD})
         wrong = [
@@ -162,9 +162,9 @@ async def test_a_password_lets_its_user_in_and_nobody_else(site: Site) -> None:
 
 
 async def test_no_secret_is_in_the_store(site: Site, store: Store) -> None:
-    path = await links.make(store, await site.desk.users.add("alice", "editor", BY), BY)
-    await site.desk.users.set_password("alice", PASSWORD, BY)
-    secret, _ = await site.desk.api_keys.make("ours", ("read",), BY)
+    path = await links.make(store, await site.services.users.add("alice", "editor", BY), BY)
+    await site.services.users.set_password("alice", PASSWORD, BY)
+    secret, _ = await site.services.api_keys.make("ours", ("read",), BY)
     async with site.stranger() as visitor:
         answer = await visitor.post("/api/v1/session", json={"user": "alice", "password": PASSWORD})
         cookie = answer.cookies["watchbell"].value
@@ -194,8 +194,8 @@ async def test_sign_in_is_limited_by_user_and_by_address(
 ) -> None:
     monkeypatch.setattr(BY_USER, "most", 2)
     monkeypatch.setattr(BY_ADDRESS, "most", 4)
-    await site.desk.users.add("alice", "viewer", BY)
-    await site.desk.users.set_password("alice", PASSWORD, BY)
+    await site.services.users.add("alice", "viewer", BY)
+    await site.services.users.set_password("alice", PASSWORD, BY)
     async with site.stranger() as visitor:
         tries = [
             await visitor.post("/api/v1/session", json={"user": user, "password": password})
@@ -242,16 +242,16 @@ async def test_a_user_who_was_tried_too_often_waits_from_wherever(
 
 
 async def test_the_session_is_another_after_signing_in(site: Site) -> None:
-    await site.desk.users.add("alice", "viewer", BY)
-    await site.desk.users.set_password("alice", PASSWORD, BY)
+    await site.services.users.add("alice", "viewer", BY)
+    await site.services.users.set_password("alice", PASSWORD, BY)
     async with site.somebody("viewer", "alice") as alice:
         before = {c.key: c.value for c in alice.http.cookie_jar}["watchbell"]
         given = {"user": "alice", "password": PASSWORD}
         assert (await alice.post("/api/v1/session", json=given)).status == 201
         after = {c.key: c.value for c in alice.http.cookie_jar}["watchbell"]
         assert after != before
-    assert len(await site.desk.sessions.all(int(SYSTEM.now()))) == 1
-    assert await site.desk.sessions.find(before, int(SYSTEM.now())) is None
+    assert len(await site.services.sessions.all(int(SYSTEM.now()))) == 1
+    assert await site.services.sessions.find(before, int(SYSTEM.now())) is None
 
 
 async def test_a_session_ends_unused_and_in_any_case(store: Store) -> None:
@@ -263,7 +263,7 @@ async def test_a_session_ends_unused_and_in_any_case(store: Store) -> None:
                 clock.advance(5_400)
             assert (await alice.get("/api/v1/session")).status == 401
         async with site.somebody("viewer") as alice:
-            (name,) = await site.desk.sessions.all(int(clock.now()))
+            (name,) = await site.services.sessions.all(int(clock.now()))
             assert 0 < await store.call("TTL", KEYS.session(name)) <= 7_200
             clock.advance(7_200)
             assert (await alice.get("/api/v1/session")).status == 401
@@ -307,7 +307,7 @@ async def test_sessions_are_listed_and_ended_by_their_owner_or_an_administrator(
 
 async def test_a_key_puts_nobody_out_of_the_door(site: Site) -> None:
     async with site.somebody("operator", "alice") as alice:
-        owner = await site.desk.users.get("alice")
+        owner = await site.services.users.get("alice")
         session = (await alice.get("/api/v1/sessions")).json()["items"][0]["id"]
         async with site.program("operate", owner=owner) as program:
             for path in ("/api/v1/sessions", f"/api/v1/sessions/{session}"):
@@ -316,8 +316,8 @@ async def test_a_key_puts_nobody_out_of_the_door(site: Site) -> None:
 
 
 async def test_who_forgot_a_password_sets_another_by_a_link_once(site: Site) -> None:
-    alice = await site.desk.users.add("alice", "viewer", BY)
-    await site.desk.users.set_password("alice", PASSWORD, BY)
+    alice = await site.services.users.add("alice", "viewer", BY)
+    await site.services.users.set_password("alice", PASSWORD, BY)
     path = "/api/v1/session/password"
     async with site.stranger() as visitor:
         led = await visitor.post(await links.make(site.store, alice, BY))
@@ -337,7 +337,7 @@ async def test_who_forgot_a_password_sets_another_by_a_link_once(site: Site) -> 
 async def test_a_link_of_long_ago_forgets_no_password(store: Store) -> None:
     clock = SetClock(BY.now)
     async with served(store, clock) as site, site.somebody("viewer", "alice") as alice:
-        await site.desk.users.set_password("alice", PASSWORD, BY)
+        await site.services.users.set_password("alice", PASSWORD, BY)
         clock.set(BY.now + 900)
         body = {"new": "another horse 1"}
         answer = await alice.ask("PUT", "/api/v1/session/password", json=body)
@@ -417,7 +417,7 @@ async def test_a_role_holds_at_once_for_sessions_and_keys(site: Site) -> None:
     async with (
         site.somebody("administrator", "alice") as alice,
         site.somebody("editor", "bob") as bob,
-        site.program("read", "write", owner=await site.desk.users.get("bob")) as program,
+        site.program("read", "write", owner=await site.services.users.get("bob")) as program,
     ):
         changed = await alice.ask("PATCH", "/api/v1/users/bob", json={"role": "administrator"})
         assert changed.json()["role"] == "administrator"
@@ -435,7 +435,7 @@ async def test_a_role_holds_at_once_for_sessions_and_keys(site: Site) -> None:
 
 
 async def test_who_gets_a_name_of_old_gets_nothing_that_went_with_it(site: Site) -> None:
-    users = site.desk.users
+    users = site.services.users
     async with (
         site.somebody("administrator", "charlie"),
         site.somebody("editor", "bob") as bob,
@@ -579,7 +579,7 @@ async def test_what_did_not_change_is_not_sent_again(site: Site) -> None:
 
 async def test_lists_come_in_pages(site: Site) -> None:
     for number in range(25):
-        await site.desk.users.add(f"user-{number:02}", "viewer", BY)
+        await site.services.users.add(f"user-{number:02}", "viewer", BY)
     seen: list[str] = []
     cursor: str | None = ""
     async with site.program("admin") as program:
@@ -628,7 +628,7 @@ async def test_sessions_and_keys_of_one_are_found_among_all(site: Site) -> None:
         site.somebody("viewer", "bob"),
     ):
         await bob.post("/api/v1/api-keys", json={"name": "his", "scopes": ["read"]})
-        await site.desk.api_keys.make("of the command line", ("read",), BY)
+        await site.services.api_keys.make("of the command line", ("read",), BY)
         his = (await alice.get("/api/v1/sessions?user=bob")).json()["items"]
         keys = [
             [one["name"] for one in (await alice.get(f"/api/v1/api-keys{owner}")).json()["items"]]

@@ -103,7 +103,7 @@ async def test_a_real_amtool_posts_alerts(site: Site, store: Store, tmp_path: Pa
     amtool = shutil.which("amtool")
     if amtool is None:
         pytest.skip("amtool is not installed (Debian's prometheus-alertmanager)")
-    secret, _ = await site.desk.api_keys.make("amtool", ("intake",), BY)
+    secret, _ = await site.services.api_keys.make("amtool", ("intake",), BY)
     config = tmp_path / "http.yml"
     config.write_text(f"authorization:\n  credentials: {secret}\n")
     options = [f"--alertmanager.url={site.url}", f"--http.config.file={config}"]
@@ -186,7 +186,7 @@ async def test_a_real_alertmanager_passes_alerts_on(
     alertmanager, amtool = shutil.which("prometheus-alertmanager"), shutil.which("amtool")
     if alertmanager is None or amtool is None:
         pytest.skip("alertmanager is not installed (Debian's prometheus-alertmanager)")
-    secret, _ = await site.desk.api_keys.make("alertmanager", ("intake",), BY)
+    secret, _ = await site.services.api_keys.make("alertmanager", ("intake",), BY)
     config = tmp_path / "alertmanager.yml"
     config.write_text(
         "route: {receiver: watchbell, group_wait: 0s, group_interval: 1s}\n"

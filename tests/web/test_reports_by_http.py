@@ -391,7 +391,7 @@ def test_any_state_is_an_event_or_has_a_reason(body: Any) -> None:
 
 async def ping_url(site: Site, **more: Any) -> str:
     ping = Ping("db-1", "backup: nightly", 3_600)
-    secret, _ = await site.desk.api_keys.make("backup", ("ping",), BY, ping=ping, **more)
+    secret, _ = await site.services.api_keys.make("backup", ("ping",), BY, ping=ping, **more)
     return f"{site.url}/ping/{secret}"
 
 
@@ -422,7 +422,7 @@ async def test_a_shell_pings_with_curl(site: Site, store: Store) -> None:
 async def test_a_ping_opens_nothing_else_and_other_keys_do_not_ping(site: Site) -> None:
     url = await ping_url(site)
     over = await ping_url(site, expires=1)
-    secret, _ = await site.desk.api_keys.make("x", ("admin",), BY)
+    secret, _ = await site.services.api_keys.make("x", ("admin",), BY)
     async with site.stranger() as visitor:
         headers = {"Authorization": f"Bearer {url.rpartition('/')[2]}"}
         assert (await visitor.post(PATH, json=report(), headers=headers)).status == 403
@@ -432,7 +432,7 @@ async def test_a_ping_opens_nothing_else_and_other_keys_do_not_ping(site: Site) 
 
 
 async def test_a_ping_ends_with_its_owners_permission(site: Site, store: Store) -> None:
-    users = site.desk.users
+    users = site.services.users
     alice = await users.add("alice", "operator", BY)
     path = (await ping_url(site, owner=alice)).removeprefix(site.url)
     async with site.stranger() as visitor:

@@ -93,8 +93,8 @@ async def test_no_other_site_may_read_an_answer(site: Site) -> None:
 
 
 async def test_a_cookie_that_somebody_else_chose_is_never_taken_over(site: Site) -> None:
-    await site.desk.users.add("alice", "viewer", BY)
-    await site.desk.users.set_password("alice", PASSWORD, BY)
+    await site.services.users.add("alice", "viewer", BY)
+    await site.services.users.set_password("alice", PASSWORD, BY)
     chosen = "A" * 43
     async with site.stranger() as visitor:
         cookie = {"Cookie": f"watchbell={chosen}"}
@@ -126,7 +126,7 @@ async def test_a_cookie_is_kept_from_scripts_and_other_sites(
 ) -> None:
     headers = {"X-Forwarded-Proto": "https"} if behind_tls else {}
     async with served(store, trusted_proxies=("127.0.0.1",)) as site, site.stranger() as visitor:
-        path = await links.make(store, await site.desk.users.add("alice", "viewer", BY), BY)
+        path = await links.make(store, await site.services.users.add("alice", "viewer", BY), BY)
         answer = await visitor.post(path, headers=headers)
     (cookie,) = SimpleCookie(answer.headers["Set-Cookie"]).values()
     assert cookie.key == ("__Host-watchbell" if behind_tls else "watchbell")
@@ -161,8 +161,8 @@ async def test_the_old_password_can_not_be_guessed_by_who_has_a_session(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(BY_USER, "most", 2)
-    await site.desk.users.add("alice", "viewer", BY)
-    await site.desk.users.set_password("alice", PASSWORD, BY)
+    await site.services.users.add("alice", "viewer", BY)
+    await site.services.users.set_password("alice", PASSWORD, BY)
     async with site.stranger() as alice:
         given = {"user": "alice", "password": PASSWORD}
         alice.csrf = (await alice.post("/api/v1/session", json=given)).json()["csrf"]
@@ -197,8 +197,8 @@ AWAY = [
 
 
 async def test_no_sign_in_leads_to_another_site(site: Site) -> None:
-    await site.desk.users.add("alice", "viewer", BY)
-    await site.desk.users.set_password("alice", PASSWORD, BY)
+    await site.services.users.add("alice", "viewer", BY)
+    await site.services.users.set_password("alice", PASSWORD, BY)
     form = {"user": "alice", "password": PASSWORD}
     async with site.stranger() as visitor:
         for path in AWAY[:3]:
@@ -337,7 +337,7 @@ async def test_headers_without_end_are_hung_up_on_wherever_they_stand(
     site: Site, behind: str
 ) -> None:
     """What is read of them is kept until they are complete."""
-    key, _ = await site.desk.api_keys.make("a reader", ("read",), BY)
+    key, _ = await site.services.api_keys.make("a reader", ("read",), BY)
     stream = STREAM.format(key).encode() + b"GET / HTTP/1.1\r\n"
     beginning = stream if behind == "a stream" else UNFINISHED
     for line in (b"X-A: b\r\n" * 1_000, b"b" * 8_000):
@@ -356,7 +356,7 @@ async def pour(writer: asyncio.StreamWriter, content: bytes) -> None:
 
 
 async def test_a_large_body_may_follow_a_request_that_is_still_answered(site: Site) -> None:
-    key, _ = await site.desk.api_keys.make("a sender", ("intake",), BY)
+    key, _ = await site.services.api_keys.make("a sender", ("intake",), BY)
     lines = b'{"type":"service","state":"ok","entity":"a","check":"b"}\n' * 4_000
     kind = b"Content-Type: application/x-ndjson\r\nConnection: close\r\n"
     head = b"POST /api/v1/check-events HTTP/1.1\r\nHost: a\r\n" + kind

@@ -14,9 +14,9 @@ from watchbell.settings import Web
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
 from watchbell.web import links, server
-from watchbell.web.exposure import is_exposed
-from watchbell.web.frame import POLICY
 from watchbell.web.pages.paths import local
+from watchbell.web.request_envelope import POLICY
+from watchbell.web.tls_warning import is_exposed
 
 
 async def test_health_is_told_to_anybody(site: Site) -> None:
@@ -177,7 +177,7 @@ async def test_a_certificate_that_is_missing_is_told_in_one_line(store: Store) -
 async def test_with_a_certificate_cookies_are_for_tls_alone(store: Store, tmp_path: Path) -> None:
     cert, key, trust = certified(tmp_path)
     async with served(store, tls_cert=str(cert), tls_key=str(key)) as site:
-        alice = await site.desk.users.add("alice", "viewer", BY)
+        alice = await site.services.users.add("alice", "viewer", BY)
         path = await links.make(store, alice, BY)
         async with (
             ClientSession() as http,

@@ -188,7 +188,9 @@ async def test_the_broker_at_work_reports_again(store: Store) -> None:
         async with site.program("intake") as program:
             await program.post("/state", json=report(state="critical", ttl=-1))
         await stage.drain()
-        context = Context(settings=site.desk.settings, store=store, clock=SYSTEM, say=said.append)
+        context = Context(
+            settings=site.services.settings, store=store, clock=SYSTEM, say=said.append
+        )
     async with asyncio.TaskGroup() as group:
         workers = [group.create_task(broker.run(context, every=0.05, lease=5.0)) for _ in range(2)]
         await eventually(lambda: "another broker is at work" in said)
@@ -202,7 +204,7 @@ async def test_a_ping_that_tells_of_a_failure_is_told_at_once(site: Site, store:
     stage = Stage(store)
     await stage.contact("alice", "email")
     ping = Ping("db-1", "backup", 3_600)
-    secret, _ = await site.desk.api_keys.make("backup", ("ping",), BY, ping=ping)
+    secret, _ = await site.services.api_keys.make("backup", ("ping",), BY, ping=ping)
     async with site.stranger() as job:
         assert (await job.get(f"/ping/{secret}/1")).status == 200
         await stage.drain()

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.web.site import BY, Site, serving_desk
+from tests.web.site import BY, Site, serving_services
 from watchbell import settings
 from watchbell.settings import Tables
 from watchbell.store import presence
 from watchbell.store.client import Store
 from watchbell.store.presence import Process, RoleSeen
 from watchbell.web import audit
-from watchbell.web.audit import Entry, Wanted
+from watchbell.web.audit import AuditFilter, Entry
 from watchbell.web.keys import Web
 from watchbell.web.setting_words import words
 from watchbell.web.users import Actor
@@ -36,7 +36,7 @@ async def test_processes_and_servers_are_told(site: Site, store: Store) -> None:
 
 
 async def test_settings_say_what_they_are_for_and_which_were_chosen(site: Site) -> None:
-    chosen = site.desk.settings
+    chosen = site.services.settings
     mail = {"user": "watchbell", "host": "mail.example.com", "password": "geheim-1"}
     hidden = replace(
         chosen,
@@ -44,8 +44,8 @@ async def test_settings_say_what_they_are_for_and_which_were_chosen(site: Site) 
         gateways=Tables({"email": mail}),
     )
     by_file = {"web.session_days": "/etc/watchbell.toml, line 3", "gateways": "/etc/w, line 9"}
-    desk = replace(site.desk, settings=hidden, origins={"web.port": "default", **by_file})
-    async with serving_desk(desk) as other, other.program("admin") as admin:
+    services = replace(site.services, settings=hidden, origins={"web.port": "default", **by_file})
+    async with serving_services(services) as other, other.program("admin") as admin:
         answer = await admin.get("/api/v1/system/settings")
     rows = {one["name"]: one for one in answer.json()}
     assert rows["web.session_days"] == {
@@ -100,13 +100,15 @@ ENTRIES = [
 def test_entries_are_found_by_who_what_where_and_when(
     wanted: dict[str, Any], fitting: list[int]
 ) -> None:
-    asked = Wanted(**wanted)
+    asked = AuditFilter(**wanted)
     assert [n for n, entry in enumerate(ENTRIES) if asked.fits(entry)] == fitting
 
 
 @given(st.text(), st.text(), st.text())
 def test_an_entry_is_found_by_any_part_of_it(before: str, part: str, after: str) -> None:
-    assert Wanted(text=part).fits(Entry(time=1, who="", action="a", subject=before + part + after))
+    assert AuditFilter(text=part).fits(
+        Entry(time=1, who="", action="a", subject=before + part + after)
+    )
 
 
 async def test_filters_hold_over_all_pages_of_the_log(site: Site, store: Store) -> None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import replace
 
-from watchbell.alerting import dossier, interest, rules
+from watchbell.alerting import contact_loading, rules, unlinked_contacts
 from watchbell.alerting.entities import ALL
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import Contact, Medium
@@ -30,7 +30,7 @@ _LOAD = Script(
 local families, rule_fields = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
 """
     + READ
-    + dossier.LUA
+    + contact_loading.LUA
     + """
 local found = {}
 for i = 3, #ARGV do found[i - 2] = (dossier(ARGV[i])) or false end
@@ -62,11 +62,11 @@ async def _packed(store: Store, ids: Sequence[str]) -> list[bytes | None]:
 def _layout(store: Store) -> list[bytes]:
     """What Lua has to know to read contacts."""
     keys = Alerting(store.prefix)
-    families = {name: getattr(keys, name).literals for name in dossier.FAMILIES}
+    families = {name: getattr(keys, name).literals for name in contact_loading.FAMILIES}
     return [msgspec.msgpack.encode(part) for part in (families, rules.FIELDS)]
 
 
-_contact = lru_cache(maxsize=4096)(dossier.parsed)
+_contact = lru_cache(maxsize=4096)(contact_loading.parsed)
 
 
 async def known(store: Store, contact_id: str) -> Contact:
@@ -141,8 +141,8 @@ def _check_medium(name: str, medium: Medium) -> None:
     if name == "email" and not all(medium.address.rpartition("@")):
         raise Refused(f"media.email.address: {medium.address!r} is no mail address")
     for field, low, high in (
-        ("interval", 1, dossier.LONGEST_INTERVAL),
-        ("rollup_threshold", 0, dossier.MOST),
+        ("interval", 1, contact_loading.LONGEST_INTERVAL),
+        ("rollup_threshold", 0, contact_loading.MOST),
     ):
         if not low <= (number := getattr(medium, field)) <= high:
             raise Refused(
@@ -188,7 +188,7 @@ local rule_at, rules_of, new = ARGV[5], ARGV[6], cjson.decode(ARGV[7])
 local families, rule_fields = cmsgpack.unpack(ARGV[8]), cmsgpack.unpack(ARGV[9])
 """
     + READ
-    + dossier.LUA
+    + contact_loading.LUA
     + """
 if new.replaces then
   local there = (dossier(id))
@@ -361,7 +361,7 @@ async def unlink(store: Store, contact_id: str, entity_id: str, check: str | Non
     key = _told(Alerting(store.prefix), entity_id, check)
     if not await store.call("SREM", key, contact_id):
         raise NotFound(f"{contact_id} is not told about this by a link of its own")
-    await interest.forget_lost(store, [contact_id])
+    await unlinked_contacts.forget_lost(store, [contact_id])
 
 
 def _told(keys: Alerting, entity_id: str, check: str | None) -> str:

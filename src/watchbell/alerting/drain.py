@@ -29,6 +29,6 @@ async def drain(silence: Silence, processing: Processor, notifying: Notifier, no
     await _processed(processing, done, now)
     if await silence.call(now):  # after what waits: who sent that is not silent
         await _processed(processing, done, now)
-    while (notices := await notifier.step(notifying, now)) is not None:
-        done.alerts += notices.alerts
+    while (alert_writes := await notifier.step(notifying, now)) is not None:
+        done.alerts += alert_writes.alerts
     return done

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from watchbell import ids
-from watchbell.alerting import interest, news
+from watchbell.alerting import change_feed, unlinked_contacts
 from watchbell.alerting.keys import Alerting, is_reserved
 from watchbell.alerting.patterns import compiled
 from watchbell.alerting.rules import identifier, plain
@@ -259,8 +259,8 @@ async def save(
     }
     args = [*_begins(keys), entity.id, len(tags), *tags, msgspec.json.encode(new)]
     await _SAVE(store, _index(keys), args)
-    await interest.forget_lost(store, told)
-    await news.tell(store, [f"{name}:"])
+    await unlinked_contacts.forget_lost(store, told)
+    await change_feed.tell(store, [f"{name}:"])
     seen.tags[entity.id] = set(entity.tags)
     checks = {check for _, check in had}.union(entity.check_contacts)
     seen.told.setdefault(entity.id, set()).update(f"{entity.id}:{check}" for check in checks)
@@ -291,9 +291,9 @@ async def remove(store: Store, entity_id: str) -> None:
     name = await store.call("HGET", keys.entity_names(), entity_id)
     if not await _REMOVE(store, _index(keys), args):
         raise NotFound(f"there is no entity {entity_id}")
-    await interest.forget_lost(store, told)
+    await unlinked_contacts.forget_lost(store, told)
     if name is not None:
-        await news.tell(store, [f"{name.decode(errors='replace')}:"])
+        await change_feed.tell(store, [f"{name.decode(errors='replace')}:"])
 
 
 async def _told(

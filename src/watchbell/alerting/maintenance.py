@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import Struct
 
-from watchbell.alerting import news
-from watchbell.alerting.checks import Checks
+from watchbell.alerting import change_feed
+from watchbell.alerting.check_writes import CheckWrites
 from watchbell.alerting.history import windows_of
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import split_id
@@ -117,7 +117,7 @@ async def create(store: Store, ids: Sequence[str], kind: Kind, window: Window, n
         _check(event_id, window.start, window.duration)
     if kind == "unscheduled" and window.start > now:
         raise Refused("unscheduled maintenance begins at once or has begun; plan what is to come")
-    decide, checks = _scheduled if kind == "scheduled" else _unscheduled, Checks(store.prefix)
+    decide, checks = _scheduled if kind == "scheduled" else _unscheduled, CheckWrites(store.prefix)
 
     def decided(event_id: str, known: Known) -> Commands:
         return decide(checks, event_id, known, window, now)
@@ -130,7 +130,7 @@ async def end(
 ) -> list[str]:
     """The checks that had something to end: the planned window that begins at `start`, which ends
     now, or the unscheduled ones that are open, which end at `end_at`."""
-    checks = Checks(store.prefix)
+    checks = CheckWrites(store.prefix)
 
     def decided(event_id: str, known: Known) -> Commands:
         if kind == "scheduled":
@@ -140,7 +140,9 @@ async def end(
     return await _changed(store, ids, kind, start, decided)
 
 
-def _scheduled(checks: Checks, event_id: str, known: Known, window: Window, now: int) -> Commands:
+def _scheduled(
+    checks: CheckWrites, event_id: str, known: Known, window: Window, now: int
+) -> Commands:
     start, length = window.start, window.duration
     commands = commands_for_scheduled(
         checks.keys,
@@ -151,7 +153,9 @@ def _scheduled(checks: Checks, event_id: str, known: Known, window: Window, now:
     return [*commands, *(_quiet(checks, event_id, known) if opens else [])]
 
 
-def _unscheduled(checks: Checks, event_id: str, known: Known, window: Window, now: int) -> Commands:
+def _unscheduled(
+    checks: CheckWrites, event_id: str, known: Known, window: Window, now: int
+) -> Commands:
     commands = commands_for_create_unscheduled(
         checks.keys,
         *(event_id, known.current_start(now), window.start, window.duration, window.summary, now),
@@ -160,7 +164,9 @@ def _unscheduled(checks: Checks, event_id: str, known: Known, window: Window, no
     return [*commands, *(_quiet(checks, event_id, known) if window.is_open(now) else [])]
 
 
-def _ended_scheduled(checks: Checks, event_id: str, known: Known, start: int, now: int) -> Commands:
+def _ended_scheduled(
+    checks: CheckWrites, event_id: str, known: Known, start: int, now: int
+) -> Commands:
     commands = commands_for_end_scheduled(checks.keys, event_id, known.windows, start, now)
     others = [window for window in known.windows if window.start != start]
     stays = commands and current_window(others, now) is not None
@@ -200,7 +206,7 @@ async def _changed(
         return [names.current(entity, check), names.windows(entity, check), summary, media]
 
     def packed(event_id: str, commands: Commands) -> bytes:
-        return msgspec.msgpack.encode([*commands, news.of_windows(own, [event_id])])
+        return msgspec.msgpack.encode([*commands, change_feed.of_windows(own, [event_id])])
 
     for first in range(0, len(ids), _AT_ONCE):
         pending = dict.fromkeys(ids[first : first + _AT_ONCE], (b"", b""))
@@ -235,7 +241,7 @@ def _window(start: bytes, duration: bytes) -> Window:
     return Window(number(start) or 0, number(duration) or 0)
 
 
-def _quiet(checks: Checks, event_id: str, known: Known) -> Commands:
+def _quiet(checks: CheckWrites, event_id: str, known: Known) -> Commands:
     """What is in maintenance counts in nobody's rollup."""
     if not known.alerted:
         return []

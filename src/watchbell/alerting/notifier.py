@@ -5,17 +5,17 @@ from msgspec import Struct
 
 from watchbell import logs
 from watchbell.alerting import effects, foreign, priority
-from watchbell.alerting.addressees import Addressees, Loaded, Person
+from watchbell.alerting.alert_writes import AlertWrites
 from watchbell.alerting.model import Notification
-from watchbell.alerting.notices import Notices
-from watchbell.alerting.overlap import overlapped, unhurried
+from watchbell.alerting.notification_batch import BatchEffects, NotificationBatch
 from watchbell.alerting.processor import DEADLY
-from watchbell.alerting.settling import Settlement, Settling
+from watchbell.alerting.routing_facts import Loaded, Person, RoutingFacts
 from watchbell.alerting.summaries import Summaries
 from watchbell.errors import LeaseLost
 from watchbell.probes import probe
 from watchbell.settings import Alerting as Settings
 from watchbell.store.client import Store, patiently
+from watchbell.store.pipelining import pipelined, yielding
 from watchbell.store.queue import Batch, Queue, Taker
 
 # All notifications have one key, so that one notifier works at a time and another takes over when
@@ -49,16 +49,16 @@ class Notifier:
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
-        self._notices = Notices(store.prefix, settings.alert_days)
-        self._addressees = Addressees(store.prefix, settings.timezone)
+        self._alert_writes = AlertWrites(store.prefix, settings.alert_days)
+        self._addressees = RoutingFacts(store.prefix, settings.timezone)
         self._summaries = Summaries(store.prefix)
-        key = self._notices.keys.notifications()
+        key = self._alert_writes.keys.notifications()
         queue = Queue(key=key, side="LEFT", order_by=_ONE_AT_A_TIME)
         self.taker = Taker(store, queue, most=_MOST, urgent=priority.notifications())
 
     async def process(self, batch: Batch, now: int) -> Tally:
         """Load, decide, apply: the alerts of a batch as of `now`, and its acknowledgement."""
-        settling, tally = Settling(self._notices, now), Tally()
+        settling, tally = NotificationBatch(self._alert_writes, now), Tally()
         known: dict[str, Person] = {}
 
         async def load(piece: Batch) -> tuple[Opened, Loaded]:
@@ -71,24 +71,24 @@ class Notifier:
             probe("notifier.loaded")
             return opened, loaded
 
-        async def decide(_: Batch, found: tuple[Opened, Loaded]) -> Settlement | bytes:
+        async def decide(_: Batch, found: tuple[Opened, Loaded]) -> BatchEffects | bytes:
             opened, loaded = found
             settling.remember(loaded)
-            settlement = Settlement(words=effects.flat([self._notices.tidied(now)]))
+            settlement = BatchEffects(words=effects.flat([self._alert_writes.tidied(now)]))
             for pair, strays in loaded.strays.items():
-                settlement.words += effects.flat(self._notices.forgotten(*pair, strays))
+                settlement.words += effects.flat(self._alert_writes.forgotten(*pair, strays))
             pairs = zip(opened.notifications, loaded.addressees, strict=True)
-            async for notification, addressees in unhurried(pairs, 20):
+            async for notification, addressees in yielding(pairs, 20):
                 settlement.add(settling.settle(notification, addressees))
-            parked = (self._notices.parked(*bad, now) for bad in opened.unreadable)
+            parked = (self._alert_writes.parked(*bad, now) for bad in opened.unreadable)
             settlement.words += effects.flat(parked)
-            settlement.words += effects.flat(self._notices.counted(opened.notifications))
+            settlement.words += effects.flat(self._alert_writes.counted(opened.notifications))
             tally.notifications += len(opened.notifications)
             tally.alerts += len(settlement.alerts)
             # What waits for nothing is packed while the store still applies the piece before.
             return settlement if settlement.summaries else self._packed(settlement, now)
 
-        async def apply(piece: Batch, settled: Settlement | bytes) -> None:
+        async def apply(piece: Batch, settled: BatchEffects | bytes) -> None:
             packed = settled if isinstance(settled, bytes) else await self._filled(settled, now)
             probe("notifier.decided")
             refused = await self.taker.acknowledge(piece, effects.run, [], [packed])
@@ -97,20 +97,20 @@ class Notifier:
                 logs.get(role="notifier").error("the store refused", command=words)
 
         pieces = batch.pieces(self.piece)
-        done = await overlapped(pieces, load, decide, apply, lambda: tally.alerts >= _MOST_ALERTS)
+        done = await pipelined(pieces, load, decide, apply, lambda: tally.alerts >= _MOST_ALERTS)
         if done < len(pieces):
             await patiently(self.taker.release)
         return tally
 
-    async def _filled(self, settlement: Settlement, now: int) -> bytes:
+    async def _filled(self, settlement: BatchEffects, now: int) -> bytes:
         """With what summaries list, once the store knows all that was decided before."""
         await patiently(lambda: self._summaries.fill(self._store, settlement.summaries, now))
         return self._packed(settlement, now)
 
-    def _packed(self, settlement: Settlement, now: int) -> bytes:
+    def _packed(self, settlement: BatchEffects, now: int) -> bytes:
         words = settlement.words
-        words += effects.flat(self._notices.recorded(settlement.ends, now))
-        words += effects.flat(self._notices.alerts(settlement.alerts, now))
+        words += effects.flat(self._alert_writes.recorded(settlement.ends, now))
+        words += effects.flat(self._alert_writes.alerts(settlement.alerts, now))
         return effects.packed(words)
 
 

@@ -9,20 +9,20 @@ from msgspec import Struct
 
 from watchbell import logs
 from watchbell.alerting import effects, priority
-from watchbell.alerting.checks import Checks
+from watchbell.alerting.change_feed import ChangeFeed
+from watchbell.alerting.check_writes import CheckWrites
 from watchbell.alerting.decide.check import QUIET, Delays, Policy
 from watchbell.alerting.effects import Command, Word
 from watchbell.alerting.event import NOOP, encode, parse
+from watchbell.alerting.event_batch import EventBatch
 from watchbell.alerting.facts import CheckFacts
 from watchbell.alerting.hours import hour
-from watchbell.alerting.judging import Judging
 from watchbell.alerting.model import CheckEvent, Rejection
-from watchbell.alerting.news import News
-from watchbell.alerting.overlap import overlapped, unhurried
 from watchbell.errors import LeaseLost
 from watchbell.probes import probe
 from watchbell.settings import Alerting as Settings
 from watchbell.store.client import Store, patiently
+from watchbell.store.pipelining import pipelined, yielding
 from watchbell.store.queue import Batch, Queue, Taker
 from watchbell.store.script import Script
 
@@ -67,7 +67,7 @@ class Processor:
 
     def __init__(self, store: Store, settings: Settings, pid: int) -> None:
         self._store, self._settings = store, settings
-        self._checks = Checks(store.prefix)
+        self._checks = CheckWrites(store.prefix)
         self._facts = CheckFacts(store.prefix)
         self._keys, self._own = self._checks.keys, self._checks.own
         self._instance = (socket.getfqdn(), pid)
@@ -90,7 +90,7 @@ class Processor:
     async def process(self, batch: Batch, now: int) -> Tally:
         """Load, decide, apply: what a batch means as of `now`, and its acknowledgement."""
         parsed, tally = _parsed(batch, now), Tally()
-        judging = Judging(self._checks, self._policy, parsed, now)
+        judging = EventBatch(self._checks, self._policy, parsed, now)
 
         async def load(piece: Batch) -> Heard:
             first = batch.left - piece.left
@@ -120,15 +120,15 @@ class Processor:
             for command in refused or ():
                 logs.get(role="processor").error("the store refused", command=command)
 
-        await overlapped(batch.pieces(self.piece), load, decide, apply)
+        await pipelined(batch.pieces(self.piece), load, decide, apply)
         return tally
 
-    async def _decided(self, heard: Heard, judging: Judging, tally: Tally) -> list[Word]:
+    async def _decided(self, heard: Heard, judging: EventBatch, tally: Tally) -> list[Word]:
         """The words of the commands that follow from each event."""
-        words, news = list[Word](), News()
+        words, news = list[Word](), ChangeFeed()
         numbers = judging.numbered(len(heard.parsed))
         events = zip(heard.items, heard.parsed, numbers, strict=True)
-        async for item, event, number in unhurried(events, 100):
+        async for item, event, number in yielding(events, 100):
             if isinstance(event, Rejection):
                 heard.rejected.append((item, event.reason))
                 continue

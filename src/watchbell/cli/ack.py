@@ -12,8 +12,8 @@ from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import FAILING, split_id
 from watchbell.alerting.reading import text
 from watchbell.cli.audited import record_change, subject_of
+from watchbell.cli.formatting import counted, length, meant, plain, storable
 from watchbell.cli.options import opened, with_settings
-from watchbell.cli.telling import counted, length, meant, plain, storable
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
 from watchbell.schedule import spoken

@@ -5,12 +5,12 @@ import asyncio
 import click
 from msgspec import Struct
 
+from watchbell.cli.formatting import limited, moment, plain, storable, when
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
-from watchbell.cli.telling import limited, moment, plain, storable, when
 from watchbell.settings import Loaded, Settings
 from watchbell.web import audit
-from watchbell.web.audit import Entry, Wanted
+from watchbell.web.audit import AuditFilter, Entry
 
 
 @click.group
@@ -61,13 +61,15 @@ def list_(
       watchbell audit list
       watchbell audit list --who alice --action contact --since "1 week ago"
     """
-    wanted = Wanted(who=who, action=action, text=text, since=since, until=until)
+    wanted = AuditFilter(who=who, action=action, text=text, since=since, until=until)
     found = asyncio.run(_found(loaded.settings, wanted, limit))
     if as_json:
         print_json([Row(*(getattr(one, name) for name in Row.__struct_fields__)) for one in found])
         return
     if not found:
-        click.echo("No changes match." if wanted != Wanted() else "Nothing was changed so far.")
+        click.echo(
+            "No changes match." if wanted != AuditFilter() else "Nothing was changed so far."
+        )
         return
     show_table(
         ["time", "who", "action", "subject", "details", "address"], [_row(one) for one in found]
@@ -76,7 +78,7 @@ def list_(
         click.echo(f"\nthe newest {limit:,}; --limit 0 shows all.")
 
 
-async def _found(settings: Settings, wanted: Wanted, limit: int) -> list[Entry]:
+async def _found(settings: Settings, wanted: AuditFilter, limit: int) -> list[Entry]:
     async with opened(settings) as store:
         found = await audit.read(store, "", limit or audit.MOST * 2, wanted)
     return [one.entry for one in found]

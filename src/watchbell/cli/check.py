@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from watchbell.alerting import switches
+from watchbell.alerting import check_settings
 from watchbell.cli.audited import record_change
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.errors import Refused
@@ -78,7 +78,7 @@ async def _configured(
     settings: Settings, check: str, chosen: dict[str, int | None]
 ) -> dict[str, int]:
     async with opened(settings) as store:
-        held = await switches.configure(store, check, chosen)
+        held = await check_settings.configure(store, check, chosen)
         words = ", ".join(f"{name} {value}" for name, value in chosen.items())
         await record_change(store, "check.settings", check, words)
         return held
@@ -86,5 +86,5 @@ async def _configured(
 
 async def _disabled(settings: Settings, check: str) -> None:
     async with opened(settings) as store:
-        await switches.disable(store, check)
+        await check_settings.disable(store, check)
         await record_change(store, "check.disable", check)

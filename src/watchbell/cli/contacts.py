@@ -8,9 +8,9 @@ import click
 from msgspec.structs import replace
 
 from watchbell import ids
-from watchbell.alerting import contacts, entities, items, rules
+from watchbell.alerting import contacts, entities, json_items, rules
 from watchbell.alerting.entities import Link
-from watchbell.alerting.items import ContactItem, Item, converted, shown
+from watchbell.alerting.json_items import ContactItem, Item, converted, shown
 from watchbell.alerting.model import Contact, Medium
 from watchbell.cli.audited import record_change
 from watchbell.cli.items import export_to, imported, items_of
@@ -53,7 +53,7 @@ async def _import(settings: Settings, given: Sequence[Any]) -> None:
         before = await contacts.tags(store)
 
         async def one(item: Item) -> None:
-            contact = items.contact(item, ids.token)
+            contact = json_items.contact(item, ids.token)
             with_rules = item.get("notification_rules") is not None
             tags = before.get(contact.id, ())
             await contacts.save(store, contact, with_rules=with_rules, tags_before=tags)
@@ -72,7 +72,7 @@ def export(*, loaded: Loaded, file: str) -> None:
     Example: watchbell contacts export contacts.json
     """
     people = asyncio.run(_everybody(loaded.settings, ()))
-    export_to(file, [items.of_contact(contact) for contact in people])
+    export_to(file, [json_items.of_contact(contact) for contact in people])
 
 
 async def _everybody(settings: Settings, wanted: Sequence[str]) -> list[Contact]:
@@ -93,13 +93,13 @@ def show(*, loaded: Loaded, contact: str | None, as_json: bool) -> None:
     if contact is not None:
         person, about = asyncio.run(_one(loaded.settings, contact))
         if as_json:
-            print_json({**items.of_contact(person), "told_about": about})
+            print_json({**json_items.of_contact(person), "told_about": about})
         else:
             _tell(person, about)
         return
     people = [shown(person) for person in asyncio.run(_everybody(loaded.settings, ()))]
     if as_json:
-        print_json([items.of_contact(person) for person in people])
+        print_json([json_items.of_contact(person) for person in people])
         return
     rows = [
         [

@@ -13,15 +13,15 @@ from msgspec import Struct
 from watchbell.cli.audited import record_change, subject_of
 from watchbell.cli.cron_options import changed, described, unsetting
 from watchbell.cli.cron_times import dated, never
+from watchbell.cli.formatting import limited, others, plain, since, storable, when
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
-from watchbell.cli.telling import limited, others, plain, since, storable, when
 from watchbell.clock import SYSTEM
 from watchbell.cron import definitions, jobs, overview
 from watchbell.cron.model import Invalid, parsed
 from watchbell.cron.overview import Listed
 from watchbell.cron.reading import reading
-from watchbell.cron.wording import conduct_in_words
+from watchbell.cron.run_texts import conduct_in_words
 from watchbell.errors import NotFound, Refused
 from watchbell.settings import Loaded, Settings
 
@@ -234,7 +234,7 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
         click.echo(f"\n{found.job.schedule.describes()}")
         for fire in islice(found.job.schedule.fires_between(now, now + 10 * 366 * 86_400), 3):
             click.echo(f"  {dated(found.job.schedule, fire)}")
-        for line in conduct_in_words(found.job.conduct):
+        for line in conduct_in_words(found.job.options):
             click.echo(line)
     if found.obstacle:
         click.echo(plain(found.obstacle))

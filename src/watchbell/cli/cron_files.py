@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 import click
 
 from watchbell.cli.audited import record_change
+from watchbell.cli.formatting import counted, plain, zone
 from watchbell.cli.options import opened, print_json, with_settings
 from watchbell.cli.tables import show_table
-from watchbell.cli.telling import counted, plain, zone
 from watchbell.clock import SYSTEM
 from watchbell.cron import imports, overview
 from watchbell.cron.crontab_file import Entry, Skipped

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import click
 
-from watchbell.cli.telling import length, plain, storable
+from watchbell.cli.formatting import length, plain, storable
 from watchbell.cron.model import Daemons, Missed, Overlap
 from watchbell.process.command import LIMITS
 

@@ -7,10 +7,10 @@ from math import inf
 import click
 
 from watchbell.cli.audited import record_change
+from watchbell.cli.formatting import plain, storable, when
 from watchbell.cli.options import opened, with_settings
-from watchbell.cli.telling import plain, storable, when
-from watchbell.cron import history, jobs, outputs, triggers, wording
-from watchbell.cron.history import Seen
+from watchbell.cron import history, jobs, output_store, run_texts, triggers
+from watchbell.cron.history import RunRecord
 from watchbell.cron.reading import reading
 from watchbell.cron.triggers import Answer, Trigger
 from watchbell.errors import Refused
@@ -76,9 +76,9 @@ async def _awaited(store: Store, made: Trigger, found: list[Answer]) -> int:
             raise Refused(f"{plain(made.job)} was not run: {answer.skipped}")
         await _follow(store, answer.run, times=False)
         ended = await history.run(store, answer.run)
-        codes.append(wording.status_code(ended.record))
+        codes.append(run_texts.status_code(ended.record))
         if codes[-1]:
-            said = wording.ending(ended.record, ended.detail)
+            said = run_texts.ending(ended.record, ended.detail)
             click.echo(f"{plain(made.job)}: {plain(said)}", err=True)
     return next((code for code in codes if code), 0)
 
@@ -115,21 +115,21 @@ async def _output(settings: Settings, which: str, follow: bool, times: bool) -> 
 async def _follow(store: Store, run: str, times: bool) -> bool:
     """Whether there was something to print."""
     printed = False
-    async for lines in outputs.follow(store, run):
+    async for lines in output_store.follow(store, run):
         printed = True
         _print(lines, times)
     return printed
 
 
-async def _dump(store: Store, seen: Seen, times: bool) -> bool:
+async def _dump(store: Store, seen: RunRecord, times: bool) -> bool:
     last = None
-    while lines := await outputs.lines(store, seen.id, last):
+    while lines := await output_store.lines(store, seen.id, last):
         last = lines[-1]
         _print(lines, times)
     return last is not None
 
 
-def _print(lines: list[outputs.Line], times: bool) -> None:
+def _print(lines: list[output_store.OutputLine], times: bool) -> None:
     """Without times the very bytes, which may well be no lines of text."""
     for line in lines:
         if times:

@@ -7,12 +7,12 @@ import click
 from msgspec import Struct
 
 from watchbell.cli.audited import record_change
+from watchbell.cli.formatting import limited, plain, since, storable, when
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import in_bytes, show_table
-from watchbell.cli.telling import limited, plain, since, storable, when
 from watchbell.clock import SYSTEM
 from watchbell.cron import attempts, history, instances, jobs
-from watchbell.cron.history import Seen
+from watchbell.cron.history import RunRecord
 from watchbell.cron.model import Beat, Omission
 from watchbell.settings import Loaded, Settings
 
@@ -89,7 +89,7 @@ async def _runs(settings: Settings, job: str, only: set[Which], most: int) -> li
     return sorted(found, key=lambda one: one.start, reverse=True)[:most]
 
 
-def _of(seen: Seen) -> Run:
+def _of(seen: RunRecord) -> Run:
     record, detail = seen.record, seen.detail
     return Run(
         id=seen.id,

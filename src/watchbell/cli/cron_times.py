@@ -6,11 +6,11 @@ from itertools import islice
 import click
 
 from watchbell.alerting import phrases
+from watchbell.cli.formatting import storable, when, zone
 from watchbell.cli.options import as_json, print_json, with_settings
-from watchbell.cli.telling import storable, when, zone
 from watchbell.clock import SYSTEM
 from watchbell.cron.reading import reading
-from watchbell.schedule import cron_args, remarks, zones
+from watchbell.schedule import cron_args, dst_notes, zones
 from watchbell.schedule.firing import Never, Schedule
 from watchbell.settings import Loaded
 
@@ -24,13 +24,15 @@ def never(schedule: Schedule) -> str:
 
 def dated(schedule: Schedule, fire: int) -> str:
     """As the clocks of its zone show it, and the reader's, and what is special about it."""
-    place, here = remarks.zone_of(schedule), zone()
+    place, here = dst_notes.zone_of(schedule), zone()
     if place is None:
         return f"{datetime.fromtimestamp(fire, here):{_DATE}}"
     there = datetime.fromtimestamp(fire, place)
     is_here = there.utcoffset() == there.astimezone(here).utcoffset()
     read_here = "" if is_here else f"{when(fire)} here"
-    return "   ".join(filter(None, [f"{there:{_DATE}}", read_here, remarks.remark(schedule, fire)]))
+    return "   ".join(
+        filter(None, [f"{there:{_DATE}}", read_here, dst_notes.remark(schedule, fire)])
+    )
 
 
 @click.command

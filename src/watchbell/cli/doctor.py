@@ -11,20 +11,20 @@ from pathlib import Path
 import click
 from redis.exceptions import ResponseError
 
+from watchbell.cli.formatting import plain
 from watchbell.cli.options import as_json, place, print_json, with_settings
-from watchbell.cli.telling import plain
 from watchbell.clock import SYSTEM
 from watchbell.cron import checkup
 from watchbell.cron import findings as cron_findings
 from watchbell.cron.reading import reading
 from watchbell.errors import BadSettings, EmbeddedFailed, WatchbellError
 from watchbell.gateways import catalogue
-from watchbell.roles import lookout
+from watchbell.roles import store_monitor
 from watchbell.settings import Loaded, Settings
-from watchbell.store import embedded, health, mark
+from watchbell.store import embedded, health, store_identity
 from watchbell.store.client import Store
 from watchbell.store.health import Finding
-from watchbell.web.exposure import ADVICE, EXPOSED, is_exposed
+from watchbell.web.tls_warning import ADVICE, EXPOSED, is_exposed
 
 _SIGNS = {"ok": "✓", "warning": "!", "error": "✗"}
 _COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
@@ -88,7 +88,7 @@ def _folder(data: Path) -> Iterator[Finding]:
         yield Finding("error", "data", f"the data folder {data} can't be written", advice)
         return
     free = shutil.disk_usage(there).free
-    yield from lookout.disk(free) or [Finding("ok", "data", f"{data}, {free >> 30} GiB free")]
+    yield from store_monitor.disk(free) or [Finding("ok", "data", f"{data}, {free >> 30} GiB free")]
 
 
 def _settings(loaded: Loaded) -> Iterator[Finding]:
@@ -134,7 +134,7 @@ async def _store(settings: Settings) -> AsyncIterator[Finding]:
             skews = [await health.skew(primary, SYSTEM) for _ in range(5)]
             skew = min(skews, key=abs)
             text = f"the store's clock is {skew * 1000:+.1f} ms off this machine's"
-            if abs(skew) < lookout.SKEW:
+            if abs(skew) < store_monitor.SKEW:
                 yield Finding("ok", "clock", text)
             else:
                 yield Finding("warning", "clock", text, "let both follow a time server")
@@ -149,6 +149,6 @@ async def _store(settings: Settings) -> AsyncIterator[Finding]:
         facts = await cron_findings.facts(store)
         for finding in cron_findings.judge(facts, settings.cron):
             yield finding
-        seen, _ = await mark.read(store)
-        for finding in mark.findings(seen):
+        seen, _ = await store_identity.read(store)
+        for finding in store_identity.findings(seen):
             yield finding

@@ -9,9 +9,9 @@ import msgspec
 from msgspec.structs import replace
 
 from watchbell import ids
-from watchbell.alerting import contacts, entities, items
+from watchbell.alerting import contacts, entities, json_items
 from watchbell.alerting.entities import Entity
-from watchbell.alerting.items import EntityItem, Item
+from watchbell.alerting.json_items import EntityItem, Item
 from watchbell.cli.audited import record_change
 from watchbell.cli.items import export_to, imported, items_of
 from watchbell.cli.options import as_json, opened, print_json, with_settings
@@ -52,7 +52,7 @@ async def _import(settings: Settings, given: Sequence[Any]) -> None:
 
         async def one(item: Item) -> None:
             with_checks = item.get("check_contacts") is not None
-            await entities.save(store, items.entity(item), with_checks=with_checks, seen=seen)
+            await entities.save(store, json_items.entity(item), with_checks=with_checks, seen=seen)
 
         await imported(store, given, EntityItem, "entities", one)
 

@@ -5,13 +5,13 @@ import asyncio
 import click
 
 from watchbell.alerting import history
-from watchbell.alerting.checks import short_id
+from watchbell.alerting.check_writes import short_id
 from watchbell.alerting.history import Status
 from watchbell.alerting.model import FAILING
+from watchbell.cli.formatting import disabled_too, first, limited, plain, since, when
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.status import in_maintenance
 from watchbell.cli.tables import show_table
-from watchbell.cli.telling import disabled_too, first, limited, plain, since, when
 from watchbell.clock import SYSTEM
 from watchbell.settings import Loaded, Settings
 

@@ -6,17 +6,17 @@ import click
 from msgspec.structs import asdict
 
 from watchbell.cli.audited import record_change
+from watchbell.cli.formatting import counted, first, limited, plain, storable, when
 from watchbell.cli.gateways_preview import preview, templates
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
-from watchbell.cli.telling import counted, first, limited, plain, storable, when
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, NotFound, Refused
-from watchbell.gateways import catalogue, failures, overview, trials
+from watchbell.gateways import catalogue, failures, overview, test_send
 from watchbell.gateways.catalogue import Configured
 from watchbell.gateways.failures import Failure
 from watchbell.gateways.outbox import Item, Unfit
-from watchbell.gateways.overview import Fare
+from watchbell.gateways.overview import MediumStatus
 from watchbell.settings import Loaded, Settings
 
 _medium = click.argument("medium", metavar="MEDIUM", type=storable)
@@ -51,25 +51,36 @@ def _show(settings: Settings, as_json: bool) -> None:
         return
     show_table(
         ["medium", "state", "queued", "on its way", "delivered", "failed", "last success", ""],
-        [_row(fare) for fare in found],
+        [_row(medium_status) for medium_status in found],
         right=["queued", "on its way", "delivered", "failed"],
     )
-    for fare in found:
-        if fare.last_error:
-            told = f"{fare.medium}: {when(fare.last_failure)} {plain(fare.last_error)}"
-            click.echo(f"\nlast error of {told}")
+    for medium_status in found:
+        if medium_status.last_error:
+            time, reason = when(medium_status.last_failure), plain(medium_status.last_error)
+            click.echo(f"\nlast error of {medium_status.medium}: {time} {reason}")
 
 
-async def _fares(settings: Settings, media: list[str]) -> list[Fare]:
+async def _fares(settings: Settings, media: list[str]) -> list[MediumStatus]:
     async with opened(settings) as store:
-        return await overview.fares(store, media)
+        return await overview.statuses(store, media)
 
 
-def _row(fare: Fare) -> list[str]:
-    state = plain(overview.health(fare, SYSTEM.now()).words, 80)
-    counts = [fare.queued, fare.on_its_way, fare.delivered, fare.failed]
-    answer = plain(fare.last_answer, 60)
-    return [fare.medium, state, *(f"{n:,}" for n in counts), when(fare.last_success), answer]
+def _row(medium_status: MediumStatus) -> list[str]:
+    state = plain(overview.health(medium_status, SYSTEM.now()).words, 80)
+    counts = [
+        medium_status.queued,
+        medium_status.on_its_way,
+        medium_status.delivered,
+        medium_status.failed,
+    ]
+    answer = plain(medium_status.last_answer, 60)
+    return [
+        medium_status.medium,
+        state,
+        *(f"{n:,}" for n in counts),
+        when(medium_status.last_success),
+        answer,
+    ]
 
 
 @command.command
@@ -86,7 +97,7 @@ def test(*, loaded: Loaded, medium: str, address: str) -> None:
     def tell(words: str) -> None:
         click.echo(f"watchbell: {words}", err=True)
 
-    answer = asyncio.run(trials.send_test(loaded.settings, one, address, tell))
+    answer = asyncio.run(test_send.send_test(loaded.settings, one, address, tell))
     click.echo(f"the server answered: {plain(answer)}")
 
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
+from watchbell.cli.formatting import counted, plain, storable
 from watchbell.cli.options import as_json, print_json, with_settings
-from watchbell.cli.telling import counted, plain, storable
 from watchbell.errors import NotFound, Refused
 from watchbell.gateways import catalogue
-from watchbell.gateways.trials import Part, rendered, style
-from watchbell.gateways.words import KINDS, PARTS
+from watchbell.gateways.message_texts import KINDS, PARTS
+from watchbell.gateways.test_send import Part, rendered, style
 from watchbell.settings import Loaded
 
 

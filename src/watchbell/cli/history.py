@@ -11,9 +11,9 @@ from watchbell.alerting.history import Notified, Sent
 from watchbell.alerting.maintenance import windows
 from watchbell.alerting.reports import Change, in_range
 from watchbell.alerting.windows import Window
+from watchbell.cli.formatting import briefly, first, limited, meant, moment, plain, storable, when
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
-from watchbell.cli.telling import briefly, first, limited, meant, moment, plain, storable, when
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings

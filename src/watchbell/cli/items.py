@@ -10,7 +10,7 @@ import click
 import msgspec
 from msgspec import Struct
 
-from watchbell.alerting.items import Item, Taken, each_taken
+from watchbell.alerting.json_items import Item, Taken, each_taken
 from watchbell.cli.audited import record_change
 from watchbell.cli.options import print_json
 from watchbell.errors import Refused

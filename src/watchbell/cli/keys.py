@@ -9,7 +9,7 @@ import msgspec
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import in_bytes, show_table
 from watchbell.settings import Loaded, Settings
-from watchbell.store import census
+from watchbell.store import key_counts
 from watchbell.store.families import Channel, Keyspace
 from watchbell.web import families
 
@@ -56,7 +56,7 @@ def command(*, loaded: Loaded, show_all: bool, as_json: bool) -> None:
 async def _rows(settings: Settings) -> list[Row]:
     owners = {f: space for space in KEYSPACES for f in space.families()}
     async with opened(settings) as store:
-        counts = await census.count(store, list(owners), _progress)
+        counts = await key_counts.count(store, list(owners), _progress)
     if sys.stderr.isatty():
         click.echo("\r\033[K", err=True, nl=False)
     words = {True: "yes", False: "no", "sometimes": "sometimes"}

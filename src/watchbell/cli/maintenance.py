@@ -10,9 +10,7 @@ from msgspec import Struct
 from watchbell.alerting import history, maintenance
 from watchbell.alerting.windows import Kind, Window
 from watchbell.cli.audited import record_change
-from watchbell.cli.options import as_json, opened, print_json, with_settings
-from watchbell.cli.tables import show_table
-from watchbell.cli.telling import (
+from watchbell.cli.formatting import (
     briefly,
     counted,
     first,
@@ -24,6 +22,8 @@ from watchbell.cli.telling import (
     storable,
     when,
 )
+from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.errors import NotFound, Refused
 from watchbell.settings import Loaded, Settings

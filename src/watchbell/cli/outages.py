@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from watchbell.alerting import history, reports
 from watchbell.alerting.reports import Outage
+from watchbell.cli.formatting import first, meant, plain
 from watchbell.cli.options import opened, print_json
 from watchbell.cli.ranges import Asked, over_a_range, told
 from watchbell.cli.tables import show_table
-from watchbell.cli.telling import first, meant, plain
 
 
 class Found(Struct, frozen=True):

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from watchbell.alerting.purge import Purged, purge
 from watchbell.cli.audited import record_change
+from watchbell.cli.formatting import counted, meant, storable
 from watchbell.cli.options import as_json, opened, print_json, with_settings
-from watchbell.cli.telling import counted, meant, storable
 from watchbell.clock import SYSTEM
 from watchbell.settings import Loaded, Settings
 

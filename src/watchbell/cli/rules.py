@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from watchbell import ids
 from watchbell.alerting import contacts, generals, rules
-from watchbell.alerting.items import of_rule
+from watchbell.alerting.json_items import of_rule
 from watchbell.alerting.model import Contact, Rule
 from watchbell.cli.audited import record_change
 from watchbell.cli.options import Command, as_json, opened, print_json, with_settings

@@ -10,9 +10,7 @@ from watchbell.alerting.history import Status
 from watchbell.alerting.model import SEVERITY
 from watchbell.alerting.reports import freshness
 from watchbell.alerting.windows import Window
-from watchbell.cli.options import as_json, opened, print_json, with_settings
-from watchbell.cli.tables import show_table
-from watchbell.cli.telling import (
+from watchbell.cli.formatting import (
     counted,
     disabled_too,
     first,
@@ -23,6 +21,8 @@ from watchbell.cli.telling import (
     storable,
     when,
 )
+from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.settings import Loaded, Settings
 

@@ -8,8 +8,8 @@ from watchbell.alerting import entities, event
 from watchbell.alerting.intake import submit
 from watchbell.alerting.model import split_id
 from watchbell.cli.audited import record_change
+from watchbell.cli.formatting import plain, storable
 from watchbell.cli.options import opened, with_settings
-from watchbell.cli.telling import plain, storable
 from watchbell.clock import SYSTEM
 from watchbell.errors import NotFound
 from watchbell.settings import Loaded, Settings

@@ -20,7 +20,7 @@ from watchbell.store import data_folder, health
 from watchbell.store.client import Store
 from watchbell.store.embedded import Embedded
 from watchbell.web import links
-from watchbell.web.exposure import WARNING, is_exposed
+from watchbell.web.tls_warning import WARNING, is_exposed
 
 
 @click.command

@@ -6,10 +6,10 @@ import click
 from msgspec import Struct
 
 from watchbell.cli.audited import operator
-from watchbell.cli.keeping import done
+from watchbell.cli.formatting import storable, when
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
-from watchbell.cli.telling import storable, when
+from watchbell.cli.web_store import done
 from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store

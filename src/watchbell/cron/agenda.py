@@ -52,8 +52,8 @@ class Entry:
 
 
 def fire_of(job: Job, fire: int, why: Why, *, is_kept: bool = True) -> Fire:
-    is_made_up_for = why == "late" and job.conduct.missed == "all" and job.overlap != "allow"
-    attempts, placement = job.conduct.retrying.attempts, job.conduct.placement
+    is_made_up_for = why == "late" and job.options.missed == "all" and job.overlap != "allow"
+    attempts, placement = job.options.retrying.attempts, job.options.placement
     return Fire(
         fire=fire,
         why=why,

@@ -29,7 +29,7 @@ def following(
 ) -> Attempt | None:
     """The attempt after a run that ended; None where none follows. `job` is as it is now; None
     where it can't run any more."""
-    policy, attempt = job.conduct.retrying if job else None, failed.attempt or 1
+    policy, attempt = job.options.retrying if job else None, failed.attempt or 1
     found = retries.verdict(policy, attempt, succeeded=succeeded, cancelled=cancelled)
     if found is not Verdict.RETRY or job is None:
         return None
@@ -41,7 +41,7 @@ def following(
         # What every instance runs is tried again where it failed.
         only_on=UNSET if job.lock else instance,
     )
-    return Attempt(msgspec.json.encode(made), ended + job.conduct.retrying.pause(attempt))
+    return Attempt(msgspec.json.encode(made), ended + job.options.retrying.pause(attempt))
 
 
 def fire_from(job: str, detail: Detail) -> Fire:

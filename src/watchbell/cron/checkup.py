@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from watchbell.cron import definitions, instances
 from watchbell.cron.keys import CronOwn
-from watchbell.cron.marks import MOST_AHEAD, handled
+from watchbell.cron.last_handled import MOST_AHEAD, handled
 from watchbell.cron.model import Beat, Invalid, Job
 from watchbell.cron.placement import obstacle
 from watchbell.cron.validation import Reading, read
@@ -70,7 +70,7 @@ def judge(found: Facts, settings: CronSettings) -> Iterator[Finding]:
     if found.invalid:
         text = f"definitions that are not valid are not run: {_named(found.invalid)}"
         yield Finding("warning", SUBJECT, text, "`watchbell cron validate` says what is wrong")
-    obstacles = {job.name: obstacle(job.conduct.placement, found.beats) for job in found.jobs}
+    obstacles = {job.name: obstacle(job.options.placement, found.beats) for job in found.jobs}
     unplaced = {name: reason for name, reason in obstacles.items() if reason}
     advice = "give an instance the tag with cron.tags, or change the job's hosts and tags"
     yield from _each(unplaced, advice)
@@ -105,7 +105,7 @@ def _late(found: Facts, settings: CronSettings) -> Iterator[tuple[str, str]]:
         fire = job.schedule.next_after(last) if last is not None else None
         if fire is None:
             continue
-        grace = settings.missed_grace if job.conduct.grace is None else job.conduct.grace
+        grace = settings.missed_grace if job.options.grace is None else job.options.grace
         over = int(found.now) - fire - job.schedule.jitter
         if over > max(grace, LEAST_LATE):
             yield job.name, f"due {in_words(over)} ago, and no instance has begun it"

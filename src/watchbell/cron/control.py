@@ -8,15 +8,15 @@ from typing import Any
 from watchbell import logs
 from watchbell.cron import commands, definitions
 from watchbell.cron.agenda import Agenda
+from watchbell.cron.job_loader import JobLoader
 from watchbell.cron.keys import Cron
-from watchbell.cron.roster import Roster
 from watchbell.cron.running import Running
 from watchbell.cron.scheduler import Scheduler
-from watchbell.cron.timekeeping import StoreClock
 from watchbell.cron.validation import EVERYBODY, Reading
 from watchbell.errors import Refused
 from watchbell.store.client import Store, patiently
 from watchbell.store.live import Gap, listen
+from watchbell.store.store_clock import StoreClock
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 """Seconds until jobs that could not be read are read again."""
@@ -29,7 +29,7 @@ class Control:
         self,
         store: Store,
         agenda: Agenda,
-        roster: Roster,
+        loader: JobLoader,
         scheduler: Scheduler,
         runs: Mapping[str, Running],
         clock: StoreClock,
@@ -38,7 +38,7 @@ class Control:
         on_drained: Callable[[], None],
     ) -> None:
         """`on_drained` is called when this instance was drained, or goes back to work."""
-        self._store, self._agenda, self._roster = store, agenda, roster
+        self._store, self._agenda, self._loader = store, agenda, loader
         self._scheduler, self._runs, self._clock = scheduler, runs, clock
         self._reading, self._host, self._on_drained = reading, host, on_drained
         self._listening_since = 0.0
@@ -98,7 +98,7 @@ class Control:
         """What can't be read now, because a key is of a wrong type perhaps, is tried again."""
         async with self._loading:
             try:
-                await patiently(lambda: self._roster.reload(keep_announced=keep_announced))
+                await patiently(lambda: self._loader.reload(keep_announced=keep_announced))
             except Exception as error:  # noqa: BLE001 one attempt, and the next may be better
                 self._problem = f"the jobs can't be read: {error}"
                 self._is_unread.set()
@@ -114,10 +114,10 @@ class Control:
         await patiently(lambda: self._actions[command.action](command.args))
 
     async def _pause(self, name: str) -> None:
-        await self._roster.set_paused(_names(name), paused=True)
+        await self._loader.set_paused(_names(name), paused=True)
 
     async def _resume(self, name: str) -> None:
-        await self._roster.set_paused(_names(name), paused=False)
+        await self._loader.set_paused(_names(name), paused=False)
 
     async def _terminate(self, run: str) -> None:
         if run in self._runs:
@@ -128,7 +128,7 @@ class Control:
             self._runs[run].cancel("it was killed on request", kill=True)
 
     async def _add(self, job: tuple[str, bytes]) -> None:
-        await self._roster.add(*job)
+        await self._loader.add(*job)
 
     async def _remove(self, name: str) -> None:
         self._agenda.remove(name)
@@ -137,7 +137,7 @@ class Control:
         if self._scheduler.is_drained:
             self._scheduler.is_drained = False
             self._listening_since = self._clock.now()
-            self._roster.skip()
+            self._loader.skip()
             self._on_drained()
         await self._load("reload", keep_announced=False)
 

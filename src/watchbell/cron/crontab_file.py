@@ -79,18 +79,18 @@ def _entry(
     zone = variables.get(_ZONE, "")
     cron = {"cronstring": when} | ({"timezone": zone} if zone else {})
     cron_args.parse(when, zones.named(_ZONE, zone) if zone else ZoneInfo("UTC"), field="its times")
-    conduct: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     environment = {name: value for name, value in variables.items() if name not in _OUR_WORDS}
     if environment:
-        conduct["environment"] = environment
+        options["environment"] = environment
     if has_users:
-        conduct["user"] = words[times]
+        options["user"] = words[times]
     definition: dict[str, Any] = {
         "cron_args": cron,
         "job_args": {"cmd": _cmd(command, variables.get("SHELL", "")), "lock": True, "ttl": TTL},
     }
-    if conduct:
-        definition["watchbell"] = conduct
+    if options:
+        definition["watchbell"] = options
     return Entry(line=number, name=_named(command, taken), definition=definition)
 
 

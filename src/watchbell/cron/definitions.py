@@ -6,7 +6,7 @@ import msgspec
 
 from watchbell.alerting.effects import verbatim
 from watchbell.cron.keys import Cron
-from watchbell.cron.marks import marked
+from watchbell.cron.last_handled import marked
 from watchbell.cron.model import Invalid, Job
 from watchbell.cron.validation import Reading, read, with_state
 from watchbell.store.client import Store

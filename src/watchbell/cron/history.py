@@ -91,7 +91,7 @@ return {slice[1], found}
 _MOST_NAMED = 5
 
 
-class Seen(Struct, frozen=True):
+class RunRecord(Struct, frozen=True):
     """A run, as it is in the store."""
 
     id: str
@@ -140,7 +140,7 @@ def _number(text: bytes) -> float | None:
         return None
 
 
-async def lasts(store: Store, names: Sequence[bytes]) -> list[Seen | None]:
+async def lasts(store: Store, names: Sequence[bytes]) -> list[RunRecord | None]:
     """The last run of each of these jobs that ended."""
     if not names:
         return []
@@ -150,20 +150,22 @@ async def lasts(store: Store, names: Sequence[bytes]) -> list[Seen | None]:
     return [_newest(answer) for answer in answers]
 
 
-def _newest(found: Iterable[Any]) -> Seen | None:
+def _newest(found: Iterable[Any]) -> RunRecord | None:
     seen = [_seen(run, record, None, float(score)) for run, score, record in found]
     known = [one for one in seen if one]
     return max(known, key=lambda one: one.ended or 0, default=None)
 
 
-def _seen(run: bytes, raw: bytes | None, more: bytes | None, ended: float | None) -> Seen | None:
+def _seen(
+    run: bytes, raw: bytes | None, more: bytes | None, ended: float | None
+) -> RunRecord | None:
     record = decoded(raw) if raw is not None else None
     if record is None:
         return None
-    return Seen(run.decode(errors="replace"), record, parsed(more, Detail) or Detail(), ended)
+    return RunRecord(run.decode(errors="replace"), record, parsed(more, Detail) or Detail(), ended)
 
 
-async def active(store: Store, most: int = 0) -> list[Seen]:
+async def active(store: Store, most: int = 0) -> list[RunRecord]:
     """The runs under way, the one that gave no sign of life for longest first; 0 is for all."""
     runs = await store.call("ZRANGE", Cron(store.prefix).active(), 0, most - 1)
     return await _all(store, [(run, None) for run in runs])
@@ -171,7 +173,7 @@ async def active(store: Store, most: int = 0) -> list[Seen]:
 
 async def ended(
     store: Store, job: str = "", verdicts: Sequence[Verdict] = ("success", "fail"), most: int = 50
-) -> list[Seen]:
+) -> list[RunRecord]:
     """The latest runs of a job, or of all, that ended in these ways; the newest first."""
     return (await ended_before(store, None, job, verdicts, most))[0]
 
@@ -182,7 +184,7 @@ async def ended_before(
     job: str = "",
     verdicts: Sequence[Verdict] = ("success", "fail"),
     most: int = 50,
-) -> tuple[list[Seen], Place | None]:
+) -> tuple[list[RunRecord], Place | None]:
     """As `ended`, of those before a place; and the place after which there are more."""
     keys = Cron(store.prefix)
     found: list[tuple[bytes, float]] = []
@@ -226,12 +228,12 @@ def _scored(answer: list[Any]) -> list[tuple[bytes, float]]:
     return [(run, float(at)) for run, at in zip(answer[::2], answer[1::2], strict=True)]
 
 
-async def some(store: Store, ids: Sequence[str]) -> dict[str, Seen]:
+async def some(store: Store, ids: Sequence[str]) -> dict[str, RunRecord]:
     """Those of these runs that are known."""
     return {one.id: one for one in await _all(store, [(run.encode(), None) for run in ids])}
 
 
-async def _all(store: Store, runs: Sequence[tuple[bytes, float | None]]) -> list[Seen]:
+async def _all(store: Store, runs: Sequence[tuple[bytes, float | None]]) -> list[RunRecord]:
     if not runs:
         return []
     names = [run for run, _ in runs]
@@ -244,7 +246,7 @@ async def _all(store: Store, runs: Sequence[tuple[bytes, float | None]]) -> list
     return [one for one in seen if one]
 
 
-async def run(store: Store, run_id: str) -> Seen:
+async def run(store: Store, run_id: str) -> RunRecord:
     """The run of this id, or the only one whose id begins so."""
     found = await _all(store, [(run_id.encode(), None)])
     if not found:
@@ -271,7 +273,7 @@ async def _beginning(store: Store, prefix: str) -> list[bytes]:
     return sorted(found)[: _MOST_NAMED + 1] if prefix else []
 
 
-async def latest(store: Store, job: str) -> Seen | None:
+async def latest(store: Store, job: str) -> RunRecord | None:
     """The run of a job that goes on, the newest of several; else the one that ended last."""
     active_ones = [one for one in await active(store) if one.record.job_name == job]
     if active_ones:
@@ -280,7 +282,7 @@ async def latest(store: Store, job: str) -> Seen | None:
     return await run(store, last.id) if last else None
 
 
-async def run_or_latest(store: Store, word: str) -> Seen:
+async def run_or_latest(store: Store, word: str) -> RunRecord:
     """The run of this id, else the latest of the job of this name, else by the beginning of an
     id."""
     exact = await _all(store, [(word.encode(), None)])

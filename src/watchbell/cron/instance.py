@@ -8,21 +8,20 @@ from pathlib import Path
 import msgspec
 
 from watchbell import ids, logs
-from watchbell.cron import instances, outputs, reaper, spool
+from watchbell.cron import instances, output_store, reaper, unwritten_results
 from watchbell.cron.agenda import Agenda
+from watchbell.cron.claims import Claims
 from watchbell.cron.control import Control
-from watchbell.cron.fires import Fires
 from watchbell.cron.instances import Fleet, Presence
-from watchbell.cron.keeper import Keeper
+from watchbell.cron.job_loader import JobLoader
 from watchbell.cron.model import Beat, Begun, Job
 from watchbell.cron.placement import Site
 from watchbell.cron.reading import reading
 from watchbell.cron.reaper import Reaper
-from watchbell.cron.roster import Roster
+from watchbell.cron.result_writer import ResultWriter
+from watchbell.cron.run_leases import RunLeases
 from watchbell.cron.runs import Runs
 from watchbell.cron.scheduler import Scheduler
-from watchbell.cron.scribe import Scribe
-from watchbell.cron.timekeeping import StoreClock
 from watchbell.cron.unplaced import Unplaced
 from watchbell.cron.watchdog import Watchdog
 from watchbell.errors import StoreUnavailable
@@ -31,6 +30,7 @@ from watchbell.process.runner import Adopted, Runner
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import Store, patiently
 from watchbell.store.enduring import enduring
+from watchbell.store.store_clock import StoreClock
 
 STOPPED = "the instance was stopped"
 
@@ -57,7 +57,7 @@ async def run(
     are variables that no job inherits."""
     name, owner, clock = ids.process_name(), f"cron {data}", StoreClock()
     beat = instances.first_beat(name, store.url, settings.capacity, settings.tags)
-    fires = Fires(
+    fires = Claims(
         store,
         name,
         beat.host,
@@ -95,12 +95,12 @@ class Instance:
         say: Callable[[str], None],
         beat: Beat,
         clock: StoreClock,
-        fires: Fires,
+        fires: Claims,
         processes: Runner,
         group: asyncio.TaskGroup,
     ) -> None:
         self._store, self._settings, self._say = store, settings, say
-        self._beat, self._clock, self._fires, self._group = beat, clock, fires, group
+        self._beat, self._clock, self._claims, self._group = beat, clock, fires, group
         self._spool = data / "cron"
         self._unsettled = clock.monotonic()
         self._ready = asyncio.Event()
@@ -108,8 +108,8 @@ class Instance:
         how, host = reading(settings), beat.host
         self._agenda = Agenda()
         site = Site(host, settings.tags)
-        self._roster = Roster(store, self._agenda, clock, how, site, settings.most_events)
-        self._scribe = Scribe(
+        self._loader = JobLoader(store, self._agenda, clock, how, site, settings.most_events)
+        self._result_writer = ResultWriter(
             store,
             most=settings.results,
             most_of_job=settings.job_results,
@@ -117,13 +117,13 @@ class Instance:
             as_list=settings.upstream_data,
             on_pending=self._expect,
         )
-        self._keeper = Keeper(store, beat.name, settings.heartbeat, settings.kill_after, clock)
+        self._leases = RunLeases(store, beat.name, settings.heartbeat, settings.kill_after, clock)
         self._runs = Runs(
             processes,
-            self._scribe,
-            self._keeper,
-            self._roster.find,
-            lambda run: outputs.last_number(store, run),
+            self._result_writer,
+            self._leases,
+            self._loader.find,
+            lambda run: output_store.last_number(store, run),
             settings,
             host,
             clock,
@@ -135,15 +135,15 @@ class Instance:
             clock,
             settings.missed_grace,
             self._start,
-            self._roster.drop,
+            self._loader.drop,
         )
         self._presence = Presence(store, self._present, settings.heartbeat, self._join)
         self._control = Control(
             store,
             self._agenda,
-            self._roster,
+            self._loader,
             self._scheduler,
-            self._keeper.runs,
+            self._leases.runs,
             clock,
             how,
             host,
@@ -155,10 +155,10 @@ class Instance:
         self._reaper = Reaper(
             store,
             fires,
-            self._scribe,
+            self._result_writer,
             clock,
             settings,
-            ours=self._keeper.runs,
+            ours=self._leases.runs,
             find=self._known,
             unplaced=Unplaced(store, self._agenda, settings.missed_grace, settings.most_events),
             steady=lambda: clock.monotonic() - self._unsettled,
@@ -170,8 +170,8 @@ class Instance:
             self._runs.adopt(self._group, run, note)
         # A key of a wrong type must not end the runs that go on, as the failure of a task would.
         parts: dict[str, Callable[[], Awaitable[None]]] = {
-            "write results": self._scribe.run,
-            "keep runs alive": self._keeper.run,
+            "write results": self._result_writer.run,
+            "keep runs alive": self._leases.run,
             "claim fires": self._scheduler.run,
             "take pending fires": self._scheduler.take,
             "end frozen runs": self._reaper.run,
@@ -207,14 +207,14 @@ class Instance:
         return msgspec.structs.replace(
             self._beat,
             jobs=len(self._agenda),
-            running=len(self._keeper.runs),
+            running=len(self._leases.runs),
             is_drained=self._scheduler.is_drained,
         )
 
     def _join(self, fleet: Fleet) -> None:
         self._scheduler.peers = max(fleet.working, 1)
         is_mixed = self._settings.upstream_data or fleet.is_mixed
-        self._scribe.least_hold = LEAST_HOLD if is_mixed else 0
+        self._result_writer.least_hold = LEAST_HOLD if is_mixed else 0
 
     async def _be_present(self) -> None:
         """From when the jobs are read: who sees us may count on us."""
@@ -226,17 +226,17 @@ class Instance:
         """Keeps up with the store's time, and with what waits there for somebody to take it."""
         while True:
             try:
-                moved, pending = await self._clock.measure(self._fires.look)
-                await self._fires.check_writable()  # else nobody can give a sign of life
+                moved, pending = await self._clock.measure(self._claims.look)
+                await self._claims.check_writable()  # else nobody can give a sign of life
             except StoreUnavailable:
                 self._unsettled = self._clock.monotonic()
             else:
                 if moved < -_NOTICED:
-                    await patiently(self._roster.follow_clock)
+                    await patiently(self._loader.follow_clock)
                 if abs(moved) > _NOTICED:
                     self._scheduler.wake()
                 self._scheduler.expect(pending)
-            running, jobs = len(self._keeper.runs), len(self._agenda)
+            running, jobs = len(self._leases.runs), len(self._agenda)
             words = f"running: {running:,}, jobs: {jobs:,}, runs so far: {self._runs.done:,}"
             self._say(self._control.problem or words)
             await asyncio.sleep(_LOOK_EVERY)
@@ -244,20 +244,20 @@ class Instance:
     async def _wind_down(self) -> None:
         self._scheduler.is_stopping = True
         await self._until(lambda: not self._scheduler.is_asking, _WRITE_WAIT)
-        await self._until(lambda: not self._keeper.runs, self._settings.stop_wait)
-        runs = list(self._keeper.runs.values())
+        await self._until(lambda: not self._leases.runs, self._settings.stop_wait)
+        runs = list(self._leases.runs.values())
         for run in runs:
             run.terminate(STOPPED)
         longest = max((run.grace for run in runs), default=0)
-        await self._until(lambda: not self._keeper.runs, longest + _WRITE_WAIT)
-        left = self._scribe.left()
+        await self._until(lambda: not self._leases.runs, longest + _WRITE_WAIT)
+        left = self._result_writer.left()
         if left:
-            file = spool.save(self._spool, self._beat.name, left)
+            file = unwritten_results.save(self._spool, self._beat.name, left)
             self._log.warning("the store is away; results are kept on disk", file=str(file))
             return
         try:
             async with asyncio.timeout(_WRITE_WAIT):
-                await reaper.bury(self._store, self._fires, self._beat.name)
+                await reaper.bury(self._store, self._claims, self._beat.name)
         except (StoreUnavailable, TimeoutError) as error:
             self._log.warning("the store was not told that we leave", reason=str(error))
 
@@ -268,11 +268,11 @@ class Instance:
             await asyncio.sleep(0.02)
 
     async def _unspool(self) -> None:
-        for file, items in spool.load(self._spool):
+        for file, items in unwritten_results.load(self._spool):
             for item in items:
                 if item.lines:
-                    self._scribe.print(item.run, item.lines)
+                    self._result_writer.print(item.run, item.lines)
                 if item.final:
-                    await self._scribe.finish(item.final)
+                    await self._result_writer.finish(item.final)
             file.unlink()
             self._log.info("wrote results that an earlier instance had kept", file=str(file))

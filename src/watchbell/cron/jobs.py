@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from watchbell.cron import commands, definitions, history, instances, marks, retirement
+from watchbell.cron import commands, definitions, history, instances, last_handled, retirement
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import Invalid, Job
 from watchbell.cron.triggers import Trigger, new_trigger, refusal
@@ -114,7 +114,7 @@ async def save(
             name,
             msgspec.json.encode(fields),
             int(job.is_paused),
-            marks.fingerprint(job, is_paused=job.is_paused) if job.lock else "",
+            last_handled.fingerprint(job, is_paused=job.is_paused) if job.lock else "",
             keys.commands(),
             commands.said("remove", name),
             commands.said("add", announced),

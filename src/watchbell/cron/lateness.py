@@ -47,7 +47,7 @@ class Limits(NamedTuple):
 
 def allowed(job: Job, limits: Limits) -> int:
     """Seconds by which a fire of the job may be late before that is reported."""
-    grace = limits.grace if job.conduct.grace is None else job.conduct.grace
+    grace = limits.grace if job.options.grace is None else job.options.grace
     return max(limits.overdue, grace) + job.schedule.jitter
 
 

@@ -23,7 +23,7 @@ UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What reading JSON raises, whatever its bytes."""
 
 
-class Conduct(Struct, frozen=True, kw_only=True):
+class RunOptions(Struct, frozen=True, kw_only=True):
     """How a job is to be run, beyond what the document knows: its `watchbell` part."""
 
     alert: bool = True
@@ -79,11 +79,11 @@ class Job(Struct, frozen=True, kw_only=True):
     fingerprint: str
     """Of the schedule: two definitions with the same one fire at the same times."""
     is_paused: bool = False
-    conduct: Conduct = Conduct()
+    options: RunOptions = RunOptions()
 
     @property
     def overlap(self) -> Overlap:
-        return self.conduct.overlap or ("skip" if self.lock else "allow")
+        return self.options.overlap or ("skip" if self.lock else "allow")
 
 
 class Invalid(Struct, frozen=True):

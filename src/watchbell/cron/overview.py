@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from watchbell.cron import definitions, history, instances
 from watchbell.cron.definitions import Pair
-from watchbell.cron.history import Seen
+from watchbell.cron.history import RunRecord
 from watchbell.cron.model import Invalid, Job, parsed
 from watchbell.cron.placement import obstacle
 from watchbell.cron.validation import Reading, read
@@ -26,7 +26,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     errors: tuple[str, ...] = ()
     is_paused: bool = False
     next_fire: int | None = None
-    last: Seen | None = None
+    last: RunRecord | None = None
     running: tuple[str, ...] = ()
     obstacle: str = ""
     """Why no instance may run it; only where one job is shown."""
@@ -81,7 +81,7 @@ def _listed(
     raw: bytes,
     paused: set[str],
     now: float,
-    last: Seen | None,
+    last: RunRecord | None,
     running: tuple[str, ...],
 ) -> Listed:
     name, definition = judgement.name, parsed(raw, object)
@@ -111,5 +111,5 @@ async def shown(store: Store, name: str, reading: Reading, now: float) -> Listed
 
 async def obstacle_to(store: Store, job: Job) -> str:
     """Why no instance may run the job; empty where one may."""
-    placement = job.conduct.placement
+    placement = job.options.placement
     return obstacle(placement, await instances.alive(store)) if placement else ""

@@ -7,13 +7,12 @@ from collections.abc import Callable, Container, Sequence
 import msgspec
 
 from watchbell import logs
-from watchbell.cron import alerts, attempts, instances, outputs
-from watchbell.cron.fires import Fires, Left
+from watchbell.cron import attempts, check_reports, instances, output_store
+from watchbell.cron.claims import Claims, Left
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
-from watchbell.cron.marks import MOST_AHEAD
+from watchbell.cron.last_handled import MOST_AHEAD
 from watchbell.cron.model import Beat, Detail, Fire, Job, Record, decoded, encoded, parsed
-from watchbell.cron.scribe import Final, Outcome, Scribe
-from watchbell.cron.timekeeping import StoreClock
+from watchbell.cron.result_writer import Outcome, ResultWriter, RunResult
 from watchbell.cron.unplaced import Unplaced
 from watchbell.errors import LockLost, Refused, StoreUnavailable
 from watchbell.settings import Cron as CronSettings
@@ -21,6 +20,7 @@ from watchbell.store import outage
 from watchbell.store.client import Store
 from watchbell.store.lock import locked
 from watchbell.store.script import Script
+from watchbell.store.store_clock import StoreClock
 
 _LEASE = 10.0
 _MOST = 100
@@ -47,8 +47,8 @@ class Reaper:
     def __init__(
         self,
         store: Store,
-        fires: Fires,
-        scribe: Scribe,
+        fires: Claims,
+        result_writer: ResultWriter,
         clock: StoreClock,
         settings: CronSettings,
         *,
@@ -59,7 +59,12 @@ class Reaper:
     ) -> None:
         """`ours` are runs that this instance answers for; `steady` tells for how many seconds the
         store was there without a break: nobody could give a sign of life while it was not."""
-        self._store, self._fires, self._scribe, self._clock = store, fires, scribe, clock
+        self._store, self._claims, self._result_writer, self._clock = (
+            store,
+            fires,
+            result_writer,
+            clock,
+        )
         self._settings, self._ours, self._find, self._steady = settings, ours, find, steady
         self._keys, self._own = Cron(store.prefix), CronOwn(store.prefix)
         self._instances = CronUpstream(store.prefix).instances()
@@ -133,17 +138,17 @@ class Reaper:
         detail = parsed(raw_detail, Detail) or Detail()
         detail.reason = f"frozen: no sign of life from {record.host}"
         record.status, record.duration = "frozen", round(max(now - record.start_time, 0), 6)
-        record.output = await outputs.tail(self._store, run, self._settings.last_lines)
+        record.output = await output_store.tail(self._store, run, self._settings.last_lines)
         job = self._find(record.job_name)
-        alert = job is None or job.conduct.alert
+        alert = job is None or job.options.alert
         attempt = attempts.described(detail.attempt, detail.attempts)
-        event = alerts.ended(record, detail.reason, now, attempt) if alert else b""
+        event = check_reports.ended(record, detail.reason, now, attempt) if alert else b""
         # What every instance runs can be tried again only where it failed, and that one is gone.
         failed = attempts.fire_from(record.job_name, detail)
         retry = attempts.following(job, failed, "", now) if job and job.lock else None
         detail.retry_at = round(retry.at, 3) if retry else 0
-        outcome = await self._scribe.finish(
-            Final(
+        outcome = await self._result_writer.finish(
+            RunResult(
                 run=run,
                 job=record.job_name,
                 lock=detail.lock,
@@ -167,7 +172,7 @@ class Reaper:
         for name, text in found.items():
             beat = parsed(text, Beat)
             if beat is None or beat.seen < min(silent_since, now - 3 * beat.every):
-                await bury(self._store, self._fires, name.decode(errors="replace"))
+                await bury(self._store, self._claims, name.decode(errors="replace"))
 
     async def _sweep(self) -> None:
         cursor = 0
@@ -187,7 +192,7 @@ def _is_text(run: bytes) -> bool:
     return True
 
 
-async def bury(store: Store, fires: Fires, instance: str) -> None:
+async def bury(store: Store, fires: Claims, instance: str) -> None:
     """Of an instance that is gone: what only it would have run is recorded as not run."""
     own = CronOwn(store.prefix)
     reason = f"skipped: the instance {instance} ended before its turn came"

@@ -6,7 +6,7 @@ import msgspec
 
 from watchbell.alerting.effects import verbatim
 from watchbell.alerting.keys import Alerting
-from watchbell.cron import alerts, lua
+from watchbell.cron import check_reports, lua
 from watchbell.cron.keys import CronOwn
 from watchbell.store.client import Store
 from watchbell.store.script import Script
@@ -28,5 +28,5 @@ async def report(store: Store, events: Sequence[tuple[str, bytes]], most_events:
     """Events of jobs. While too many wait for alerting, the latest of each job is kept back."""
     if events:
         keys = [Alerting(store.prefix).events(), CronOwn(store.prefix).unreported()]
-        items = [(f"{alerts.ENTITY}:{job}", verbatim(event)) for job, event in events]
+        items = [(f"{check_reports.ENTITY}:{job}", verbatim(event)) for job, event in events]
         await _REPORT(store, keys, [most_events, msgspec.msgpack.encode(items)])

@@ -3,7 +3,7 @@
 import asyncio
 from math import inf
 
-from watchbell.cron import leases
+from watchbell.cron import lease_deadlines
 from watchbell.cron.model import Begun
 from watchbell.process.run import Cause, Ended, Run
 
@@ -25,7 +25,7 @@ class Running:
         self._is_to_be_killed = self.is_cancelled = False
         self.output_bytes = 0
         self.next_keep = inf
-        self._lease, self._freezes, self._is_lost = leases.UNKNOWN, inf, False
+        self._lease, self._freezes, self._is_lost = lease_deadlines.UNKNOWN, inf, False
         self._changed = asyncio.Event()
         self.grace = grace
         """From SIGTERM to SIGKILL."""
@@ -33,29 +33,29 @@ class Running:
     def kept(self, asked: float, heartbeat: float) -> None:
         """The store was asked at that time to keep the run and its lock, and has."""
         self.next_keep = asked + heartbeat
-        self._freezes = asked + heartbeat * 1.5 - leases.margin(heartbeat)
+        self._freezes = asked + heartbeat * 1.5 - lease_deadlines.margin(heartbeat)
         if self.lock:
             seconds = self.ttl / 1000
-            self.next_keep = asked + min(heartbeat, leases.pause(seconds))
-            self._lease = leases.renewed(asked, seconds, self.grace)
+            self.next_keep = asked + min(heartbeat, lease_deadlines.pause(seconds))
+            self._lease = lease_deadlines.renewed(asked, seconds, self.grace)
         self._extend()
 
     def renew_at(self, when: float) -> None:
         """The lock of the run may have lapsed: how long it has is unknown until it was renewed."""
-        self._lease, self.next_keep = leases.UNKNOWN, when
+        self._lease, self.next_keep = lease_deadlines.UNKNOWN, when
 
     async def secured(self) -> None:
         """Returns when the run may be started under its lock, or has to end."""
-        while self.lock and self._lease == leases.UNKNOWN and not self.reason:
+        while self.lock and self._lease == lease_deadlines.UNKNOWN and not self.reason:
             self._changed.clear()
             await self._changed.wait()
 
     def not_kept(self, asked: float, left: float = 0) -> None:
         """The store was asked at that time, and refused or did not answer. No other run begins
         under the lock for `left` seconds from then."""
-        self.next_keep = asked + leases.retry_pause(self.ttl / 1000 or inf)
+        self.next_keep = asked + lease_deadlines.retry_pause(self.ttl / 1000 or inf)
         if self.lock and left > 0:
-            self._lease = leases.refused(self._lease, asked, left, self.grace)
+            self._lease = lease_deadlines.refused(self._lease, asked, left, self.grace)
             self._extend()
 
     def _extend(self) -> None:

@@ -9,13 +9,13 @@ import msgspec
 
 from watchbell import logs
 from watchbell.clock import Clock
-from watchbell.cron import alerts, attempts
+from watchbell.cron import attempts, check_reports
 from watchbell.cron.attempts import Attempt
-from watchbell.cron.keeper import Keeper
 from watchbell.cron.model import Begun, Detail, Fire, Job, Record, encoded
-from watchbell.cron.printed import Printed
+from watchbell.cron.output_lines import OutputLines
+from watchbell.cron.result_writer import Outcome, ResultWriter, RunResult
+from watchbell.cron.run_leases import RunLeases
 from watchbell.cron.running import Running
-from watchbell.cron.scribe import Final, Outcome, Scribe
 from watchbell.errors import Refused
 from watchbell.probes import probe
 from watchbell.process.command import Command, Ending, Terms
@@ -41,15 +41,15 @@ class Runs:
     def __init__(
         self,
         processes: Runner,
-        scribe: Scribe,
-        keeper: Keeper,
+        result_writer: ResultWriter,
+        leases: RunLeases,
         find: Callable[[str], Awaitable[Job | None]],
         stored: Callable[[str], Awaitable[int]],
         settings: CronSettings,
         host: str,
         clock: Clock,
     ) -> None:
-        self._processes, self._scribe, self._keeper = processes, scribe, keeper
+        self._processes, self._result_writer, self._leases = processes, result_writer, leases
         self._find, self._stored, self._clock = find, stored, clock
         self._settings, self._host = settings, host
         self._by_job: Counter[str] = Counter()
@@ -64,11 +64,11 @@ class Runs:
 
     def start(self, group: asyncio.TaskGroup, begun: Begun, asked: float) -> None:
         """Of a run that was begun in the store by a call that was sent at `asked`."""
-        self._enter(group, self._keeper.begin(begun, asked))
+        self._enter(group, self._leases.begin(begun, asked))
 
     def adopt(self, group: asyncio.TaskGroup, process: Run, note: str) -> None:
         """A run that an instance before us had started, and left with this note."""
-        running = self._keeper.adopt(msgspec.json.decode(note, type=Begun))
+        running = self._leases.adopt(msgspec.json.decode(note, type=Begun))
         running.started(process)
         running.grace = process.grace
         self.free -= 1
@@ -85,7 +85,7 @@ class Runs:
         if process:
             stored = await self._asked(lambda: self._stored(running.id))
         as_list = self._settings.upstream_data
-        printed = Printed(self._settings.last_lines, as_list=as_list, stored=stored)
+        printed = OutputLines(self._settings.last_lines, as_list=as_list, stored=stored)
         try:
             job = await self._asked(lambda: self._find(running.job_name))
             following = (
@@ -111,7 +111,7 @@ class Runs:
             del self._by_job[running.job_name]
 
     async def _ended(
-        self, running: Running, job: Job | None, printed: Printed
+        self, running: Running, job: Job | None, printed: OutputLines
     ) -> tuple[Ended | None, str]:
         """How the process ended, and why where not by itself."""
         if job is None:
@@ -132,7 +132,7 @@ class Runs:
         return await self._followed(running, job, process, printed)
 
     async def _followed(
-        self, running: Running, job: Job | None, process: Run, printed: Printed
+        self, running: Running, job: Job | None, process: Run, printed: OutputLines
     ) -> tuple[Ended | None, str]:
         await self._print(process, printed, self._volume(job).complete)
         ended = await process.ended()
@@ -157,16 +157,16 @@ class Runs:
         )
 
     def _volume(self, job: Job | None) -> Volume:
-        limit = job.conduct.output_limit if job else None
+        limit = job.options.output_limit if job else None
         return Volume(complete=(limit or self._settings.output_limit) << 20)
 
-    async def _print(self, process: Run, printed: Printed, complete: int) -> None:
+    async def _print(self, process: Run, printed: OutputLines, complete: int) -> None:
         async for batch in process.batches():
-            self._scribe.print(process.id, printed.add(batch))
+            self._result_writer.print(process.id, printed.add(batch))
             is_much = printed.weight > complete
-            if is_much or self._scribe.unwritten > _MOST_UNWRITTEN:
+            if is_much or self._result_writer.unwritten > _MOST_UNWRITTEN:
                 process.output.overlook()
-        self._scribe.print(process.id, printed.rest())
+        self._result_writer.print(process.id, printed.rest())
 
     async def _finish(
         self,
@@ -174,7 +174,7 @@ class Runs:
         job: Job | None,
         ended: Ended | None,
         reason: str,
-        printed: Printed,
+        printed: OutputLines,
         end: float,
     ) -> None:
         retcode = ended.returncode if ended else None
@@ -189,7 +189,9 @@ class Runs:
         )
         fire, succeeded = running.begun.fire, record.status == "success"
         attempt = attempts.described(fire.attempt or 1, fire.attempts or 1)
-        event = alerts.ended(record, reason, end, attempt) if job and job.conduct.alert else b""
+        event = (
+            check_reports.ended(record, reason, end, attempt) if job and job.options.alert else b""
+        )
         retry = attempts.following(
             job,
             fire,
@@ -198,8 +200,8 @@ class Runs:
             succeeded=succeeded,
             cancelled=running.is_cancelled,
         )
-        outcome = await self._scribe.finish(
-            Final(
+        outcome = await self._result_writer.finish(
+            RunResult(
                 run=running.id,
                 job=running.job_name,
                 lock=running.lock,
@@ -214,7 +216,7 @@ class Runs:
                 is_kept=running.begun.fire.is_kept,
             )
         )
-        self._keeper.end(running)
+        self._leases.end(running)
         if running.process:
             running.process.forget()
         self.done += 1
@@ -228,26 +230,26 @@ class Runs:
 
 
 def _command(job: Job, fire: Fire, shell: str) -> Command:
-    conduct = job.conduct
+    options = job.options
     ours = {"WB_JOB": job.name, "WB_FIRE": str(fire.fire), "WB_ATTEMPT": str(fire.attempt or 1)}
     return Command(
         argv=[shell, "-c", job.cmd],
-        environment={**conduct.environment, **ours},
-        folder=conduct.folder,
-        user=conduct.user,
-        group=conduct.group,
-        nice=conduct.nice,
-        limits=conduct.limits,
+        environment={**options.environment, **ours},
+        folder=options.folder,
+        user=options.user,
+        group=options.group,
+        nice=options.nice,
+        limits=options.limits,
     )
 
 
 def _ending(job: Job, kill_after: int) -> Ending:
-    conduct = job.conduct
+    options = job.options
     return Ending(
-        time_limit=conduct.time_limit,
-        grace=kill_after if conduct.kill_after is None else conduct.kill_after,
-        linger=conduct.linger,
-        escaped=conduct.daemons,
+        time_limit=options.time_limit,
+        grace=kill_after if options.kill_after is None else options.kill_after,
+        linger=options.linger,
+        escaped=options.daemons,
     )
 
 

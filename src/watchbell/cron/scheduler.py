@@ -7,19 +7,19 @@ from math import ceil, inf
 from typing import Self
 
 from watchbell import ids, logs
-from watchbell.cron import alerts
+from watchbell.cron import check_reports
 from watchbell.cron.agenda import Agenda, Entry
+from watchbell.cron.claims import GOES_ON_HERE, GONE, PAUSED, TOO_EARLY, Claim, Claims, Left
 from watchbell.cron.due import Fate, Stretch, due
-from watchbell.cron.fires import GOES_ON_HERE, GONE, PAUSED, TOO_EARLY, Claim, Fires, Left
-from watchbell.cron.marks import mark
+from watchbell.cron.last_handled import mark
 from watchbell.cron.model import Begun, Why
 from watchbell.cron.runs import Runs
-from watchbell.cron.timekeeping import StoreClock
 from watchbell.errors import StoreUnavailable
 from watchbell.probes import probe
 from watchbell.schedule.lengths import in_words
 from watchbell.store import outage
 from watchbell.store.client import Backoff, patiently
+from watchbell.store.store_clock import StoreClock
 
 _MOST = 500
 _TIMER = 0.0015
@@ -45,7 +45,7 @@ _Intent = tuple[Entry, Sequence[Claim | Left]]
 class Scheduler:
     def __init__(
         self,
-        fires: Fires,
+        fires: Claims,
         agenda: Agenda,
         runs: Runs,
         clock: StoreClock,
@@ -53,7 +53,7 @@ class Scheduler:
         start: Start,
         drop: Drop,
     ) -> None:
-        self._fires, self._agenda, self._runs = fires, agenda, runs
+        self._claims, self._agenda, self._runs = fires, agenda, runs
         self._clock, self._grace, self._start, self._drop = clock, grace, start, drop
         self.peers = 1
         """Instances that begin runs, this one included."""
@@ -145,10 +145,10 @@ class Scheduler:
         assert fire is not None
         if now - entry.at < 1:  # and fires are a second apart at the least
             return entry, [self._claim_of(entry, fire, "schedule", now)]
-        grace = self._grace if job.conduct.grace is None else job.conduct.grace
+        grace = self._grace if job.options.grace is None else job.options.grace
         # What is delayed by jitter is due, and late, by that much later.
         since = now - (entry.at - fire)
-        found = due(job.schedule, entry.mark, since, missed=job.conduct.missed, grace=grace)
+        found = due(job.schedule, entry.mark, since, missed=job.options.missed, grace=grace)
         claims: list[Claim | Left] = [self._left(entry, one, now) for one in found.omitted]
         for each, fate in found.fires:
             why: Why = "schedule" if fate is Fate.ON_TIME else "late"
@@ -172,9 +172,9 @@ class Scheduler:
         job = entry.job
         marked = mark(stretch.last, job)
         event = ""
-        if stretch.fate is Fate.TOO_LATE and job.conduct.alert:
+        if stretch.fate is Fate.TOO_LATE and job.options.alert:
             words = f"due {in_words(max(int(now) - stretch.last, 1))} ago"
-            event = alerts.missed(job.name, stretch.fate.value, words, now).decode()
+            event = check_reports.missed(job.name, stretch.fate.value, words, now).decode()
         first, last, number, fate = stretch
         return Left(job.name, last, marked, "", first, number, fate.value, event, entry.is_kept)
 
@@ -186,12 +186,12 @@ class Scheduler:
         most = 0 if len(intents) == _MOST else self._share(len(names))
         with self._places(most) as places:
             try:
-                answers, begun, pending = await self._fires.claim(claims, places.reserved)
+                answers, begun, pending = await self._claims.claim(claims, places.reserved)
                 probe("cron.claimed")
             except StoreUnavailable as error:
                 failure = error
                 # What was claimed before the answer was lost is ours; the rest is judged anew.
-                begun, answers, pending = await patiently(lambda: self._fires.recall(names)), [], 0
+                begun, answers, pending = await patiently(lambda: self._claims.recall(names)), [], 0
             places.start(begun, asked)
         if failure:
             await self._wait_for_store(failure)
@@ -212,7 +212,7 @@ class Scheduler:
         """Until it accepts writes, which is later than that it can be read."""
         outage.begin(error)
         await self._backoff.wait()
-        await patiently(self._fires.check_writable)
+        await patiently(self._claims.check_writable)
         outage.end()
 
     def _settle(self, intents: Sequence[_Intent], answers: Iterator[int]) -> list[str]:
@@ -259,10 +259,10 @@ class Scheduler:
         with self._places(most) as places:
             names = [ids.token() for _ in range(places.reserved)]
             try:
-                begun, pending, bad = await self._fires.take(names)
+                begun, pending, bad = await self._claims.take(names)
             except StoreUnavailable as error:
                 failure = error
-                begun, pending, bad = await patiently(lambda: self._fires.recall(names)), 1, []
+                begun, pending, bad = await patiently(lambda: self._claims.recall(names)), 1, []
             places.start(begun, asked)
         if failure:
             await self._wait_for_store(failure)
@@ -284,10 +284,10 @@ class Scheduler:
             room = places.reserved
             if job.lock:
                 known, _, begun = await patiently(
-                    lambda: self._fires.trigger(job.name, run, item, known, room)
+                    lambda: self._claims.trigger(job.name, run, item, known, room)
                 )
             else:
-                _, begun, _ = await patiently(lambda: self._fires.claim([claim], room))
+                _, begun, _ = await patiently(lambda: self._claims.claim([claim], room))
             places.start(begun, asked)
         return known
 

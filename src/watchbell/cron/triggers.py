@@ -37,7 +37,7 @@ class Answer(Struct, frozen=True):
 
 def refusal(job: Job, beats: Sequence[Beat]) -> str:
     """Why none of the instances would run the job; empty where one would, or none is known."""
-    placement = job.conduct.placement
+    placement = job.options.placement
     permitted = [beat for beat in beats if permits(placement, beat)]
     if placement and permitted and all(beat.is_drained for beat in permitted):
         return "every instance that may run it is drained"
@@ -46,7 +46,7 @@ def refusal(job: Job, beats: Sequence[Beat]) -> str:
 
 def new_trigger(job: Job, beats: Sequence[Beat]) -> Trigger:
     ready = [beat for beat in beats if not beat.is_drained]
-    everywhere = sum(permits(job.conduct.placement, beat) for beat in ready)
+    everywhere = sum(permits(job.options.placement, beat) for beat in ready)
     return Trigger(id=ids.token(), job=job.name, runs=1 if job.lock else max(everywhere, 1))
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from watchbell import logs
-from watchbell.cron import alerts, reporting
+from watchbell.cron import check_reports, reporting
 from watchbell.cron.agenda import Entry
 from watchbell.cron.keys import CronOwn
-from watchbell.cron.marks import handled
+from watchbell.cron.last_handled import handled
 from watchbell.cron.model import Beat
 from watchbell.cron.placement import obstacle
 from watchbell.schedule.lengths import in_words
@@ -31,7 +31,7 @@ class Unplaced:
             entry.job.name: (entry, reason)
             for entry in self._entries
             if entry.is_elsewhere and not entry.is_paused
-            if (reason := obstacle(entry.job.conduct.placement, beats))
+            if (reason := obstacle(entry.job.options.placement, beats))
         }
         self._reported = {name: self._reported[name] for name in found if name in self._reported}
         count = 0
@@ -48,9 +48,9 @@ class Unplaced:
     async def _report_one(self, entry: Entry, reason: str, fire: int, now: float) -> None:
         job = entry.job
         self._log.warning("job is not run", job=job.name, reason=reason)
-        if job.conduct.alert:
+        if job.options.alert:
             words = f"due {in_words(max(int(now) - fire, 1))} ago"
-            event = alerts.missed(job.name, f"not run: {reason}", words, now)
+            event = check_reports.missed(job.name, f"not run: {reason}", words, now)
             await reporting.report(self._store, [(job.name, event)], self._most_events)
 
     async def _overdue(self, entries: Sequence[Entry], now: float) -> dict[str, int]:
@@ -65,7 +65,7 @@ class Unplaced:
             job = entry.job
             last = (handled(mark, job) if job.lock else None) or entry.mark
             fire = job.schedule.next_after(last)
-            grace = self._grace if job.conduct.grace is None else job.conduct.grace
+            grace = self._grace if job.options.grace is None else job.options.grace
             if fire is not None and fire + job.schedule.jitter + grace < now:
                 late[job.name] = fire
         return late

@@ -8,7 +8,16 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from watchbell.cron.model import UNREADABLE, Conduct, Daemons, Invalid, Job, Missed, Overlap, parsed
+from watchbell.cron.model import (
+    UNREADABLE,
+    Daemons,
+    Invalid,
+    Job,
+    Missed,
+    Overlap,
+    RunOptions,
+    parsed,
+)
 from watchbell.cron.retries import LONGEST_DELAY, MOST_RETRIES
 from watchbell.errors import Refused
 from watchbell.process.command import LIMITS
@@ -39,7 +48,7 @@ class Reading(NamedTuple):
 _NAME = "the job's name"
 _FIELD = re.compile(r"(?:cron_args|job_args|job_state|watchbell)(?:\.\w+)*")
 AS_USUAL = Reading()
-_NO_CONDUCT = Conduct()
+_NO_CONDUCT = RunOptions()
 
 
 def read(name: bytes | str, raw: bytes, reading: Reading = AS_USUAL) -> Job | Invalid:
@@ -75,8 +84,8 @@ def from_fields(
     ttl = each(_ttl, args.get("ttl"), lock != "")
     state = each(_object, "job_state", said.get("job_state") or {}) or {}
     is_paused = each(_yes_or_no, "job_state.paused", state.get("paused") or False)
-    conduct = _conduct(said.get("watchbell"), each)
-    if conduct.overlap == "queue" and lock == "":
+    options = _conduct(said.get("watchbell"), each)
+    if options.overlap == "queue" and lock == "":
         errors.append("watchbell.overlap: expected a lock in job_args.lock to queue for")
     if errors:
         return Invalid(text, tuple(errors))
@@ -88,7 +97,7 @@ def from_fields(
         schedule=schedule,
         fingerprint=_fingerprint(said["cron_args"], reading),
         is_paused=is_paused,
-        conduct=conduct,
+        options=options,
     )
 
 
@@ -179,7 +188,7 @@ def _yes_or_no(field: str, said: object) -> bool:
     return said
 
 
-def _conduct(said: object, each: Callable[..., Any]) -> Conduct:
+def _conduct(said: object, each: Callable[..., Any]) -> RunOptions:
     if said is None:
         return _NO_CONDUCT
     parts = each(_object, "watchbell", said) or {}
@@ -190,7 +199,7 @@ def _conduct(said: object, each: Callable[..., Any]) -> Conduct:
             each(refuse, "watchbell", f"only {', '.join(_CONDUCT)}", name)
         elif value is not None or name == "linger":
             given[name] = each(reader, f"watchbell.{name}", value)
-    return Conduct(**given)
+    return RunOptions(**given)
 
 
 def _one_of(words: tuple[str, ...]) -> Callable[[str, object], str]:

@@ -10,11 +10,11 @@ import msgspec
 from watchbell import logs
 from watchbell.alerting.effects import verbatim
 from watchbell.alerting.keys import Alerting
-from watchbell.cron import alerts, history, lua, marks
+from watchbell.cron import check_reports, history, last_handled, lua
 from watchbell.cron.agenda import Agenda
 from watchbell.cron.keys import Cron, CronOwn
+from watchbell.cron.last_handled import handled
 from watchbell.cron.lateness import Holder, Limits, Skips, Survey, allowed, late
-from watchbell.cron.marks import handled
 from watchbell.cron.model import Fire, Job, decoded, parsed
 from watchbell.errors import StoreUnavailable
 from watchbell.settings import Cron as CronSettings
@@ -139,8 +139,8 @@ class Watchdog:
         if await self._leads("late", _LEASE):
             await self.report_late()
         if await self._leads("marks", _MARKS_LEASE):
-            await marks.sweep(self._store, self._most_events)
-            await marks.settle(self._store, self._most_events)
+            await last_handled.sweep(self._store, self._most_events)
+            await last_handled.settle(self._store, self._most_events)
         if await self._leads("events", _LEASE):
             await self.return_events()
 
@@ -169,10 +169,10 @@ class Watchdog:
 
     def _event(self, name: str, found: dict[str, str], failing: set[str], survey: Survey) -> str:
         job = self._job(name)
-        if job is None or not job.conduct.alert:
+        if job is None or not job.options.alert:
             return ""
         is_failing = name in failing
-        return alerts.late(name, found[name], survey.now, is_failing=is_failing).decode()
+        return check_reports.late(name, found[name], survey.now, is_failing=is_failing).decode()
 
     async def _failing(self, names: Sequence[str]) -> set[str]:
         """Those whose last run failed."""

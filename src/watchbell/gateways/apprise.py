@@ -17,9 +17,9 @@ from msgspec import field
 from watchbell.alerting.model import Alert
 from watchbell.errors import BadSettings, DeliveryFailed
 from watchbell.gateways.apprise_guard import guarded
-from watchbell.gateways.http_answer import one_line, starred
-from watchbell.gateways.medium import Message, Pace, Words
-from watchbell.gateways.networks import Networks
+from watchbell.gateways.medium import Message, SendLimits, Words
+from watchbell.http.answer import one_line, starred
+from watchbell.http.networks import Networks
 from watchbell.settings import Secret
 from watchbell.store.client import Store
 
@@ -30,7 +30,7 @@ _LONG_TOKEN = 6
 _TYPES = {"ok": "success", "warning": "warning", "critical": "failure", "unknown": "warning"}
 
 
-class Settings(Pace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Settings(SendLimits, frozen=True, kw_only=True, forbid_unknown_fields=True):
     url: Secret = field(default_factory=Secret)
     """An Apprise URL with `{address}` where a contact's address belongs; without it an address is
     such a URL itself."""
@@ -50,7 +50,7 @@ def open_medium(name: str, chosen: Settings, words: Words) -> "Apprise":
 
 class Apprise:
     def __init__(self, name: str, chosen: Settings, words: Words) -> None:
-        self.name, self.pace, self.words = name, chosen, words
+        self.name, self.limits, self.words = name, chosen, words
         self._template = chosen.url.reveal() if chosen.url else ""
         self._networks = Networks(chosen.allow_networks)
         self._room = threading.BoundedSemaphore(chosen.concurrency)
@@ -69,10 +69,10 @@ class Apprise:
         address = message.alert.address.strip()
         url = self._template.replace(_ADDRESS, quote(address, safe="")) or address
         try:
-            async with asyncio.timeout(self.pace.timeout):
+            async with asyncio.timeout(self.limits.timeout):
                 return await self._in_thread(lambda: self._sent(url, message))
         except TimeoutError:
-            seconds = f"{self.pace.timeout:g} s"
+            seconds = f"{self.limits.timeout:g} s"
             raise DeliveryFailed(f"{_scheme(url)} did not end within {seconds}") from None
 
     async def attend(self, store: Store) -> None:  # noqa: ARG002 nothing is heard back
@@ -85,7 +85,9 @@ class Apprise:
         """In a thread: the library waits for servers without letting others go on."""
         library, schemes = _loaded()
         with nullcontext() if self._template else guarded(self._networks) as guard:
-            result = _notified(library, _service(library, schemes, url, self.pace.timeout), message)
+            result = _notified(
+                library, _service(library, schemes, url, self.limits.timeout), message
+            )
         if result:
             return f"{_scheme(url)} taken"
         if guard is not None and guard.refusal:
@@ -98,7 +100,9 @@ class Apprise:
         """In a thread that nobody waits for at the end: a server that says a byte now and then can
         keep it for ever."""
         if not self._room.acquire(blocking=False):
-            raise DeliveryFailed(f"all {self.pace.concurrency} that may be under way at once hang")
+            raise DeliveryFailed(
+                f"all {self.limits.concurrency} that may be under way at once hang"
+            )
         done: Future[str] = Future()
         done.set_running_or_notify_cancel()  # so that it can be settled after we gave up
 

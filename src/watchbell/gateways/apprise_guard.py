@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from watchbell.gateways.networks import Networks
+from watchbell.http.networks import Networks
 
 _CONNECTS = frozenset(["socket.connect", "socket.sendto", "socket.sendmsg"])
 _LOCAL = frozenset(

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from watchbell import settings
 from watchbell.errors import BadSettings
-from watchbell.gateways.medium import Medium, Pace, Words
+from watchbell.gateways.medium import Medium, SendLimits, Words
 from watchbell.settings import Secret, Settings, Tables
 
 # A kind's module is imported when it is used: their libraries are slow to import.
@@ -37,12 +37,12 @@ KINDS = {
 class Kind(Protocol):
     """What the module of a kind offers."""
 
-    Settings: type[Pace]
+    Settings: type[SendLimits]
     """The fields of its table."""
     STYLE: str
     """Which of the built-in texts suit it."""
 
-    def open_medium(self, name: str, chosen: Pace, words: Words) -> Medium: ...
+    def open_medium(self, name: str, chosen: SendLimits, words: Words) -> Medium: ...
 
 
 class Configured(Struct, frozen=True):
@@ -50,7 +50,7 @@ class Configured(Struct, frozen=True):
 
     name: str
     kind: str
-    chosen: Pace
+    chosen: SendLimits
     given: frozenset[str]
     """The fields that are not as they are by default."""
 

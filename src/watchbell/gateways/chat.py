@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from watchbell import __version__
 from watchbell.alerting import contacts, entities, event, history, maintenance, patterns, reading
-from watchbell.alerting.checks import Checks, short_id
+from watchbell.alerting.check_writes import CheckWrites, short_id
 from watchbell.alerting.decide.check import Verdict
 from watchbell.alerting.decide.routing import zone_of
 from watchbell.alerting.history import Status
@@ -23,7 +23,7 @@ from watchbell.errors import DeliveryFailed, NotFound, Refused
 from watchbell.gateways import commands
 from watchbell.gateways.commands import FORMS, Command, Which
 from watchbell.gateways.keys import Gateways
-from watchbell.gateways.words import in_title_case, one_line
+from watchbell.gateways.message_texts import in_title_case, one_line
 from watchbell.schedule import spoken
 from watchbell.store.client import Store
 
@@ -263,7 +263,10 @@ async def _told(asked: Asked, entity_id: str, check: str) -> str:
 
 async def _decided(asked: Asked, event_id: str) -> list[str]:
     """What the processor decided last, and why."""
-    key, zone = Checks(asked.store.prefix).own.decisions(*split_id(event_id)), asked.speaker.zone
+    key, zone = (
+        CheckWrites(asked.store.prefix).own.decisions(*split_id(event_id)),
+        asked.speaker.zone,
+    )
     for raw in await asked.store.call("LRANGE", key, 0, MOST - 1):
         with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError):
             decision = msgspec.json.decode(raw, type=Decision)

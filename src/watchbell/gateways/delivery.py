@@ -55,9 +55,9 @@ class Delivery:
         self._lease = lease
         self._outbox, self._lanes = Outbox(store, name, lease), Lanes(store, name, lease, clock)
         self._circuit = Circuit()
-        self._rate = Bucket(medium.pace.rate)
+        self._rate = Bucket(medium.limits.rate)
         self._address_rates: dict[str, Bucket] = {}
-        self._room = asyncio.Semaphore(medium.pace.concurrency)
+        self._room = asyncio.Semaphore(medium.limits.concurrency)
         self._active: dict[Claim, asyncio.Task[None]] = {}
         """What is being worked on, in the order in which it was claimed."""
         self._struggling: set[Claim] = set()
@@ -95,7 +95,7 @@ class Delivery:
         """Waits for what is being handed over, but no longer than its lanes can be ours: a store
         that stays away, or a server that hangs, must not keep us from ending."""
         self._stopping = True
-        seconds = self._medium.pace.timeout + self._lease
+        seconds = self._medium.limits.timeout + self._lease
         if self._active:
             _, left = await asyncio.wait(self._active.values(), timeout=seconds)
             if left:
@@ -135,7 +135,7 @@ class Delivery:
             self._woken.clear()
             now = self._clock.monotonic()
             allowed = self._circuit.allows(now)
-            most = self._medium.pace.concurrency if allowed is None else allowed
+            most = self._medium.limits.concurrency if allowed is None else allowed
             room = most - len(self._active)
             wait = self._circuit.until - now if allowed == 0 else _LOOK
             if room > 0:
@@ -154,7 +154,7 @@ class Delivery:
         """Addresses that failed before get half of the room, so that others are never stuck behind
         those that hang."""
         if claim.failed_before:
-            if len(self._struggling) >= max(1, self._medium.pace.concurrency // 2):
+            if len(self._struggling) >= max(1, self._medium.limits.concurrency // 2):
                 return False
             self._struggling.add(claim)
         return True
@@ -184,7 +184,7 @@ class Delivery:
         the lane may be claimed again."""
         work = Work(claim, self._clock.now(), self._clock.monotonic() + _AT_MOST)
         async with asyncio.TaskGroup() as workers:
-            for _ in range(min(self._medium.pace.per_address, len(work.checks))):
+            for _ in range(min(self._medium.limits.per_address, len(work.checks))):
                 workers.create_task(self._work(work))
         return work.pause
 
@@ -202,10 +202,10 @@ class Delivery:
                 return
 
     def _address_pause(self, address: str) -> float:
-        if not self._medium.pace.address_rate:
+        if not self._medium.limits.address_rate:
             return 0
         rates = self._address_rates
-        bucket = rates.pop(address, None) or Bucket(self._medium.pace.address_rate / 60)
+        bucket = rates.pop(address, None) or Bucket(self._medium.limits.address_rate / 60)
         rates[address] = bucket
         if len(rates) > _ADDRESSES:
             del rates[next(iter(rates))]

@@ -23,9 +23,9 @@ from msgspec import Meta, field
 from watchbell.alerting.model import Alert
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, DeliveryFailed
-from watchbell.gateways import mail
-from watchbell.gateways.medium import Message, Pace, Words
-from watchbell.gateways.words import one_line
+from watchbell.gateways import mime
+from watchbell.gateways.medium import Message, SendLimits, Words
+from watchbell.gateways.message_texts import one_line
 from watchbell.ids import token
 from watchbell.settings import Port, Secret
 from watchbell.store.client import Store
@@ -41,7 +41,7 @@ _LONGEST, _LONGEST_ANSWER = 300, 1_000
 """Characters that are told of what a server says to one thing, and to all."""
 
 
-class Settings(Pace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Settings(SendLimits, frozen=True, kw_only=True, forbid_unknown_fields=True):
     host: Annotated[str, Meta(pattern=r"^[^\s/@]+$")] = "localhost"
     port: Port = 0
     """0 for the usual one: 25, with `starttls` 587, with `tls` 465."""
@@ -75,7 +75,7 @@ class Stage(StrEnum):
 
 class Email:
     def __init__(self, name: str, chosen: Settings, words: Words) -> None:
-        self.pace: Pace = chosen
+        self.limits: SendLimits = chosen
         self._words = words
         host = chosen.hello if chosen.hello and chosen.from_address else _own_name()
         sender = chosen.from_address or f"Watchbell <watchbell@{host}>"
@@ -92,16 +92,16 @@ class Email:
         )
 
     async def send(self, message: Message) -> str:
-        good, bad = mail.recipients(message.alert.address)
-        content = mail.composed(
+        good, bad = mime.recipients(message.alert.address)
+        content = mime.composed(
             message, good, self._sender, self._reply_to, SYSTEM.now(), f"=_{token()}"
         )
         attempt = Attempt(self._pool, Envelope(self._sender.address, good, content))
         try:
-            async with asyncio.timeout(self.pace.timeout):
+            async with asyncio.timeout(self.limits.timeout):
                 answer = await attempt.hand_over()
         except TimeoutError:
-            said = f"gave no answer about {attempt.stage} within {self.pace.timeout:g} s"
+            said = f"gave no answer about {attempt.stage} within {self.limits.timeout:g} s"
             raise self._pool.failure(said, unreachable=attempt.stage is Stage.CONNECTING) from None
         refused = {**bad, **attempt.refused}
         told = (f"refused: {one} ({why})" for one, why in refused.items())
@@ -374,8 +374,8 @@ def _own_name() -> str:
     return re.sub("[^A-Za-z0-9.-]", "-", name).strip(".-") or "localhost"
 
 
-def _checked(name: str, setting: str, value: str) -> mail.Mailbox:
+def _checked(name: str, setting: str, value: str) -> mime.Mailbox:
     try:
-        return mail.mailbox(value)
+        return mime.mailbox(value)
     except ValueError as error:
         raise BadSettings(f"gateways.{name}: {setting} is {value!r}: {error}") from None

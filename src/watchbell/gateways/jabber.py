@@ -16,9 +16,9 @@ from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, DeliveryFailed, Refused, StoreUnavailable
 from watchbell.gateways.chat import Acquaintances, Chat, Speaker
 from watchbell.gateways.commands import addressed
-from watchbell.gateways.http import trust
-from watchbell.gateways.medium import Message, Pace, Words
-from watchbell.gateways.words import finished, one_line
+from watchbell.gateways.medium import Message, SendLimits, Words
+from watchbell.gateways.message_texts import finished, one_line
+from watchbell.http.client import trust
 from watchbell.settings import Port, Secret
 from watchbell.store.client import Store
 
@@ -34,7 +34,7 @@ _UNANSWERED = 100
 _STRANGERS = 1_000
 
 
-class Settings(Pace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Settings(SendLimits, frozen=True, kw_only=True, forbid_unknown_fields=True):
     jid: str
     """Our own address."""
     password: Secret = field(default_factory=Secret)
@@ -89,7 +89,7 @@ class Jabber:
         from watchbell.gateways import xmpp  # noqa: PLC0415 slow to import
         from watchbell.gateways.xmpp_client import address  # noqa: PLC0415
 
-        self.name, self.pace, self._chosen, self._words = name, chosen, chosen, words
+        self.name, self.limits, self._chosen, self._words = name, chosen, chosen, words
         self._address = address
         own = account(name, chosen, chosen.alias)
         self._rooms = tuple(map(address, chosen.rooms))
@@ -116,7 +116,7 @@ class Jabber:
         heard = 0
         text = finished(text, "text", LONGEST)
         try:
-            async with asyncio.timeout(self.pace.timeout):
+            async with asyncio.timeout(self.limits.timeout):
                 connection = await self._line.connection()
                 heard = connection.heard
                 if to in self._rooms:
@@ -125,11 +125,11 @@ class Jabber:
         except TimeoutError:
             if connection is not None and connection.heard > heard:
                 raise DeliveryFailed(
-                    f"{to} did not confirm it in {self.pace.timeout:g} s"
+                    f"{to} did not confirm it in {self.limits.timeout:g} s"
                 ) from None
             if connection is not None:  # a connection that says nothing any more
                 connection.drop()
-            reason = f"the Jabber server did not answer within {self.pace.timeout:g} s"
+            reason = f"the Jabber server did not answer within {self.limits.timeout:g} s"
             raise DeliveryFailed(reason, unreachable=True) from None
 
     async def attend(self, store: Store) -> None:

@@ -8,7 +8,7 @@ from watchbell.alerting.model import Alert
 from watchbell.store.client import Store
 
 
-class Pace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SendLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the settings of all media have in common."""
 
     kind: str = ""
@@ -44,7 +44,7 @@ class Medium(Protocol):
     """One per configured table. Everything that can go wrong in `send` is a DeliveryFailed."""
 
     @property
-    def pace(self) -> Pace: ...
+    def limits(self) -> SendLimits: ...
 
     def render(self, alert: Alert) -> Message: ...
 

@@ -1,8 +1,9 @@
 """Short messages by MessageNet."""
 
 from watchbell.gateways import sms
-from watchbell.gateways.http import Client, OverHttp, Reach, Request, form
 from watchbell.gateways.medium import Message, Words
+from watchbell.gateways.over_http import OverHttp, Reach, client
+from watchbell.http.client import Request, form
 from watchbell.settings import Secret
 
 STYLE = sms.STYLE
@@ -21,7 +22,7 @@ def open_medium(name: str, chosen: Settings, words: Words) -> "MessageNet":
 class MessageNet(OverHttp):
     def __init__(self, name: str, chosen: Settings, words: Words) -> None:
         self._chosen, self._password = chosen, chosen.password.reveal()
-        self._client = Client(chosen, is_service=True)
+        self._client = client(chosen, is_service=True)
         super().__init__(name, chosen, words, self._client)
 
     async def send(self, message: Message) -> str:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from watchbell.alerting.model import Alert, split_id
-from watchbell.gateways.words import HEADLINES, one_line
+from watchbell.gateways.message_texts import HEADLINES, one_line
 from watchbell.schedule.spoken import in_words
 
 AGAIN = 55.0

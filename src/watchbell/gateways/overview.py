@@ -64,7 +64,7 @@ class Health(Struct, frozen=True):
     words: str
 
 
-class Fare(Struct, kw_only=True):
+class MediumStatus(Struct, kw_only=True):
     """How one medium fares. Times are seconds since 1970."""
 
     medium: str
@@ -89,22 +89,29 @@ class Fare(Struct, kw_only=True):
         return now - self.seen < ALIVE
 
 
-def health(fare: Fare, now: float) -> Health:
+def health(medium_status: MediumStatus, now: float) -> Health:
     """Whether the medium's gateway works, as the command line, the pages and the API show it."""
-    waiting, gave_up = fare.queued + fare.on_its_way, fare.failed_since_success
-    if not fare.is_alive(now):
+    waiting, gave_up = (
+        medium_status.queued + medium_status.on_its_way,
+        medium_status.failed_since_success,
+    )
+    if not medium_status.is_alive(now):
         return _not_running(waiting)
-    if fare.state.startswith(AWAY):
-        return Health("critical", fare.state)
-    error = f": {fare.last_error}" if fare.last_error else ""
-    if gave_up and (not fare.delivered or gave_up >= MANY):
-        since = "since the last delivery" if fare.delivered else "and delivered none"
+    if medium_status.state.startswith(AWAY):
+        return Health("critical", medium_status.state)
+    error = f": {medium_status.last_error}" if medium_status.last_error else ""
+    if gave_up and (not medium_status.delivered or gave_up >= MANY):
+        since = "since the last delivery" if medium_status.delivered else "and delivered none"
         return Health("critical", f"failing: gave up {_alerts(gave_up)} {since}{error}")
-    if fare.last_failure and fare.last_failure > (fare.last_success or 0):
+    if medium_status.last_failure and medium_status.last_failure > (
+        medium_status.last_success or 0
+    ):
         return Health("warning", f"the last message failed{error}")
-    if fare.failed:
-        return Health("warning", f"gave up {_alerts(fare.failed)} that can be sent again")
-    return Health("ok", "running" if fare.state.endswith(" delivered") else fare.state)
+    if medium_status.failed:
+        return Health("warning", f"gave up {_alerts(medium_status.failed)} that can be sent again")
+    return Health(
+        "ok", "running" if medium_status.state.endswith(" delivered") else medium_status.state
+    )
 
 
 def _not_running(waiting: int) -> Health:
@@ -117,7 +124,7 @@ def _alerts(count: int) -> str:
     return f"{count:,} alert{'' if count == 1 else 's'}"
 
 
-async def fares(store: Store, media: Sequence[str]) -> list[Fare]:
+async def statuses(store: Store, media: Sequence[str]) -> list[MediumStatus]:
     keys, queues = Gateways(store.prefix), Alerting(store.prefix)
     names = [
         name
@@ -128,18 +135,20 @@ async def fares(store: Store, media: Sequence[str]) -> list[Fare]:
         )
     ]
     answers = await _FARE(store, names) if names else []
-    return [_fare(medium, *answer) for medium, answer in zip(media, answers, strict=True)]
+    return [_medium_status(medium, *answer) for medium, answer in zip(media, answers, strict=True)]
 
 
-def _fare(
+def _medium_status(
     medium: str, queued: int, underway: int, failed: int, since: int, status: list[bytes]
-) -> Fare:
+) -> MediumStatus:
     texts = [word.decode(errors="replace") for word in status]
     known = dict(zip(texts[::2], texts[1::2], strict=True))
-    fields = {name: value for name, value in known.items() if name in Fare.__struct_fields__}
+    fields = {
+        name: value for name, value in known.items() if name in MediumStatus.__struct_fields__
+    }
     counts = {"queued": queued, "on_its_way": underway, "failed": failed}
     given = {**fields, **counts, "medium": medium, "failed_since_success": since}
-    return msgspec.convert(given, Fare, strict=False)
+    return msgspec.convert(given, MediumStatus, strict=False)
 
 
 async def oldest(store: Store, media: Sequence[str]) -> dict[str, float]:

@@ -9,11 +9,13 @@ from msgspec import Meta
 
 from watchbell.alerting.model import Alert, split_id
 from watchbell.errors import DeliveryFailed
-from watchbell.gateways.http import JSON, Client, OverHttp, Reach, Request, encoded
-from watchbell.gateways.http_answer import one_line
+from watchbell.gateways import over_http
 from watchbell.gateways.medium import Message, Words
+from watchbell.gateways.message_texts import cut
+from watchbell.gateways.over_http import OverHttp, Reach
 from watchbell.gateways.pagerduty_acks import Acknowledgements
-from watchbell.gateways.words import cut
+from watchbell.http.answer import one_line
+from watchbell.http.client import JSON, Request, encoded
 from watchbell.store.client import Store
 
 STYLE = "plain"
@@ -52,7 +54,7 @@ def open_medium(name: str, chosen: Settings, words: Words) -> "PagerDuty":
 class PagerDuty(OverHttp):
     def __init__(self, name: str, chosen: Settings, words: Words) -> None:
         self._url = f"{chosen.url.rstrip('/')}/v2/enqueue"
-        self._client = Client(chosen, is_service=True)
+        self._client = over_http.client(chosen, is_service=True)
         self._acks = Acknowledgements(
             name, chosen, chosen.poll, chosen.api_url, chosen.account_url, dedup_key
         )

@@ -11,17 +11,19 @@ from msgspec import Struct
 
 from watchbell import logs
 from watchbell.alerting import contacts, history
-from watchbell.alerting.checks import short_id
+from watchbell.alerting.check_writes import short_id
 from watchbell.alerting.event import acknowledge, encode
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import FAILING, Contact, split_id
 from watchbell.alerting.reading import CheckScript
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, DeliveryFailed, LockLost, Refused, StoreUnavailable
-from watchbell.gateways.http import Client, Reach, Request, basic, header
-from watchbell.gateways.http_answer import one_line
+from watchbell.gateways import over_http
+from watchbell.gateways.over_http import Reach
 from watchbell.gateways.pagerduty_keys import PagerDutyKeys, PagerDutyOwn
 from watchbell.gateways.retries import backoff
+from watchbell.http.answer import one_line
+from watchbell.http.client import Request, basic, header
 from watchbell.settings import Secret
 from watchbell.store.client import Argument, Store
 from watchbell.store.lock import locked
@@ -91,7 +93,7 @@ class Acknowledgements:
         account_url: str,
         dedup_key: Callable[[str], str],
     ) -> None:
-        self.client = Client(chosen, is_service=True, connections=_ACCOUNTS, most=_MOST)
+        self.client = over_http.client(chosen, is_service=True, connections=_ACCOUNTS, most=_MOST)
         self._every, self._dedup_key = every, dedup_key
         self._api_url, self._account_url = api_url.rstrip("/"), account_url.rstrip("/")
         self._failures: dict[Account, tuple[int, float]] = {}

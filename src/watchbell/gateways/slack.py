@@ -7,11 +7,12 @@ from msgspec import field
 
 from watchbell.alerting.model import Alert
 from watchbell.errors import BadSettings, DeliveryFailed
-from watchbell.gateways.http import JSON, Client, OverHttp, Request, WideReach, encoded
-from watchbell.gateways.http_answer import Answer, one_line
 from watchbell.gateways.medium import Message, Words
-from watchbell.gateways.networks import Networks
-from watchbell.gateways.words import cut
+from watchbell.gateways.message_texts import cut
+from watchbell.gateways.over_http import OverHttp, WideReach, client
+from watchbell.http.answer import Answer, one_line
+from watchbell.http.client import JSON, Request, encoded
+from watchbell.http.networks import Networks
 from watchbell.settings import Secret
 
 STYLE = "note"
@@ -63,8 +64,8 @@ class Slack(OverHttp):
         self._url = chosen.url.reveal() if chosen.url else ""
         self._token = chosen.token.reveal() if chosen.token else ""
         self._api = f"{chosen.api_url.rstrip('/')}/chat.postMessage"
-        self._theirs = Client(chosen, is_service=False, networks=Networks(chosen.allow_networks))
-        self._ours = Client(chosen, is_service=True)
+        self._theirs = client(chosen, is_service=False, networks=Networks(chosen.allow_networks))
+        self._ours = client(chosen, is_service=True)
         super().__init__(name, chosen, words, self._theirs, self._ours)
 
     async def send(self, message: Message) -> str:

@@ -3,7 +3,7 @@
 import re
 
 from watchbell.errors import DeliveryFailed
-from watchbell.gateways.http_answer import one_line
+from watchbell.http.answer import one_line
 
 STYLE = "short"
 

@@ -9,9 +9,10 @@ from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, DeliveryFailed
 from watchbell.gateways import sms
 from watchbell.gateways.aws_signature import Credentials, signed
-from watchbell.gateways.http import FORM, Client, OverHttp, Reach, Request, form, header
-from watchbell.gateways.http_answer import Answer
 from watchbell.gateways.medium import Message, Words
+from watchbell.gateways.over_http import OverHttp, Reach, client
+from watchbell.http.answer import Answer
+from watchbell.http.client import FORM, Request, form, header
 from watchbell.settings import Secret
 
 STYLE = sms.STYLE
@@ -49,7 +50,7 @@ class Sns(OverHttp):
             chosen.secret_key.reveal(),
             chosen.session_token.reveal() if chosen.session_token else "",
         )
-        self._client = Client(chosen, is_service=True)
+        self._client = client(chosen, is_service=True)
         super().__init__(name, chosen, words, self._client)
 
     def render(self, alert: Alert) -> Message:

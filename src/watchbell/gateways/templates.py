@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import jinja2
 from jinja2 import Environment, FunctionLoader, Template, TemplateSyntaxError
 
+from watchbell.gateways.message_texts import KINDS, PARTS, one_line
 from watchbell.gateways.meter import TooMuch
 from watchbell.gateways.sandbox import SOURCE, Sandbox
-from watchbell.gateways.words import KINDS, PARTS, one_line
 
 BUILT_IN = Path(__file__).parent / "templates"
 STYLES = ("mail", "short", "chat", "note", "plain")

@@ -1,9 +1,10 @@
 """Short messages by Twilio."""
 
 from watchbell.gateways import sms
-from watchbell.gateways.http import FORM, Client, OverHttp, Reach, Request, basic, form
-from watchbell.gateways.http_answer import one_line
 from watchbell.gateways.medium import Message, Words
+from watchbell.gateways.over_http import OverHttp, Reach, client
+from watchbell.http.answer import one_line
+from watchbell.http.client import FORM, Request, basic, form
 from watchbell.settings import Secret
 
 STYLE = sms.STYLE
@@ -29,7 +30,7 @@ class Twilio(OverHttp):
         self._basic = basic(sid, self._token)
         is_service = chosen.from_number.startswith("MG") and len(chosen.from_number) == 34
         self._from = {"MessagingServiceSid" if is_service else "From": chosen.from_number}
-        self._client = Client(chosen, is_service=True)
+        self._client = client(chosen, is_service=True)
         super().__init__(name, chosen, words, self._client)
 
     async def send(self, message: Message) -> str:

@@ -4,9 +4,10 @@ from typing import Any
 
 from watchbell.errors import DeliveryFailed
 from watchbell.gateways import sms
-from watchbell.gateways.http import FORM, Client, OverHttp, Reach, Request, form
-from watchbell.gateways.http_answer import one_line, starred
 from watchbell.gateways.medium import Message, Words
+from watchbell.gateways.over_http import OverHttp, Reach, client
+from watchbell.http.answer import one_line, starred
+from watchbell.http.client import FORM, Request, form
 from watchbell.settings import Secret
 
 STYLE = sms.STYLE
@@ -33,7 +34,7 @@ def open_medium(name: str, chosen: Settings, words: Words) -> "Vonage":
 class Vonage(OverHttp):
     def __init__(self, name: str, chosen: Settings, words: Words) -> None:
         self._chosen, self._secret = chosen, chosen.api_secret.reveal()
-        self._client = Client(chosen, is_service=True)
+        self._client = client(chosen, is_service=True)
         super().__init__(name, chosen, words, self._client)
 
     async def send(self, message: Message) -> str:

@@ -10,17 +10,10 @@ from msgspec import field
 from watchbell.alerting.model import Alert
 from watchbell.clock import SYSTEM
 from watchbell.errors import DeliveryFailed
-from watchbell.gateways.http import (
-    JSON,
-    Client,
-    OverHttp,
-    Request,
-    WideReach,
-    encoded,
-    header,
-)
 from watchbell.gateways.medium import Message, Words
-from watchbell.gateways.networks import Networks
+from watchbell.gateways.over_http import OverHttp, WideReach, client
+from watchbell.http.client import JSON, Request, encoded, header
+from watchbell.http.networks import Networks
 from watchbell.settings import Secret
 
 STYLE = "plain"
@@ -50,9 +43,9 @@ class Webhook(OverHttp):
     def __init__(self, name: str, chosen: Settings, words: Words) -> None:
         self._urls = [url.reveal() for url in chosen.urls]
         self._secret = chosen.secret.reveal() if chosen.secret else ""
-        self._theirs = Client(chosen, is_service=False, networks=Networks(chosen.allow_networks))
+        self._theirs = client(chosen, is_service=False, networks=Networks(chosen.allow_networks))
         several = chosen.concurrency * len(self._urls)
-        self._ours = Client(chosen, is_service=False, connections=several)
+        self._ours = client(chosen, is_service=False, connections=several)
         self._done: dict[str, set[str]] = {}
         """Alerts that some of the URLs have taken already, and which."""
         super().__init__(name, chosen, words, self._theirs, self._ours)

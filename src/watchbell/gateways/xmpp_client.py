@@ -9,7 +9,7 @@ from slixmpp import JID, ClientXMPP, InvalidJID
 
 from watchbell import logs
 from watchbell.errors import DeliveryFailed
-from watchbell.gateways.words import one_line
+from watchbell.gateways.message_texts import one_line
 from watchbell.settings import Secret
 
 PORT = 5222

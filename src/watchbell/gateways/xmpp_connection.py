@@ -16,7 +16,7 @@ from slixmpp.plugins.xep_0198.stanza import RequestAck
 
 from watchbell import logs
 from watchbell.errors import DeliveryFailed
-from watchbell.gateways.words import one_line
+from watchbell.gateways.message_texts import one_line
 from watchbell.gateways.xmpp_client import Account, Client, Heard
 
 _NICKS = 3

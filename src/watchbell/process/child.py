@@ -8,7 +8,7 @@ import sys
 from math import inf
 from typing import Any, NamedTuple
 
-from watchbell.process.family import group_of, name_of, sent, session_of
+from watchbell.process.procfs import group_of, name_of, sent, session_of
 
 _SLACK = 512
 """KiB by which the kernel's counters of the same memory may differ."""

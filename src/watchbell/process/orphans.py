@@ -13,7 +13,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from watchbell.clock import SYSTEM
-from watchbell.process.family import PROC, is_dead, marks_of
+from watchbell.process.procfs import PROC, is_dead, marks_of
 
 _PAUSE = 0.05  # seconds between looks
 _PATIENCE = 30.0  # seconds for which what survives SIGKILL is waited for

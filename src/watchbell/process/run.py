@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from watchbell.process.command import Ending
 from watchbell.process.output import Batch, Output
-from watchbell.process.pump import Pump
-from watchbell.process.transcript import Transcript
+from watchbell.process.output_file import OutputFile
+from watchbell.process.output_reader import OutputReader
 
 
 class Cause(Enum):
@@ -56,18 +56,18 @@ class Run:
         self,
         run: str,
         output: Output,
-        pump: Pump,
+        output_reader: OutputReader,
         ending: Ending,
         tell: Callable[..., None],
-        transcript: Transcript | None = None,
+        output_file: OutputFile | None = None,
     ) -> None:
         self.id = run
         self.pid = 0
         """Of the main process, which leads a session and a process group of that number."""
         self.output = output
         self.grace = ending.grace
-        self._pump, self._ending, self._tell = pump, ending, tell
-        self._transcript = transcript
+        self._output_reader, self._ending, self._tell = output_reader, ending, tell
+        self._output_file = output_file
         self._loop = asyncio.get_running_loop()
         self._refusal: asyncio.Future[str] = self._loop.create_future()
         self._ended: asyncio.Future[Ended] = self._loop.create_future()
@@ -80,13 +80,13 @@ class Run:
         """The output, to its end. With `every`, lines are gathered for that many seconds. While
         nobody takes it, a child that has written much waits, as it would for a pipe."""
         self._is_taken = True
-        return self._pump.batches(every)
+        return self._output_reader.batches(every)
 
     async def ended(self) -> Ended:
         """Returns when the run is over: its main process has ended and nothing is left of what
         that started. Where nobody takes the output, its beginning and its newest are kept."""
         if not self._is_taken:
-            self._pump.overlook()
+            self._output_reader.overlook()
         return await asyncio.shield(self._ended)
 
     def terminate(self) -> None:
@@ -106,9 +106,9 @@ class Run:
 
     def forget(self) -> None:
         """Its end is recorded: nobody need adopt it any more."""
-        if self._transcript:
+        if self._output_file:
             self._tell("forget")
-            self._transcript.remove()
+            self._output_file.remove()
 
     def _end(self, cause: Cause) -> None:
         if self._cause is None:
@@ -194,6 +194,6 @@ class Run:
     def _finish(self, ended: Ended) -> None:
         for timer in self._timers.values():
             timer.cancel()
-        self._pump.finish()
+        self._output_reader.finish()
         if not self._ended.done():
             self._ended.set_result(ended)

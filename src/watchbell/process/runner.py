@@ -18,14 +18,21 @@ from watchbell import logs
 from watchbell.clock import SYSTEM, Clock
 from watchbell.errors import Refused
 from watchbell.probes import probe
+from watchbell.process.adoption import AdoptionSocket, Kept, adoption_sockets, meet
 from watchbell.process.command import Command, Ending, Terms, check
-from watchbell.process.doorway import Doorway, Kept, doorways, meet
-from watchbell.process.link import Link, clear, most_kept, raise_open_files, started, taken_over
 from watchbell.process.orphans import marked, signal_safely
 from watchbell.process.output import Output, Volume
-from watchbell.process.pump import Pump
+from watchbell.process.output_file import OutputFile
+from watchbell.process.output_reader import OutputReader
 from watchbell.process.run import Run
-from watchbell.process.transcript import Transcript
+from watchbell.process.warden_handle import (
+    WardenHandle,
+    clear,
+    most_kept,
+    raise_open_files,
+    started,
+    taken_over,
+)
 
 # Starts that the warden has not answered yet. More would only wait there, each with descriptors
 # under way, of which a system allows no more than a process may have open.
@@ -71,8 +78,8 @@ class Runner:
         self._owner, self._grace, self._clock, self._keep = owner, grace, clock, keep
         self._numbers = itertools.count(1)
         self._window = asyncio.Semaphore(_WINDOW)
-        self._link: Link | None = None
-        self._adopted: list[Link] = []
+        self._link: WardenHandle | None = None
+        self._adopted: list[WardenHandle] = []
         self._is_closing = False
         self._log = logs.get(owner=owner)
 
@@ -97,7 +104,7 @@ class Runner:
             os.close(self._nothing)
 
     @property
-    def _links(self) -> list[Link]:
+    def _links(self) -> list[WardenHandle]:
         return [*([self._link] if self._link else []), *self._adopted]
 
     @property
@@ -153,13 +160,15 @@ class Runner:
         link.send("start", number, wish, descriptors=theirs)
         return asked
 
-    def _run(self, link: Link, number: int, reading: int, memo: Memo) -> Run:
+    def _run(self, link: WardenHandle, number: int, reading: int, memo: Memo) -> Run:
         output = Output(memo.volume)
-        transcript = None
+        output_file = None
         if link.folder:
-            transcript = Transcript(link.folder / str(number), memo.volume.complete)
-        pump = Pump(reading, output, self._clock, transcript)
-        return Run(memo.run, output, pump, memo.ending, partial(link.tell, number), transcript)
+            output_file = OutputFile(link.folder / str(number), memo.volume.complete)
+        output_reader = OutputReader(reading, output, self._clock, output_file)
+        return Run(
+            memo.run, output, output_reader, memo.ending, partial(link.tell, number), output_file
+        )
 
     def _descriptors(self, command: Command, *, is_kept: bool) -> list[int]:
         """The output to be read; then for the warden its other end, the input, and the output
@@ -183,10 +192,10 @@ class Runner:
         adopted: list[Adopted] = []
         others: set[str] = set()
         ours = [link.folder for link in self._links]
-        for doorway in (found for found in doorways(folder) if found not in ours):
-            meeting = await asyncio.to_thread(meet, doorway)
+        for adoption_socket in (found for found in adoption_sockets(folder) if found not in ours):
+            meeting = await asyncio.to_thread(meet, adoption_socket)
             if meeting is None:
-                clear(doorway)
+                clear(adoption_socket)
             elif meeting.connection is None:
                 others.update(meeting.others)
             else:
@@ -199,7 +208,7 @@ class Runner:
                 link.receive(meeting.rest)
         return adopted, others
 
-    def _taken(self, link: Link, warden: int, kept: Kept) -> Adopted:
+    def _taken(self, link: WardenHandle, warden: int, kept: Kept) -> Adopted:
         memo = msgspec.convert(kept.memo, Memo)
         reading = os.open(f"/proc/{warden}/fd/{kept.pipe}", os.O_RDONLY | os.O_NONBLOCK)
         run = self._run(link, kept.number, reading, memo)
@@ -209,12 +218,12 @@ class Runner:
             link.runs[kept.number] = run
         return Adopted(run, memo.note)
 
-    def _connect(self) -> Link:
-        doorway = Doorway(self._keep) if self._keep else None
-        self._link = started(self._owner, self._grace, self._cut, doorway, self._secrets)
+    def _connect(self) -> WardenHandle:
+        adoption_socket = AdoptionSocket(self._keep) if self._keep else None
+        self._link = started(self._owner, self._grace, self._cut, adoption_socket, self._secrets)
         return self._link
 
-    def _cut(self, link: Link) -> None:
+    def _cut(self, link: WardenHandle) -> None:
         """The warden died, and with it all that could be known of the runs: they are killed, since
         nobody could tell their end, and the next start makes a new warden. One that was taken over
         ends with the last of its runs."""

@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from watchbell.process.family import PROC
+from watchbell.process.procfs import PROC
 
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")

@@ -39,9 +39,9 @@ from typing import Any
 
 from watchbell.clock import SYSTEM
 from watchbell.process.child import Child, Order
-from watchbell.process.desk import Desk
-from watchbell.process.family import MARKS, children, dead_children, marks_of, sent, session_of
+from watchbell.process.procfs import MARKS, children, dead_children, marks_of, sent, session_of
 from watchbell.process.spawning import account, reason, spawned
+from watchbell.process.supervisor_socket import SupervisorSocket
 
 PR_SET_CHILD_SUBREAPER = 36
 TICK = 0.1  # seconds between looks at what runs left behind
@@ -53,7 +53,7 @@ now = SYSTEM.monotonic
 
 
 class Warden:
-    def __init__(self, desk: Desk, owner: str, mark: str, grace: float) -> None:
+    def __init__(self, desk: SupervisorSocket, owner: str, mark: str, grace: float) -> None:
         self._desk = desk
         self._grace = grace
         self._marks = {"WB_OWNER": owner, "WB_SUPERVISOR": mark}
@@ -317,6 +317,6 @@ def main(descriptor: int, configuration: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, configuration["open_files"])
     connection = socket.socket(fileno=descriptor)
     os.set_inheritable(descriptor, False)  # noqa: FBT003
-    desk = Desk(connection, configuration["supervisor"], configuration["door"])
+    desk = SupervisorSocket(connection, configuration["supervisor"], configuration["door"])
     mark = configuration["mark"]
     Warden(desk, configuration["owner"], mark, configuration["grace"]).serve()

@@ -7,10 +7,10 @@ from watchbell import logs
 from watchbell.alerting.notifier import Notifier
 from watchbell.alerting.processor import Processor
 from watchbell.alerting.silence import Silence
-from watchbell.cron.absence import Absence
 from watchbell.cron.reading import reading
+from watchbell.cron.unattended_jobs import UnattendedJobs
 from watchbell.errors import LeaseLost
-from watchbell.roles import garbage
+from watchbell.roles import gc_tuning
 from watchbell.roles.role import Context, Role
 
 _EVERY = 1.0
@@ -29,7 +29,7 @@ async def notify(context: Context) -> None:
 
 async def _work(worker: Processor | Notifier, context: Context, what: str) -> None:
     done = 0
-    garbage.collect_seldom()
+    gc_tuning.collect_seldom()
     try:
         async for batch in worker.taker.batches():
             try:
@@ -47,7 +47,7 @@ async def _work(worker: Processor | Notifier, context: Context, what: str) -> No
 async def hear_silence(context: Context) -> None:
     silence = Silence(context.store)
     cron = context.settings.cron
-    absence = Absence(context.store, cron, reading(cron), context.clock)
+    absence = UnattendedJobs(context.store, cron, reading(cron), context.clock)
     called, look = 0, 0.0
     while True:
         if not await silence.unread():

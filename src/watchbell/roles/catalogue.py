@@ -1,6 +1,6 @@
 """All roles, in the order in which the board shows them."""
 
-from watchbell.roles import alerting, broker, cron, gateways, lookout, oobetet, purger, web
+from watchbell.roles import alerting, broker, cron, gateways, oobetet, purger, store_monitor, web
 from watchbell.roles.role import Role, Several
 from watchbell.settings import Settings
 
@@ -13,7 +13,7 @@ ROLES: list[Role | Several] = [
     gateways.ANSWERS,
     cron.ROLE,
     purger.ROLE,
-    lookout.ROLE,
+    store_monitor.ROLE,
     web.ROLE,
 ]
 

@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 
 from watchbell import logs
-from watchbell.gateways import answers, catalogue, links, words
+from watchbell.gateways import ack_page, catalogue, links, message_texts
 from watchbell.gateways.catalogue import Configured
 from watchbell.gateways.delivery import Delivery
 from watchbell.roles.role import Context, Role, Several
@@ -26,7 +26,9 @@ async def _deliver(one: Configured, context: Context) -> None:
     delivery = context.settings.delivery
     log = logs.get(role=f"gateway {one.name}")
     link = await links.open_links(context.store, link_address(context.settings), context.clock)
-    medium = one.open(words.open_words(one.name, one.style, delivery.templates, link, log.warning))
+    medium = one.open(
+        message_texts.open_words(one.name, one.style, delivery.templates, link, log.warning)
+    )
     try:
         run = Delivery(context.store, one.name, medium, delivery, context.clock, context.say)
         await run.run()
@@ -49,7 +51,7 @@ def answering(settings: Settings) -> list[Role]:
 
 async def _answer(context: Context) -> None:
     port = context.settings.delivery.link_port
-    async with answers.serving(context.store, context.clock, port, LinkUses(context.store)):
+    async with ack_page.serving(context.store, context.clock, port, LinkUses(context.store)):
         context.say(f"http://127.0.0.1:{port}")
         await asyncio.Event().wait()
 

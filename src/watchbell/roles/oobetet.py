@@ -10,7 +10,7 @@ from aiohttp import web
 from watchbell import ids, logs
 from watchbell.clock import SYSTEM, Clock
 from watchbell.errors import BadSettings, DeliveryFailed, Refused
-from watchbell.gateways import catalogue, jabber, oobetet, words
+from watchbell.gateways import catalogue, jabber, message_texts, oobetet
 from watchbell.gateways.catalogue import Configured
 from watchbell.gateways.medium import Medium
 from watchbell.gateways.oobetet import Act, Alarm, Kind, Seen, Verdict
@@ -56,7 +56,7 @@ async def run(media: dict[str, Configured], context: Context, every: float = _EV
         for secret in configured.secrets():
             logs.hide(secret)
     log = logs.get(role="oobetet")
-    texts = words.open_words(
+    texts = message_texts.open_words(
         one.name, one.style, context.settings.delivery.templates, lambda _: "", log.warning
     )
     medium = one.open(texts)

@@ -4,12 +4,12 @@ import asyncio
 from types import ModuleType
 
 from watchbell import logs
-from watchbell.process.link import raise_open_files
-from watchbell.roles import garbage
+from watchbell.process.warden_handle import raise_open_files
+from watchbell.roles import gc_tuning
 from watchbell.roles.role import Context, Role, Several
 from watchbell.settings import Settings
 from watchbell.web import links
-from watchbell.web.exposure import WARNING, is_exposed
+from watchbell.web.tls_warning import WARNING, is_exposed
 
 
 def serving(settings: Settings) -> list[Role]:
@@ -20,20 +20,22 @@ async def _serve(context: Context) -> None:
     web = context.settings.web
     raise_open_files()
     app, server = await asyncio.to_thread(_modules)
-    desk = await app.open_desk(context.settings, context.store, context.clock, context.origins)
-    async with server.serving(app.framed(desk), web):
-        garbage.collect_seldom()
+    services = await app.open_services(
+        context.settings, context.store, context.clock, context.origins
+    )
+    async with server.serving(app.framed(services), web):
+        gc_tuning.collect_seldom()
         address = links.address(context.settings)
         log = logs.get(role="web")
         log.info("serving", address=address)
-        if not await desk.users.all():
+        if not await services.users.all():
             log.warning("nobody can sign in yet; see `watchbell users add --help`")
         if is_exposed(web):
             log.warning(WARNING)
         context.say(
             f"{address}, open to other machines without TLS" if is_exposed(web) else address
         )
-        await desk.background.failed()
+        await services.background.failed()
 
 
 def _modules() -> tuple[ModuleType, ModuleType]:

@@ -25,7 +25,7 @@ from watchbell.store import aof, data_folder
 from watchbell.store.client import Store
 from watchbell.store.url import StoreURL
 
-TETHER = Path(__file__).with_name("tether.py")
+DIE_WITH_PARENT = Path(__file__).with_name("die_with_parent.py")
 
 _START = 10.0
 """Seconds for a server to answer at all; while it loads its data it has as long as it needs."""
@@ -207,7 +207,14 @@ class Embedded:
         probes.probe("embedded.before_spawn")
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-I", "-S", str(TETHER), str(os.getpid()), str(binary), str(data / "store.conf")),
+            *(
+                "-I",
+                "-S",
+                str(DIE_WITH_PARENT),
+                str(os.getpid()),
+                str(binary),
+                str(data / "store.conf"),
+            ),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,

@@ -1,6 +1,6 @@
 """Uses of the links by which messages are acknowledged: limited per address, and audited."""
 
-from watchbell.gateways.answers import Use
+from watchbell.gateways.ack_page import Use
 from watchbell.store.client import Store
 from watchbell.web import audit
 from watchbell.web.audit import Entry

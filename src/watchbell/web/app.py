@@ -11,11 +11,11 @@ from litestar.exceptions import HTTPException
 from litestar.types import ASGIApp
 
 from watchbell.clock import Clock
-from watchbell.cron.board import Board
+from watchbell.cron.job_cache import JobCache
 from watchbell.cron.reading import reading
 from watchbell.gateways import catalogue
 from watchbell.gateways import links as message_links
-from watchbell.gateways.answers import Answers
+from watchbell.gateways.ack_page import AckPage
 from watchbell.settings import Settings
 from watchbell.store.client import Store
 from watchbell.web import description, problems
@@ -45,23 +45,23 @@ from watchbell.web.api import (
 )
 from watchbell.web.api_keys import ApiKeys
 from watchbell.web.calendar import Calendar
-from watchbell.web.desk import Desk
+from watchbell.web.directory_cache import DirectoryCache
 from watchbell.web.etags import tagged
-from watchbell.web.frame import Frame
 from watchbell.web.guard import guard
 from watchbell.web.intake import broker
 from watchbell.web.intake import routes as intake
 from watchbell.web.intake.writing import Intake
+from watchbell.web.key_sizes import KeySizes
 from watchbell.web.latency import Latency, measured
 from watchbell.web.live.background import Background
-from watchbell.web.live.board import CheckBoard
-from watchbell.web.live.pulse import Pulse
+from watchbell.web.live.check_table import CheckTable
 from watchbell.web.live.streams import Streams
+from watchbell.web.live.topics import Topics
 from watchbell.web.pages import acknowledging, documentation, people, shell, static
-from watchbell.web.roster import Roster
+from watchbell.web.request_envelope import RequestEnvelope
+from watchbell.web.services import Services
 from watchbell.web.sessions import Sessions
 from watchbell.web.users import Users
-from watchbell.web.weights import Weights
 
 MOST_BYTES = 1 << 20
 """Of a request's body, where an endpoint does not say otherwise."""
@@ -82,13 +82,13 @@ HANDLERS: list[Router] = [
 ]
 
 
-async def open_desk(
+async def open_services(
     settings: Settings, store: Store, clock: Clock, origins: Mapping[str, str] | None = None
-) -> Desk:
+) -> Services:
     background = Background()
-    board = CheckBoard(store, clock, background)
+    board = CheckTable(store, clock, background)
     media = [medium.name for medium in catalogue.configured(settings)]
-    return Desk(
+    return Services(
         settings=settings,
         origins=origins or {},
         store=store,
@@ -96,21 +96,21 @@ async def open_desk(
         users=Users(store),
         sessions=Sessions(store, settings.web),
         api_keys=ApiKeys(store, clock),
-        answers=Answers(store, await message_links.signer(store), clock, LinkUses(store)),
-        weights=Weights(store, clock),
+        answers=AckPage(store, await message_links.signer(store), clock, LinkUses(store)),
+        key_sizes=KeySizes(store, clock),
         intake=Intake(store, settings.web, clock),
         streams=Streams(),
         background=background,
         board=board,
-        pulse=Pulse(store, clock, background, board, media),
+        topics=Topics(store, clock, background, board, media),
         calendar=Calendar(store, clock, lambda: board.windows_changed),
-        roster=Roster(store, clock),
-        jobs=Board(store, reading(settings.cron), clock),
+        directory_cache=DirectoryCache(store, clock),
+        jobs=JobCache(store, reading(settings.cron), clock),
         latency=Latency(clock),
     )
 
 
-def application(desk: Desk) -> Litestar:
+def application(services: Services) -> Litestar:
     """Without its frame, for what looks at its routes."""
     return Litestar(
         HANDLERS,
@@ -120,14 +120,14 @@ def application(desk: Desk) -> Litestar:
         exception_handlers={Exception: problems.answer, HTTPException: problems.answer},
         openapi_config=None,
         request_max_body_size=MOST_BYTES,
-        state=State({"desk": desk, "describe": _describe}),
+        state=State({"desk": services, "describe": _describe}),
         logging_config=None,
     )
 
 
 def _lifespan(app: Litestar) -> AbstractAsyncContextManager[None]:
-    desk: Desk = app.state["desk"]
-    return desk.background.running()
+    services: Services = app.state["desk"]
+    return services.background.running()
 
 
 @cache
@@ -135,5 +135,5 @@ def _describe() -> dict[str, Any]:
     return description.of(HANDLERS)
 
 
-def framed(desk: Desk) -> ASGIApp:
-    return Frame(application(desk))
+def framed(services: Services) -> ASGIApp:
+    return RequestEnvelope(application(services))

@@ -27,7 +27,7 @@ class Logged(Struct, frozen=True):
     entry: Entry
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class AuditFilter(Struct, frozen=True, kw_only=True):
     """Which entries somebody looks for; what is empty or null asks for nothing."""
 
     who: str = ""
@@ -65,7 +65,9 @@ async def record(store: Store, entry: Entry) -> None:
     await store.call("XADD", key, "MAXLEN", "~", MOST, "*", "e", encoded(entry))
 
 
-async def read(store: Store, before: str, limit: int, wanted: Wanted | None = None) -> list[Logged]:
+async def read(
+    store: Store, before: str, limit: int, wanted: AuditFilter | None = None
+) -> list[Logged]:
     """The newest entries, or those before an id; of those that are wanted."""
     found: list[Logged] = []
     while True:

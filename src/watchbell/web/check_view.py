@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from watchbell.alerting import history, maintenance, records, reports, switches, timeline
+from watchbell.alerting import check_settings, history, maintenance, records, reports, timeline
 from watchbell.alerting.calendar import Alike
-from watchbell.alerting.checks import short_id
+from watchbell.alerting.check_writes import short_id
 from watchbell.alerting.event import ephemeral_tags
 from watchbell.alerting.history import Status
 from watchbell.alerting.model import FAILING, split_id
@@ -43,7 +43,7 @@ async def shown(store: Store, event_id: str, settings: Settings, now: int) -> Ch
     ]
     if status.state is None and not planned:
         raise unknown(event_id)
-    own = await switches.settings(store, event_id)
+    own = await check_settings.settings(store, event_id)
     entity, name = split_id(event_id)
     return CheckShown(
         check=event_id,

@@ -6,8 +6,8 @@ from typing import Protocol
 
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from watchbell.web.frame import send_problem
 from watchbell.web.limits import sender
+from watchbell.web.request_envelope import send_problem
 
 RETRY_AFTER = 10
 

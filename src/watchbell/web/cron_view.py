@@ -7,13 +7,13 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from watchbell.cron import history, wording
-from watchbell.cron.history import Seen, Span
+from watchbell.cron import history, run_texts
+from watchbell.cron.history import RunRecord, Span
+from watchbell.cron.job_status import AHEAD, JobStatus
 from watchbell.cron.model import Job, parsed
-from watchbell.cron.standing import AHEAD, Standing
 from watchbell.cron.validation import field_of
+from watchbell.schedule.dst_notes import remark, zone_of
 from watchbell.schedule.firing import Schedule
-from watchbell.schedule.remarks import remark, zone_of
 from watchbell.store.client import Store
 from watchbell.web.api.cron_shapes import Ahead, Bucket, FireShown, JobRow, LastShown, SpanShown
 from watchbell.web.problems import FieldError
@@ -28,7 +28,9 @@ _NAMED = 8
 _SLICE = 200
 
 
-async def rows(store: Store, jobs: Sequence[Standing], now: float, *, masked: bool) -> list[JobRow]:
+async def rows(
+    store: Store, jobs: Sequence[JobStatus], now: float, *, masked: bool
+) -> list[JobRow]:
     """Reads what is shown of these jobs beyond what the board has."""
     spans = await history.spans(store, [one.key for one in jobs], SPANS)
     newest = [found[0].id for found in spans if found]
@@ -40,7 +42,7 @@ async def rows(store: Store, jobs: Sequence[Standing], now: float, *, masked: bo
 
 
 def _row(
-    one: Standing, spans: Sequence[Span], last: Seen | None, now: float, *, masked: bool
+    one: JobStatus, spans: Sequence[Span], last: RunRecord | None, now: float, *, masked: bool
 ) -> JobRow:
     job = one.job
     zone = zone_of(job.schedule) if job else None
@@ -59,8 +61,8 @@ def _row(
     )
 
 
-def _last(span: Span, seen: Seen | None) -> LastShown:
-    words = wording.ending(seen.record, seen.detail) if seen else ""
+def _last(span: Span, seen: RunRecord | None) -> LastShown:
+    words = run_texts.ending(seen.record, seen.detail) if seen else ""
     return LastShown(
         id=span.id, status=span.status, ended=span.ended, duration=span.duration, words=words
     )
@@ -87,22 +89,22 @@ def definition(raw: bytes, *, masked: bool) -> Any:
     said: Any = parsed(raw, object)
     if not isinstance(said, dict):
         return None if masked else said
-    state, conduct = said.get("job_state"), said.get("watchbell")
+    state, options = said.get("job_state"), said.get("watchbell")
     if isinstance(state, dict):
         state.pop("validation_errors", None)
-    if masked and conduct is not None:
-        said["watchbell"] = _masked(conduct)
+    if masked and options is not None:
+        said["watchbell"] = _masked(options)
     return said
 
 
-def _masked(conduct: Any) -> Any:
-    if not isinstance(conduct, dict):
+def _masked(options: Any) -> Any:
+    if not isinstance(options, dict):
         return MASK
-    known = conduct.get("environment")
+    known = options.get("environment")
     if known is None:
-        return conduct
+        return options
     hidden = dict.fromkeys(known, MASK) if isinstance(known, dict) else MASK
-    return {**conduct, "environment": hidden}
+    return {**options, "environment": hidden}
 
 
 def fires(schedule: Schedule, now: float, most: int) -> list[FireShown]:
@@ -120,7 +122,7 @@ def zone_name(job: Job) -> str:
     return zone.key if zone else ""
 
 
-async def ahead(jobs: Sequence[Standing], now: int, seconds: int, buckets: int) -> Ahead:
+async def ahead(jobs: Sequence[JobStatus], now: int, seconds: int, buckets: int) -> Ahead:
     """What fires within `buckets` times `seconds` from now. A bucket begins at a multiple of its
     length, so there is one more: the first is under way, and the last is not seen to its end. Of
     many jobs some at a time, since others wait."""

@@ -9,9 +9,9 @@ from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
 from watchbell.web.access import COVERS, ROLE_SCOPE, SESSION_COOKIES, Access, Identity, granted
-from watchbell.web.desk import Asked, desk_of
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
 from watchbell.web.secrets import same
+from watchbell.web.services import Asked, services_of
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 CSRF_HEADER = "x-csrf-token"
@@ -24,7 +24,7 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     assert isinstance(connection, Request)
     access = handler.opt.get("access")
     if not isinstance(access, Access):
-        raise Trouble(403, "this is for nobody")
+        raise HttpProblem(403, "this is for nobody")
     if connection.method not in SAFE:
         _same_origin(connection)
     if access.scope is None:
@@ -33,7 +33,7 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     if identity.session and connection.method not in SAFE:
         await _token_fits(connection, identity)
     if not identity.may(access.scope):
-        raise Trouble(403, f"this needs the scope {access.scope}, which you do not have")
+        raise HttpProblem(403, f"this needs the scope {access.scope}, which you do not have")
     connection.scope["user"] = identity
 
 
@@ -71,21 +71,21 @@ def _key_of(request: Asked) -> str | None:
 
 
 async def _by_key(request: Asked, given: str) -> Identity:
-    desk = desk_of(request)
-    known = await desk.api_keys.find(given, desk.now())
+    services = services_of(request)
+    known = await services.api_keys.find(given, services.now())
     if known is None:
-        raise Trouble(401, "this key is not known, was revoked, or is over", headers=_ASK)
+        raise HttpProblem(401, "this key is not known, was revoked, or is over", headers=_ASK)
     key = known.key
     grants = granted(key.scopes, known.role)
     return Identity(name=key.owner, role=known.role, grants=grants, key=key.id)
 
 
 async def _by_session(request: Asked, touch: bool) -> Identity:
-    desk = desk_of(request)
+    services = services_of(request)
     given = request.cookies.get(cookie_name(is_secure(request)))
-    found = await desk.sessions.find(given, desk.now(), touch=touch) if given else None
+    found = await services.sessions.find(given, services.now(), touch=touch) if given else None
     if found is None:
-        raise Trouble(401, "sign in, or send an API key", headers=_ASK)
+        raise HttpProblem(401, "sign in, or send an API key", headers=_ASK)
     name, session, user = found
     grants = COVERS[ROLE_SCOPE[user.role]]
     return Identity(
@@ -94,7 +94,7 @@ async def _by_session(request: Asked, touch: bool) -> Identity:
         grants=grants,
         session=name,
         csrf=session.csrf,
-        may_forget=session.may_forget(desk.now()),
+        may_forget=session.may_forget(services.now()),
     )
 
 
@@ -104,7 +104,7 @@ async def _token_fits(request: Asked, identity: Identity) -> None:
         form = await request.form()
         given = str(form.get("csrf", ""))
     if not same(given, identity.csrf):
-        raise Trouble(403, "the CSRF token is missing or wrong; reload the page")
+        raise HttpProblem(403, "the CSRF token is missing or wrong; reload the page")
 
 
 def _same_origin(request: Asked) -> None:
@@ -113,10 +113,10 @@ def _same_origin(request: Asked) -> None:
     if site is not None:
         is_ours = site in ("same-origin", "none")
     elif origin is not None:
-        url = desk_of(request).settings.web.url.rstrip("/")
+        url = services_of(request).settings.web.url.rstrip("/")
         host = origin.partition("://")[2]
         is_ours = bool(host) and (host == request.headers.get("host") or origin == url)
     else:
         is_ours = True
     if not is_ours:
-        raise Trouble(403, "this was sent by a page of another site")
+        raise HttpProblem(403, "this was sent by a page of another site")

@@ -13,7 +13,7 @@ from watchbell.alerting.windows import Kind, Window
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store
 from watchbell.web.calendar import Calendar
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
 
 MOST = 50_000
 """Checks that are put into maintenance by one request."""
@@ -36,7 +36,7 @@ class Span(Struct, frozen=True):
         """Start and duration; Trouble names the field that was not understood."""
         start = _read("start", lambda: phrases.moment(self.start, now, zone))
         if (self.duration is None) == (self.end is None):
-            raise Trouble(
+            raise HttpProblem(
                 422, "say how long it lasts, by duration or by end, not both", field="duration"
             )
         if self.duration is not None:
@@ -45,7 +45,7 @@ class Span(Struct, frozen=True):
         until = self.end or 0
         end = _read("end", lambda: phrases.moment(until, now, zone))
         if end <= start:
-            raise Trouble(422, "end: expected a time after the start", field="end")
+            raise HttpProblem(422, "end: expected a time after the start", field="end")
         return start, end - start
 
 
@@ -53,25 +53,25 @@ def _read(field: str, read: Callable[[], int]) -> int:
     try:
         seconds = read()
     except Refused as error:
-        raise Trouble(422, str(error), field=field) from None
+        raise HttpProblem(422, str(error), field=field) from None
     if not 0 <= seconds <= maintenance.LATEST:
-        raise Trouble(422, f"{field}: this is too far off", field=field)
+        raise HttpProblem(422, f"{field}: this is too far off", field=field)
     return seconds
 
 
 async def meant(store: Store, pattern: str, checks: Sequence[str]) -> list[str]:
     """The checks of a pattern, or those that are named; all of these have to be known."""
     if bool(pattern) == bool(checks):
-        raise Trouble(422, "name checks, or say a pattern that means them", field="pattern")
+        raise HttpProblem(422, "name checks, or say a pattern that means them", field="pattern")
     if checks:
         return await _known(store, checks)
     try:
         found = await history.find(store, pattern, disabled=True)
     except Refused as error:
-        raise Trouble(422, str(error), field="pattern") from None
+        raise HttpProblem(422, str(error), field="pattern") from None
     if len(found) > MOST:
         many = f"{len(found):,} checks are meant; expected at most {MOST:,} at once"
-        raise Trouble(422, many, field="pattern")
+        raise HttpProblem(422, many, field="pattern")
     return found
 
 

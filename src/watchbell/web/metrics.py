@@ -11,10 +11,10 @@ import watchbell
 from watchbell.alerting import figures as alerting
 from watchbell.cron import figures as cron
 from watchbell.gateways import catalogue, overview
-from watchbell.gateways.overview import Fare
+from watchbell.gateways.overview import MediumStatus
 from watchbell.store import health, presence
 from watchbell.store.presence import Process, RoleState
-from watchbell.web.desk import Desk
+from watchbell.web.services import Services
 
 EVENT_KINDS = ("ok", "failure", "action", "invalid")
 
@@ -32,20 +32,20 @@ class Collected(Collector):
         yield from self._other.collect()
 
 
-async def gathered(desk: Desk) -> list[Metric]:
+async def gathered(services: Services) -> list[Metric]:
     """What the store says, the same from whichever server it is asked."""
-    now, media = desk.clock.now(), [one.name for one in catalogue.configured(desk.settings)]
-    events = await alerting.figures(desk.store)
-    fares = await overview.fares(desk.store, media)
-    oldest = await overview.oldest(desk.store, media)
+    now, media = services.clock.now(), [one.name for one in catalogue.configured(services.settings)]
+    events = await alerting.figures(services.store)
+    statuses = await overview.statuses(services.store, media)
+    oldest = await overview.oldest(services.store, media)
     return [
         _gauge("build_info", "The version of this server.", ["version"], [_one_version()]),
         *_of_alerting(events),
-        *_of_deliveries(fares),
-        *_of_queues(events, fares, oldest, now),
-        *_of_cron(await cron.figures(desk.store)),
-        *_of_roles(await presence.present(desk.store)),
-        *await _of_store(desk),
+        *_of_deliveries(statuses),
+        *_of_queues(events, statuses, oldest, now),
+        *_of_cron(await cron.figures(services.store)),
+        *_of_roles(await presence.present(services.store)),
+        *await _of_store(services),
     ]
 
 
@@ -66,14 +66,14 @@ def _of_alerting(events: alerting.Figures) -> Iterator[Metric]:
     yield _gauge("checks_failing", "Checks that fail now.", [], [((), events.failing)])
 
 
-def _of_deliveries(fares: Sequence[Fare]) -> Iterator[Metric]:
+def _of_deliveries(statuses: Sequence[MediumStatus]) -> Iterator[Metric]:
     outcomes = [
-        ((fare.medium, outcome), number)
-        for fare in fares
+        ((medium_status.medium, outcome), number)
+        for medium_status in statuses
         for outcome, number in (
-            ("delivered", fare.delivered),
-            ("retried", fare.retried),
-            ("given_up", fare.given_up),
+            ("delivered", medium_status.delivered),
+            ("retried", medium_status.retried),
+            ("given_up", medium_status.given_up),
         )
     ]
     text = "Attempts to deliver a message, by how they ended."
@@ -81,10 +81,13 @@ def _of_deliveries(fares: Sequence[Fare]) -> Iterator[Metric]:
 
 
 def _of_queues(
-    events: alerting.Figures, fares: Sequence[Fare], oldest: dict[str, float], now: float
+    events: alerting.Figures, statuses: Sequence[MediumStatus], oldest: dict[str, float], now: float
 ) -> Iterator[Metric]:
     lengths = [((name,), queue.length) for name, queue in events.queues.items()]
-    lengths += [((_queue(fare.medium),), fare.queued + fare.on_its_way) for fare in fares]
+    lengths += [
+        ((_queue(medium_status.medium),), medium_status.queued + medium_status.on_its_way)
+        for medium_status in statuses
+    ]
     yield _gauge("queue_length", "Items that wait in a queue.", ["queue"], lengths)
     since = {name: queue.oldest for name, queue in events.queues.items()}
     since |= {_queue(medium): time for medium, time in oldest.items()}
@@ -128,8 +131,8 @@ def _of_roles(processes: Sequence[Process]) -> Iterator[Metric]:
     yield _gauge("processes_lost", text, [], [((), sum(not one.is_alive for one in processes))])
 
 
-async def _of_store(desk: Desk) -> list[Metric]:
-    facts = {one.name: await health.facts(one) for one in await desk.store.primaries()}
+async def _of_store(services: Services) -> list[Metric]:
+    facts = {one.name: await health.facts(one) for one in await services.store.primaries()}
 
     def family(name: str, text: str, fact: str) -> Metric:
         samples = [((server,), float(known.get(fact, 0))) for server, known in facts.items()]

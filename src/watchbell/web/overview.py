@@ -8,10 +8,10 @@ from watchbell.alerting.hours import hours_back
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.reading import number, text
 from watchbell.cron import history
-from watchbell.cron.selection import Orders
-from watchbell.gateways import catalogue, sent
+from watchbell.cron.job_filter import Orders
+from watchbell.gateways import alert_log, catalogue
 from watchbell.gateways import overview as gateways
-from watchbell.gateways.overview import Fare
+from watchbell.gateways.overview import MediumStatus
 from watchbell.store import health, presence
 from watchbell.store.presence import Process
 from watchbell.web import run_view
@@ -19,16 +19,16 @@ from watchbell.web.api.alert_shapes import AlertListed
 from watchbell.web.api.overview_shapes import (
     FailingShown,
     FireAhead,
+    HttpProblem,
     Overview,
     QueueLength,
     RunsShown,
     Severity,
-    Trouble,
 )
-from watchbell.web.desk import Desk
-from watchbell.web.live.filters import KEYS, Filter
-from watchbell.web.live.rows import Row
-from watchbell.web.live.views import Counts
+from watchbell.web.live.filters import KEYS, CheckFilter
+from watchbell.web.live.rows import CheckRow
+from watchbell.web.live.views import CheckCounts
+from watchbell.web.services import Services
 
 FEW = 5_000
 """Checks that are loaded at once for who looks; of more the latest failures are read meanwhile."""
@@ -40,56 +40,56 @@ OURS = "watchbell"
 
 
 class Seen(NamedTuple):
-    failing: Sequence[Row]
+    failing: Sequence[CheckRow]
     """Enabled ones, the worst first."""
     is_complete: bool = True
-    counts: Counts | None = None
+    counts: CheckCounts | None = None
     latest_change: int | None = None
 
 
-async def overview(desk: Desk) -> Overview:
-    keys = Alerting(desk.store.prefix)
-    checks = int(await desk.store.call("ZCARD", keys.all_checks()))
-    seen = await _seen(desk, checks)
-    media = [one.name for one in catalogue.configured(desk.settings)]
-    fares = await gateways.fares(desk.store, media)
-    events = await desk.store.call("HGET", keys.counters(), "all")
+async def overview(services: Services) -> Overview:
+    keys = Alerting(services.store.prefix)
+    checks = int(await services.store.call("ZCARD", keys.all_checks()))
+    seen = await _seen(services, checks)
+    media = [one.name for one in catalogue.configured(services.settings)]
+    statuses = await gateways.statuses(services.store, media)
+    events = await services.store.call("HGET", keys.counters(), "all")
     return Overview(
         checks=checks,
         counts=seen.counts,
         failing=parted(seen.failing),
         is_complete=seen.is_complete,
         latest_change=seen.latest_change,
-        alerts=await _alerts(desk),
-        runs=await _runs(desk),
-        queues=[*await _queues(desk), *(QueueLength(f.medium, f.queued) for f in fares)],
+        alerts=await _alerts(services),
+        runs=await _runs(services),
+        queues=[*await _queues(services), *(QueueLength(f.medium, f.queued) for f in statuses)],
         events=number(events) or 0,
         troubles=[
             *of_checks(seen.failing),
-            *of_gateways(fares, desk.clock.now()),
-            *of_processes(await presence.present(desk.store)),
-            *await _of_store(desk),
-            *await _of_events(desk, desk.now()),
+            *of_gateways(statuses, services.clock.now()),
+            *of_processes(await presence.present(services.store)),
+            *await _of_store(services),
+            *await _of_events(services, services.now()),
         ],
     )
 
 
-async def _seen(desk: Desk, checks: int) -> Seen:
-    if desk.board.is_loaded or checks <= FEW:
-        _, failing = await desk.board.view(Filter(failing=True), "severity")
-        _, everything = await desk.board.view(Filter(), "age")
+async def _seen(services: Services, checks: int) -> Seen:
+    if services.board.is_loaded or checks <= FEW:
+        _, failing = await services.board.view(CheckFilter(failing=True), "severity")
+        _, everything = await services.board.view(CheckFilter(), "age")
         latest = everything.order[0].since if everything.order else None
         return Seen(failing.order, counts=everything.counts, latest_change=latest)
-    failed = Alerting(desk.store.prefix).failed_checks()
-    names = await desk.store.call("ZREVRANGE", failed, 0, LATEST - 1)
-    rows = (await desk.board.read([text(name) for name in names])).values()
+    failed = Alerting(services.store.prefix).failed_checks()
+    names = await services.store.call("ZREVRANGE", failed, 0, LATEST - 1)
+    rows = (await services.board.read([text(name) for name in names])).values()
     found = [row for row in rows if row.enabled and row.is_failing]
     return Seen(sorted(found, key=KEYS["severity"]), is_complete=len(names) < LATEST)
 
 
-def parted(failing: Sequence[Row]) -> FailingShown:
+def parted(failing: Sequence[CheckRow]) -> FailingShown:
     """By what is done about them."""
-    open_, acknowledged, maintenance = list[Row](), list[Row](), list[Row]()
+    open_, acknowledged, maintenance = list[CheckRow](), list[CheckRow](), list[CheckRow]()
     for row in failing:
         if row.scheduled_until is not None:
             maintenance.append(row)
@@ -105,17 +105,17 @@ def parted(failing: Sequence[Row]) -> FailingShown:
     )
 
 
-async def _alerts(desk: Desk) -> list[AlertListed]:
-    found, _ = await sent.find(desk.store, sent.Wanted(), None, MOST_ALERTS)
-    people = await contacts.load(desk.store, [one.contact for one in found])
+async def _alerts(services: Services) -> list[AlertListed]:
+    found, _ = await alert_log.find(services.store, alert_log.AlertFilter(), None, MOST_ALERTS)
+    people = await contacts.load(services.store, [one.contact for one in found])
     names = {one.id: f"{one.first_name} {one.last_name}".strip() for one in people.values()}
     return [AlertListed(sent=one, contact_name=names.get(one.contact, "")) for one in found]
 
 
-async def _runs(desk: Desk) -> RunsShown:
-    jobs, now = await desk.jobs.jobs(), desk.clock.now()
-    running = await history.active(desk.store, MOST_RUNS)
-    last = await history.ended(desk.store, most=MOST_RUNS)
+async def _runs(services: Services) -> RunsShown:
+    jobs, now = await services.jobs.jobs(), services.clock.now()
+    running = await history.active(services.store, MOST_RUNS)
+    last = await history.ended(services.store, most=MOST_RUNS)
     return RunsShown(
         jobs=jobs.counts.all,
         failing=jobs.counts.failing,
@@ -133,25 +133,25 @@ def _ahead(jobs: Orders, now: float) -> list[FireAhead]:
     return sorted(fires, key=lambda one: (one.at, one.job))[:MOST_RUNS]
 
 
-async def _queues(desk: Desk) -> list[QueueLength]:
-    keys = Alerting(desk.store.prefix)
+async def _queues(services: Services) -> list[QueueLength]:
+    keys = Alerting(services.store.prefix)
     named = (("events", keys.events()), ("notifications", keys.notifications()))
-    return [QueueLength(name, await desk.store.call("LLEN", key)) for name, key in named]
+    return [QueueLength(name, await services.store.call("LLEN", key)) for name, key in named]
 
 
-def of_gateways(fares: Sequence[Fare], now: float) -> Iterator[Trouble]:
-    for fare in fares:
-        health = gateways.health(fare, now)
+def of_gateways(statuses: Sequence[MediumStatus], now: float) -> Iterator[HttpProblem]:
+    for medium_status in statuses:
+        health = gateways.health(medium_status, now)
         if health.level != "ok":
             state: Severity = "critical" if health.level == "critical" else "warning"
-            yield Trouble("gateway", fare.medium, health.words, state)
+            yield HttpProblem("gateway", medium_status.medium, health.words, state)
 
 
-def of_checks(failing: Sequence[Row]) -> Iterator[Trouble]:
+def of_checks(failing: Sequence[CheckRow]) -> Iterator[HttpProblem]:
     """Watchbell's own checks, which its roles report."""
     for row in failing:
         if row.entity == OURS and not row.acknowledged and row.scheduled_until is None:
-            yield Trouble("check", row.id, row.summary, _severity(row.state))
+            yield HttpProblem("check", row.id, row.summary, _severity(row.state))
 
 
 def _severity(state: str) -> Severity:
@@ -159,33 +159,33 @@ def _severity(state: str) -> Severity:
     return known.get(state, "warning")
 
 
-def of_processes(processes: Sequence[Process]) -> Iterator[Trouble]:
+def of_processes(processes: Sequence[Process]) -> Iterator[HttpProblem]:
     for process in processes:
         if not process.is_alive:
             words = f"process {process.pid} has stopped reporting"
-            yield Trouble("process", process.host, words, "critical")
+            yield HttpProblem("process", process.host, words, "critical")
             continue
         for role in process.roles:
             if role.state in ("failed", "waiting"):
                 state: Severity = "critical" if role.state == "failed" else "warning"
-                yield Trouble("role", f"{role.name} on {process.host}", role.words, state)
+                yield HttpProblem("role", f"{role.name} on {process.host}", role.words, state)
 
 
-async def _of_store(desk: Desk) -> list[Trouble]:
+async def _of_store(services: Services) -> list[HttpProblem]:
     found = []
-    for primary in await desk.store.primaries():
+    for primary in await services.store.primaries():
         for one in health.judge(primary.name, await health.facts(primary)):
             if one.level != "ok":
                 words = f"{one.text}; {one.advice}" if one.advice else one.text
-                found.append(Trouble("store", one.subject, words))
+                found.append(HttpProblem("store", one.subject, words))
     return found
 
 
-async def _of_events(desk: Desk, now: int) -> list[Trouble]:
+async def _of_events(services: Services, now: int) -> list[HttpProblem]:
     """What was rejected in this hour and the one before it."""
-    family = AlertingOwn(desk.store.prefix).rejections
-    counts = [int(await desk.store.call("LLEN", family(hour))) for hour in hours_back(now, 2)]
+    family = AlertingOwn(services.store.prefix).rejections
+    counts = [int(await services.store.call("LLEN", family(hour))) for hour in hours_back(now, 2)]
     if not sum(counts):
         return []
     words = f"{sum(counts):,} since the beginning of the last hour"
-    return [Trouble("rejected", "rejected events", words)]
+    return [HttpProblem("rejected", "rejected events", words)]

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from watchbell import ids, logs
 from watchbell.errors import NotFound, Refused, StoreUnavailable
-from watchbell.web import expected
+from watchbell.web import enum_choices
 from watchbell.web.access import SESSION_COOKIES
 from watchbell.web.pages.paths import local
 from watchbell.web.words import page
@@ -42,7 +42,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     """By this the log knows the request, where the fault is ours."""
 
 
-class Trouble(Exception):
+class HttpProblem(Exception):
     """Ends a request with a problem."""
 
     def __init__(
@@ -58,8 +58,8 @@ class Trouble(Exception):
         self.errors = [FieldError(field, detail)] if field else []
 
 
-def too_often(seconds: int) -> Trouble:
-    return Trouble(
+def too_often(seconds: int) -> HttpProblem:
+    return HttpProblem(
         429, f"too often; try again in {seconds} s", headers={"Retry-After": str(seconds)}
     )
 
@@ -106,7 +106,7 @@ def wants_page(request: Request[Any, Any, Any]) -> bool:
 
 
 def _told(request: Request[Any, Any, Any], error: Exception) -> tuple[Problem, Mapping[str, str]]:
-    if isinstance(error, Trouble):
+    if isinstance(error, HttpProblem):
         return _problem(error.status, error.detail, error.errors), error.headers
     if isinstance(error, StoreUnavailable):
         logs.get(role="web").warning("store away", reason=str(error))
@@ -155,7 +155,7 @@ def _field(request: Request[Any, Any, Any], argument: str, message: str) -> Fiel
     found = known.get(argument)
     # What is wrong within a body is named by its own path.
     kind, path = (found, "") if found else (known.get("data"), argument)
-    words = expected.choices(kind.annotation, path) if kind else []
+    words = enum_choices.choices(kind.annotation, path) if kind else []
     if words and message.startswith("Invalid enum value"):
         message = f"{message}; expected one of {', '.join(words)}"
     # `from` is no name in Python, so an argument may be called otherwise by who sends it.

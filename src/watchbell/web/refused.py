@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from watchbell.errors import Refused
-from watchbell.web.problems import FieldError, Trouble
+from watchbell.web.problems import FieldError, HttpProblem
 
 _FIELD = re.compile(r"([a-z_]+(?:\[\d+\])?(?:\.[a-z0-9_]+(?:\[\d+\])?)*): ")
 
@@ -24,4 +24,4 @@ def by_field(**called: str) -> Iterator[None]:
         yield
     except Refused as error:
         told = field_error(error)
-        raise Trouble(422, told.reason, field=called.get(told.field, told.field)) from error
+        raise HttpProblem(422, told.reason, field=called.get(told.field, told.field)) from error

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from watchbell.cron import history, outputs, wording
-from watchbell.cron.history import Seen
-from watchbell.cron.outputs import Line, Window
+from watchbell.cron import history, output_store, run_texts
+from watchbell.cron.history import RunRecord
+from watchbell.cron.output_store import OutputLine, OutputWindow
 from watchbell.errors import NotFound
 from watchbell.store.client import Store
 from watchbell.web.api.cron_run_shapes import LineShown, News, OutputShown, RunShown
@@ -26,7 +26,7 @@ _POSITION = re.compile(r"(\d{1,12}\.\d{6})-(\d{1,15})")
 _LONGEST_NAME = 60
 
 
-def shown(seen: Seen) -> RunShown:
+def shown(seen: RunRecord) -> RunShown:
     record, detail = seen.record, seen.detail
     ended = seen.ended
     if ended is None and record.duration is not None and record.status != "running":
@@ -39,7 +39,7 @@ def shown(seen: Seen) -> RunShown:
         ended=ended,
         duration=record.duration,
         retcode=record.retcode,
-        words=wording.ending(record, detail),
+        words=run_texts.ending(record, detail),
         host=record.host,
         instance=detail.instance,
         why=detail.why,
@@ -53,7 +53,7 @@ def shown(seen: Seen) -> RunShown:
     )
 
 
-def lines(found: list[Line]) -> list[LineShown]:
+def lines(found: list[OutputLine]) -> list[LineShown]:
     return [LineShown(one.number, round(one.at, 3), _text(one.text)) for one in found]
 
 
@@ -62,7 +62,7 @@ def _text(raw: bytes) -> str:
     return text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
 
 
-def output(window: Window) -> OutputShown:
+def output(window: OutputWindow) -> OutputShown:
     return OutputShown(
         total=window.total,
         complete=window.complete,
@@ -71,15 +71,15 @@ def output(window: Window) -> OutputShown:
     )
 
 
-def position(line: Line) -> str:
+def position(line: OutputLine) -> str:
     """By which a reader goes on after a line."""
     return f"{line.at:.6f}-{line.number}"
 
 
-def line_at(position: str) -> Line | None:
+def line_at(position: str) -> OutputLine | None:
     """None for what is no position."""
     found = _POSITION.fullmatch(position)
-    return Line(int(found[2]), float(found[1]), b"") if found else None
+    return OutputLine(int(found[2]), float(found[1]), b"") if found else None
 
 
 async def live(store: Store, run: str, since: str) -> AsyncGenerator[Event]:
@@ -95,7 +95,7 @@ async def live(store: Store, run: str, since: str) -> AsyncGenerator[Event]:
         except NotFound:
             yield Event("", "gone", b"null")
             return
-        window = await outputs.newest(store, run, last, LIVE_LINES)
+        window = await output_store.newest(store, run, last, LIVE_LINES)
         pause = SOONEST if window.lines else min(pause * 1.5, LATEST)
         if window.lines:
             last = window.lines[-1]
@@ -110,7 +110,7 @@ async def live(store: Store, run: str, since: str) -> AsyncGenerator[Event]:
         await asyncio.sleep(pause)
 
 
-def _news(window: Window) -> News:
+def _news(window: OutputWindow) -> News:
     return News(
         total=window.total,
         complete=window.complete,
@@ -120,17 +120,17 @@ def _news(window: Window) -> News:
     )
 
 
-async def whole(store: Store, seen: Seen) -> AsyncIterator[bytes]:
+async def whole(store: Store, seen: RunRecord) -> AsyncIterator[bytes]:
     """All that is kept of what a run printed, as it printed it."""
-    last: Line | None = None
-    while (window := await outputs.following(store, seen.id, last)).lines:
+    last: OutputLine | None = None
+    while (window := await output_store.following(store, seen.id, last)).lines:
         last = window.lines[-1]
         yield b"".join(line.text for line in window.lines)
     if last is None and seen.record.output:
         yield b"[only its last lines are kept]\n" + seen.record.output.encode()
 
 
-def file_name(seen: Seen) -> str:
+def file_name(seen: RunRecord) -> str:
     """Of what is downloaded: plain letters only, whatever the job is called."""
     job = re.sub(r"[^A-Za-z0-9._-]+", "-", seen.record.job_name).strip("-.")[:_LONGEST_NAME]
     start = datetime.fromtimestamp(int(seen.record.start_time), UTC)

@@ -4,19 +4,19 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from watchbell.gateways.sent import Message, Sent
+from watchbell.gateways.alert_log import AlertRecord, SentMessage
 
 
 class AlertListed(Struct, frozen=True, kw_only=True):
     """An alert, and what became of it."""
 
-    sent: Sent
+    sent: AlertRecord
     contact_name: str
     """Empty where there is no such contact any more."""
 
 
 class AlertShown(Struct, frozen=True, kw_only=True):
-    message: Message
+    message: SentMessage
     contact_name: str
 
 

@@ -10,10 +10,10 @@ from watchbell.web import links
 from watchbell.web.access import may_give, needs
 from watchbell.web.api.shapes import KeyGiven, KeyShown, NewKey, NewPing
 from watchbell.web.api_keys import ApiKey, Ping, ping_of
-from watchbell.web.desk import Asked, actor_of, desk_of, identity_of, spend
 from watchbell.web.limits import KEYS_MADE
 from watchbell.web.listing import Cursor, Limit, Page, paged
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, actor_of, identity_of, services_of, spend
 
 Id = Annotated[str, PathParameter(max_length=64, description="A key's id.")]
 Owner = Annotated[
@@ -27,9 +27,9 @@ async def api_keys(
     request: Asked, owner: Owner = None, cursor: Cursor = "", limit: Limit = 100
 ) -> Page[KeyShown]:
     """Your API keys; everybody's, or those of one owner, if you are an administrator."""
-    desk = desk_of(request)
-    uses = await desk.api_keys.uses()
-    found = await desk.api_keys.all(_owner(request))
+    services = services_of(request)
+    uses = await services.api_keys.uses()
+    found = await services.api_keys.all(_owner(request))
     shown = [_shown(key, uses.get(key.id)) for key in found if owner in (None, key.owner)]
     return paged(shown, lambda key: key.id, cursor, limit)
 
@@ -37,23 +37,23 @@ async def api_keys(
 @post("/api-keys", opt=needs("read"))
 async def make_key(request: Asked, data: JSONBody[NewKey]) -> KeyGiven:
     """Make an API key, of no more scopes than you have yourself; it is shown this once."""
-    desk, identity = desk_of(request), identity_of(request)
+    services, identity = services_of(request), identity_of(request)
     if not identity.session:
-        raise Trouble(403, "a key is made by who has signed in, not by another key")
+        raise HttpProblem(403, "a key is made by who has signed in, not by another key")
     if not may_give(identity.role, data.scopes):
-        raise Trouble(403, "a key may have no more scopes than you have", field="scopes")
+        raise HttpProblem(403, "a key may have no more scopes than you have", field="scopes")
     if not identity.may("admin"):
         await spend(request, KEYS_MADE, identity.name)
-    now = desk.now()
-    secret, key = await desk.api_keys.make(
+    now = services.now()
+    secret, key = await services.api_keys.make(
         data.name,
         data.scopes,
         actor_of(request),
-        owner=await desk.users.get(identity.name),
+        owner=await services.users.get(identity.name),
         expires=None if data.days is None else now + data.days * 86_400,
         ping=_ping(data.ping, now),
     )
-    url = f"{links.address(desk.settings)}/ping/{secret}" if key.ping else None
+    url = f"{links.address(services.settings)}/ping/{secret}" if key.ping else None
     return KeyGiven(key=_shown(key, None), secret=secret, ping_url=url)
 
 
@@ -62,15 +62,15 @@ async def revoke_key(request: Asked, id: Id) -> None:  # noqa: A002
     """Revoke an API key. It works no more, on every server within a second."""
     identity = identity_of(request)
     if not identity.session and not identity.may("admin"):
-        raise Trouble(403, "a key is revoked by who has signed in, not by another key")
-    await desk_of(request).api_keys.revoke(id, actor_of(request), _owner(request))
+        raise HttpProblem(403, "a key is revoked by who has signed in, not by another key")
+    await services_of(request).api_keys.revoke(id, actor_of(request), _owner(request))
 
 
 def _ping(given: NewPing | None, now: int) -> Ping | None:
     try:
         return ping_of(given.check, given.ttl, now) if given else None
     except Refused as error:
-        raise Trouble(422, str(error), field="ping.check") from None
+        raise HttpProblem(422, str(error), field="ping.check") from None
 
 
 def _owner(request: Asked) -> str | None:

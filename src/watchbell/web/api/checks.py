@@ -27,16 +27,16 @@ from watchbell.web.api.checks_shapes import (
     Targets,
     TestOfNotifications,
 )
-from watchbell.web.desk import Asked, desk_of, identity_of, noted
 from watchbell.web.listing import Limit
 from watchbell.web.live import actions
 from watchbell.web.live.actions import Judge, Refusals
 from watchbell.web.live.changes import changes
 from watchbell.web.live.columns import Columns, packed
-from watchbell.web.live.filters import Enabled, Filter, Sort, cursor_of, key_of
+from watchbell.web.live.filters import CheckFilter, Enabled, Sort, cursor_of, key_of
 from watchbell.web.live.sse import EVENT_STREAM, EventStream, LastEvent, Resume, streamed
 from watchbell.web.maintenance import Span
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, audited, identity_of, services_of
 
 T = TypeVar("T")
 Cursor = Annotated[str, QueryParameter(max_length=12_000, description="`next` of the page before.")]
@@ -79,8 +79,8 @@ async def wanted_of(
         Yes, QueryParameter(description="Whether planned maintenance is open.")
     ] = None,
     enabled: Annotated[Enabled, QueryParameter(description="Disabled ones, too, or only.")] = "yes",
-) -> Filter:
-    return Filter(
+) -> CheckFilter:
+    return CheckFilter(
         text=text,
         state=tuple(states or ()),
         failing=failing,
@@ -92,7 +92,7 @@ async def wanted_of(
     )
 
 
-Wanted = NamedDependency[Filter]
+Wanted = NamedDependency[CheckFilter]
 
 
 @get("/checks", opt=needs("read"))
@@ -105,7 +105,7 @@ async def checks(
     limit: Limit = 100,
 ) -> ChecksPage:
     """Checks at a glance, with how many there are."""
-    board, after = desk_of(request).board, key_of(cursor) if cursor else None
+    board, after = services_of(request).board, key_of(cursor) if cursor else None
     _, others = await board.view(wanted.without_state())
     ledger, view = await board.view(wanted, sort)
     rows, last = view.page(after, limit, is_reversed=reverse)
@@ -121,9 +121,9 @@ async def checks(
 @get("/checks/board", opt=needs("read"))
 async def columns(request: Asked, wanted: Wanted) -> Response[Columns]:
     """All checks that match, up to 50,000, in columns: for pages that show very many."""
-    desk = desk_of(request)
-    ledger, view = await desk.board.view(wanted, "severity")
-    given = [*view.order], msgspec.structs.replace(view.counts), ledger.moment, desk.now()
+    services = services_of(request)
+    ledger, view = await services.board.view(wanted, "severity")
+    given = [*view.order], msgspec.structs.replace(view.counts), ledger.moment, services.now()
     plain, small = await asyncio.to_thread(packed, *given)
     headers = {"Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
@@ -140,19 +140,19 @@ async def live(
     `changed` has the rows that changed, the names of those that match no more, those that were only
     heard of (name, when, summary), and counts. After `reset` read the list anew.
     """
-    return streamed(request, changes(desk_of(request).board, wanted, last or resume))
+    return streamed(request, changes(services_of(request).board, wanted, last or resume))
 
 
 @post("/checks/acknowledge", status_code=200, opt=needs("operate"))
 async def acknowledge(request: Asked, data: JSONBody[Acknowledgement]) -> Acted:
     """Acknowledge failures: nobody is told of them again until the time is over or they recover."""
-    desk, who = desk_of(request), identity_of(request).told
+    services, who = services_of(request), identity_of(request).told
     seconds = _read("duration", lambda: phrases.length(data.duration))
     said = data.summary.strip()
     summary = f"{who}: {said}" if said else f"Acknowledged by {who}"
 
     async def act(names: Sequence[str]) -> Refusals:
-        return await actions.acknowledge(desk.store, names, summary, seconds, desk.now())
+        return await actions.acknowledge(services.store, names, summary, seconds, services.now())
 
     return await _acted(request, data, actions.can_be_acknowledged, act, "check.acknowledge", said)
 
@@ -160,16 +160,16 @@ async def acknowledge(request: Asked, data: JSONBody[Acknowledgement]) -> Acted:
 @post("/checks/maintenance", status_code=200, opt=needs("operate"))
 async def plan(request: Asked, data: JSONBody[PlannedMaintenance]) -> Acted:
     """Plan maintenance, in which nobody is told of a check's failures."""
-    desk = desk_of(request)
-    zone = _read("zone", lambda: phrases.zone(data.zone or desk.settings.alerting.timezone))
-    span = Span(data.start, data.duration, data.end).seconds(desk.now(), zone)
+    services = services_of(request)
+    zone = _read("zone", lambda: phrases.zone(data.zone or services.settings.alerting.timezone))
+    span = Span(data.start, data.duration, data.end).seconds(services.now(), zone)
     window = Window(*span, data.summary.strip())
 
     async def act(names: Sequence[str]) -> Refusals:
         try:
-            return await actions.plan(desk.store, names, window, desk.now())
+            return await actions.plan(services.store, names, window, services.now())
         finally:
-            desk.calendar.forget()
+            services.calendar.forget()
 
     words = f"from {window.start} to {window.end}: {window.summary}".rstrip(": ")
     acted = await _acted(request, data, actions.always, act, "check.maintenance", words)
@@ -179,13 +179,13 @@ async def plan(request: Asked, data: JSONBody[PlannedMaintenance]) -> Acted:
 @post("/checks/end-maintenance", status_code=200, opt=needs("operate"))
 async def end(request: Asked, data: JSONBody[EndOfMaintenance]) -> Acted:
     """End maintenance that is open; what is planned for later stays."""
-    desk, kinds = desk_of(request), KINDS if data.kind is None else (data.kind,)
+    services, kinds = services_of(request), KINDS if data.kind is None else (data.kind,)
 
     async def act(names: Sequence[str]) -> Refusals:
         try:
-            return await actions.end(desk.store, names, kinds, desk.now())
+            return await actions.end(services.store, names, kinds, services.now())
         finally:
-            desk.calendar.forget()
+            services.calendar.forget()
 
     judge = actions.has_open(kinds)
     return await _acted(request, data, judge, act, "check.end_maintenance", data.kind or "")
@@ -196,7 +196,7 @@ async def disable(request: Asked, data: JSONBody[Targets]) -> Acted:
     """Hide checks that are no longer wanted; each comes back when it reports again."""
 
     async def act(names: Sequence[str]) -> Refusals:
-        return await actions.disable(desk_of(request).store, names)
+        return await actions.disable(services_of(request).store, names)
 
     return await _acted(request, data, actions.can_be_disabled, act, "check.disable")
 
@@ -206,7 +206,7 @@ async def enable(request: Asked, data: JSONBody[Targets]) -> Acted:
     """Show checks again that were hidden, as they were."""
 
     async def act(names: Sequence[str]) -> Refusals:
-        return await actions.enable(desk_of(request).store, names)
+        return await actions.enable(services_of(request).store, names)
 
     return await _acted(request, data, actions.can_be_enabled, act, "check.enable")
 
@@ -214,13 +214,13 @@ async def enable(request: Asked, data: JSONBody[Targets]) -> Acted:
 @post("/checks/test-notifications", status_code=200, opt=needs("operate"))
 async def try_notifications(request: Asked, data: JSONBody[TestOfNotifications]) -> Acted:
     """Tell everybody who would be told of these checks' failures that this is a test."""
-    desk, summary = desk_of(request), data.summary.strip()
+    services, summary = services_of(request), data.summary.strip()
 
     async def act(names: Sequence[str]) -> Refusals:
         if len(names) > actions.MOST_TESTED:
             most = f"at most {actions.MOST_TESTED} checks are tested at once"
-            raise Trouble(422, f"{most}; these are {len(names):,}", field="checks")
-        return await actions.try_notifications(desk.store, names, summary, desk.now())
+            raise HttpProblem(422, f"{most}; these are {len(names):,}", field="checks")
+        return await actions.try_notifications(services.store, names, summary, services.now())
 
     return await _acted(request, data, actions.always, act, "check.test", summary)
 
@@ -237,10 +237,10 @@ async def configure(request: Asked, data: JSONBody[CheckSettings]) -> Acted:
     }
     given = {name: value for name, value in named.items() if not isinstance(value, UnsetType)}
     if not given:
-        raise Trouble(422, "say what is to be set, or null to take it back", field="ttl")
+        raise HttpProblem(422, "say what is to be set, or null to take it back", field="ttl")
 
     async def act(names: Sequence[str]) -> Refusals:
-        return await actions.configure(desk_of(request).store, names, given)
+        return await actions.configure(services_of(request).store, names, given)
 
     words = ", ".join(f"{name} {value}" for name, value in given.items())
     return await _acted(request, data, actions.always, act, "check.settings", words)
@@ -255,13 +255,13 @@ async def _acted(
     words: str = "",
 ) -> Acted:
     """Does it for those for whom it makes sense, and says how it went for each."""
-    found = await actions.meant(desk_of(request).board, data.checks, data.filter)
+    found = await actions.meant(services_of(request).board, data.checks, data.filter)
     names, refused = actions.judged(found, judge)
     if names and not data.dry_run:
         refused |= await act(names)
         done = [name for name in names if name not in refused]
         subject = done[0] if len(done) == 1 else f"{len(done):,} checks"
-        await noted(request, action, subject, words)
+        await audited(request, action, subject, words)
     items = [OneActed(name, name not in refused, refused.get(name, "")) for name in found]
     return Acted(
         count=len(items),
@@ -275,7 +275,7 @@ def _read(field: str, read: Callable[[], T]) -> T:
     try:
         return read()
     except Refused as error:
-        raise Trouble(422, str(error), field=field) from None
+        raise HttpProblem(422, str(error), field=field) from None
 
 
 ROUTES = Router(

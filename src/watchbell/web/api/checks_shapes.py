@@ -5,9 +5,9 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from watchbell.alerting.windows import Kind
-from watchbell.web.live.filters import Filter
-from watchbell.web.live.rows import Row
-from watchbell.web.live.views import Counts
+from watchbell.web.live.filters import CheckFilter
+from watchbell.web.live.rows import CheckRow
+from watchbell.web.live.views import CheckCounts
 
 Check = Annotated[str, Meta(min_length=3, max_length=2_001)]
 Words = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -17,12 +17,12 @@ Delay = Annotated[int, Meta(ge=0, le=1 << 32)]
 
 
 class ChecksPage(Struct, frozen=True, kw_only=True):
-    items: list[Row]
+    items: list[CheckRow]
     next: str | None = None
     """Where the next page begins; null on the last one."""
     count: int
     """All that match."""
-    counts: Counts
+    counts: CheckCounts
     """Of all that match the filter without what it says of states."""
     moment: str
     """From which `/checks/live` can go on, as `resume`."""
@@ -32,7 +32,7 @@ class Targets(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Checks that are named, or all that a filter means."""
 
     checks: Annotated[list[Check], Meta(max_length=10_000)] = []
-    filter: Filter | None = None
+    filter: CheckFilter | None = None
     dry_run: bool = False
     """Only say for which checks it would be done; at most the first thousand are listed."""
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from watchbell.alerting.dossier import LONGEST_INTERVAL, MOST
+from watchbell.alerting.contact_loading import LONGEST_INTERVAL, MOST
 
 Line = Annotated[str, Meta(max_length=500)]
 Name = Annotated[str, Meta(min_length=1, max_length=500)]

@@ -10,10 +10,10 @@ from litestar.params import JSONBody, QueryParameter
 from msgspec.structs import replace
 
 from watchbell import ids
-from watchbell.alerting import contacts, entities, items, rehearsal, rules
+from watchbell.alerting import contacts, entities, json_items, rules, test_message
 from watchbell.alerting.decide.routing import zone_of
 from watchbell.alerting.entities import Link
-from watchbell.alerting.items import Taken
+from watchbell.alerting.json_items import Taken
 from watchbell.alerting.model import KNOWN_MEDIA, Contact, Medium
 from watchbell.errors import Changed
 from watchbell.gateways import addresses, catalogue
@@ -31,11 +31,11 @@ from watchbell.web.api.contact_shapes import (
     TestSent,
 )
 from watchbell.web.api.versions import STALE, TRIES, IfMatch, fits, version
-from watchbell.web.desk import Asked, desk_of, identity_of, noted
+from watchbell.web.directory_cache import Directory
 from watchbell.web.listing import Limit, Page, paged
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
 from watchbell.web.refused import by_field
-from watchbell.web.roster import Seen
+from watchbell.web.services import Asked, audited, identity_of, services_of
 
 _TOLD = 5
 """Links that a list has of each contact."""
@@ -65,9 +65,9 @@ async def all_contacts(
 
     Those that others make, tag or link are seen within seconds.
     """
-    desk = desk_of(request)
-    seen = await desk.roster.seen()
-    found = await contacts.load(desk.store, seen.contacts)
+    services = services_of(request)
+    seen = await services.directory_cache.seen()
+    found = await contacts.load(services.store, seen.contacts)
     people = [replace(one, tags=seen.tags.get(one.id, ())) for one in found.values()]
     chosen = [
         one
@@ -95,7 +95,7 @@ def _has(contact: Contact, text: str) -> bool:
     return not text or any(text in one.lower() for one in (*words, *addresses))
 
 
-def _listed(contact: Contact, seen: Seen) -> ContactListed:
+def _listed(contact: Contact, seen: Directory) -> ContactListed:
     about = [link.words for link in entities.links(seen.entities, contact.id)]
     return ContactListed(
         id=contact.id,
@@ -113,15 +113,15 @@ def _listed(contact: Contact, seen: Seen) -> ContactListed:
 @post("/contacts", opt=needs("write"))
 async def add_contact(request: Asked, data: JSONBody[NewContact]) -> ContactShown:
     """Make a contact."""
-    desk, contact = desk_of(request), _contact(data.id, data)
+    services, contact = services_of(request), _contact(data.id, data)
     try:
         with by_field():
-            await contacts.save(desk.store, contact, tags_before=(), replaces="")
+            await contacts.save(services.store, contact, tags_before=(), replaces="")
     except Changed:
         taken = f"id: there is a contact {data.id} already"
-        raise Trouble(422, taken, field="id") from None
-    desk.roster.forget()
-    await noted(request, "contact.add", data.id)
+        raise HttpProblem(422, taken, field="id") from None
+    services.directory_cache.forget()
+    await audited(request, "contact.add", data.id)
     return _shown(request, await _known(request, data.id))
 
 
@@ -142,42 +142,42 @@ async def change_contact(
     for _ in range(TRIES):
         with suppress(Changed):
             before, after = await _changed_to(request, id, data, if_match)
-            await noted(request, "contact.change", id, _differences(before, after))
+            await audited(request, "contact.change", id, _differences(before, after))
             return _shown(request, await _known(request, id))
-    raise Trouble(412, f"contact {id} is being changed by others; try again")
+    raise HttpProblem(412, f"contact {id} is being changed by others; try again")
 
 
 async def _changed_to(
     request: Asked, contact_id: str, data: ContactBody, if_match: str
 ) -> tuple[Contact, Contact]:
     """The contact before and after; Changed where somebody else was quicker."""
-    desk = desk_of(request)
-    known, stamp = await contacts.stamped(desk.store, contact_id)
+    services = services_of(request)
+    known, stamp = await contacts.stamped(services.store, contact_id)
     before = await _tagged(request, known)
     fits(if_match, _version(before))
-    after = items.with_secrets(_contact(contact_id, data), before)
+    after = json_items.with_secrets(_contact(contact_id, data), before)
     try:
         with by_field():
-            await contacts.save(desk.store, after, tags_before=before.tags, replaces=stamp)
+            await contacts.save(services.store, after, tags_before=before.tags, replaces=stamp)
     finally:
-        desk.roster.forget()
+        services.directory_cache.forget()
     return before, after
 
 
 @delete("/contact", opt=needs("write"))
 async def remove_contact(request: Asked, id: Id) -> None:  # noqa: A002
     """Remove a contact with its rules, links and tags. Alerts that were sent stay on record."""
-    desk = desk_of(request)
-    await contacts.remove(desk.store, id)
-    desk.roster.forget()
-    await noted(request, "contact.remove", id)
+    services = services_of(request)
+    await contacts.remove(services.store, id)
+    services.directory_cache.forget()
+    await audited(request, "contact.remove", id)
 
 
 @get("/contact/links", opt=needs("read"))
 async def links(request: Asked, id: Id, cursor: Cursor = "", limit: Limit = 100) -> Page[Link]:  # noqa: A002
     """What a contact is told about: entities, single checks, or everything."""
     await _known(request, id)
-    seen = await desk_of(request).roster.seen()
+    seen = await services_of(request).directory_cache.seen()
     found = sorted(entities.links(seen.entities, id), key=_place)
     return paged(found, _place, cursor, limit)
 
@@ -190,40 +190,42 @@ def _place(link: Link) -> str:
 @post("/contact/links", opt=needs("write"))
 async def link_contact(request: Asked, id: Id, data: JSONBody[LinkBody]) -> LinkMade:  # noqa: A002
     """Tell a contact about an entity, about one check of it, or about everything."""
-    store = desk_of(request).store
+    store = services_of(request).store
     await contacts.known(store, id)
     with by_field(name="entity"):
         if data.check is not None:
             rules.plain("check", data.check)
         entity_id, is_new = await entities.id_or_new(store, data.entity)
         await contacts.link(store, id, entity_id, data.check)
-    desk_of(request).roster.forget()
+    services_of(request).directory_cache.forget()
     name = data.entity if data.entity == entities.ALL else data.entity.lower()
     made = Link(entity=name, check=data.check)
-    await noted(request, "contact.link", id, made.words)
+    await audited(request, "contact.link", id, made.words)
     return LinkMade(entity=name, check=data.check, words=made.words, is_new=is_new)
 
 
 @delete("/contact/links", opt=needs("write"))
 async def unlink_contact(request: Asked, id: Id, entity: OfEntity, check: OfCheck = "") -> None:  # noqa: A002
     """Undo a link."""
-    store = desk_of(request).store
+    store = services_of(request).store
     entity_id = await entities.id_of(store, entity)
     with by_field():
         await contacts.unlink(store, id, entity_id, check or None)
-    desk_of(request).roster.forget()
-    await noted(request, "contact.unlink", id, Link(entity=entity, check=check or None).words)
+    services_of(request).directory_cache.forget()
+    await audited(request, "contact.unlink", id, Link(entity=entity, check=check or None).words)
 
 
 @post("/contact/test", status_code=202, opt=needs("operate"))
 async def send_test(request: Asked, id: Id, data: JSONBody[TestBody]) -> TestSent:  # noqa: A002
     """Send a real test message to a contact by one of its media, as alerts are sent."""
-    desk = desk_of(request)
-    contact = await contacts.known(desk.store, id)
+    services = services_of(request)
+    contact = await contacts.known(services.store, id)
     summary = f"{identity_of(request).name or 'Somebody'} tests whether this reaches you"
-    days = desk.settings.alerting.alert_days
-    alert = await rehearsal.send(desk.store, contact, data.medium, summary, days, desk.now())
-    await noted(request, "contact.test", id, data.medium)
+    days = services.settings.alerting.alert_days
+    alert = await test_message.send(
+        services.store, contact, data.medium, summary, days, services.now()
+    )
+    await audited(request, "contact.test", id, data.medium)
     return TestSent(alert=alert, has_gateway=data.medium in _gateways(request))
 
 
@@ -236,14 +238,14 @@ async def media(request: Asked) -> list[MediumKnown]:
 
 
 def _gateways(request: Asked) -> list[str]:
-    return [one.name for one in catalogue.configured(desk_of(request).settings)]
+    return [one.name for one in catalogue.configured(services_of(request).settings)]
 
 
 @get("/contacts/export", opt=needs("read"))
 async def export_contacts(request: Asked) -> list[dict[str, Any]]:
     """All contacts as a file has them that can be imported again; secrets are not shown."""
-    people = await contacts.everybody(desk_of(request).store)
-    return [items.of_contact(items.shown(one)) for one in people]
+    people = await contacts.everybody(services_of(request).store)
+    return [json_items.of_contact(json_items.shown(one)) for one in people]
 
 
 @post("/contacts/import", status_code=200, opt=needs("write"))
@@ -251,34 +253,34 @@ async def import_contacts(request: Asked, data: JSONBody[Rows]) -> list[Taken]:
     """Import contacts, each in place of the one with its id. Its rules are replaced if the item
     has any, and a secret that is `***` stays as it is. What is not right is told, the others are
     imported."""
-    desk = desk_of(request)
-    before = await contacts.tags(desk.store)
+    services = services_of(request)
+    before = await contacts.tags(services.store)
 
-    async def one(item: items.Item) -> None:
-        contact = items.contact(item, ids.token)
-        known = (await contacts.load(desk.store, [contact.id])).get(contact.id)
-        contact = items.with_secrets(contact, known)
+    async def one(item: json_items.Item) -> None:
+        contact = json_items.contact(item, ids.token)
+        known = (await contacts.load(services.store, [contact.id])).get(contact.id)
+        contact = json_items.with_secrets(contact, known)
         with_rules = item.get("notification_rules") is not None
         tags = before.get(contact.id, ())
-        await contacts.save(desk.store, contact, with_rules=with_rules, tags_before=tags)
+        await contacts.save(services.store, contact, with_rules=with_rules, tags_before=tags)
         before[contact.id] = contact.tags
 
     try:
-        taken = [done async for done in items.each_taken(data, items.ContactItem, one)]
+        taken = [done async for done in json_items.each_taken(data, json_items.ContactItem, one)]
     finally:
-        desk.roster.forget()
+        services.directory_cache.forget()
     done = sum(each.status == "imported" for each in taken)
-    await noted(request, "contacts.import", details=f"{done:,} of {len(data):,} items")
+    await audited(request, "contacts.import", details=f"{done:,} of {len(data):,} items")
     return taken
 
 
 async def _known(request: Asked, contact_id: str) -> Contact:
     """The contact with its tags."""
-    return await _tagged(request, await contacts.known(desk_of(request).store, contact_id))
+    return await _tagged(request, await contacts.known(services_of(request).store, contact_id))
 
 
 async def _tagged(request: Asked, contact: Contact) -> Contact:
-    seen = await desk_of(request).roster.seen()
+    seen = await services_of(request).directory_cache.seen()
     return replace(contact, tags=seen.tags.get(contact.id, ()))
 
 
@@ -302,18 +304,18 @@ def _contact(contact_id: str, data: ContactBody) -> Contact:
 
 
 def _shown(request: Asked, contact: Contact) -> ContactShown:
-    seen = items.shown(contact)
+    seen = json_items.shown(contact)
     return ContactShown(
         id=seen.id,
         first_name=seen.first_name,
         last_name=seen.last_name,
         email=seen.email,
         timezone=seen.timezone,
-        zone=zone_of(seen, desk_of(request).settings.alerting.timezone).key,
+        zone=zone_of(seen, services_of(request).settings.alerting.timezone).key,
         tags=list(seen.tags),
         media={name: _medium(one) for name, one in seen.media.items()},
         pagerduty=seen.pagerduty,
-        warnings=addresses.warnings(seen, desk_of(request).settings),
+        warnings=addresses.warnings(seen, services_of(request).settings),
         version=_version(contact),
     )
 
@@ -328,7 +330,7 @@ def _medium(medium: Medium) -> MediumShown:
 
 def _version(contact: Contact) -> str:
     """Of what is shown: a digest of secrets would let everybody try which ones they are."""
-    return version(replace(items.shown(contact), rules=()))
+    return version(replace(json_items.shown(contact), rules=()))
 
 
 def _differences(before: Contact, after: Contact) -> str:

@@ -11,16 +11,16 @@ from litestar.response import Stream
 from watchbell.cron import imports
 from watchbell.cron.crontab_file import Entry, Skipped
 from watchbell.cron.imports import Form, Planned
+from watchbell.cron.job_status import JobStatus
 from watchbell.cron.model import Invalid, parsed
-from watchbell.cron.standing import Standing
 from watchbell.cron.validation import Reading
 from watchbell.errors import Refused
 from watchbell.web import cron_view
 from watchbell.web.access import needs
 from watchbell.web.api.cron_jobs import changing, reading_of
 from watchbell.web.api.cron_shapes import Import, ImportedJob, ImportPlan, LeftOut
-from watchbell.web.desk import Asked, desk_of, noted
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, audited, services_of
 
 _SLICE = 200
 _SHOWN = 300
@@ -42,12 +42,12 @@ async def import_jobs(request: Asked, data: JSONBody[Import]) -> ImportPlan:
     try:
         async with changing(request):
             await imports.make(
-                desk_of(request).store, planned, reading_of(request), replace=data.replace
+                services_of(request).store, planned, reading_of(request), replace=data.replace
             )
     except Refused as error:
-        raise Trouble(422, str(error), field="text") from None
+        raise HttpProblem(422, str(error), field="text") from None
     names = ", ".join(one.name for one in plan.jobs[:_TOLD])
-    await noted(request, "cron.import", f"{len(planned):,} jobs", names)
+    await audited(request, "cron.import", f"{len(planned):,} jobs", names)
     return msgspec.structs.replace(plan, done=len(planned))
 
 
@@ -55,9 +55,9 @@ async def _plan(request: Asked, data: Import) -> tuple[list[Planned], ImportPlan
     try:
         found = list(imports.entries(data.form, data.text, has_users=data.users))
     except Refused as error:
-        raise Trouble(422, f"text: {error}", field="text") from None
+        raise HttpProblem(422, f"text: {error}", field="text") from None
     entries = [one for one in found if isinstance(one, Entry)]
-    planned = await imports.planned(desk_of(request).store, entries, reading_of(request))
+    planned = await imports.planned(services_of(request).store, entries, reading_of(request))
     plan = ImportPlan(
         jobs=[_job(one) for one in planned],
         left_out=[
@@ -86,18 +86,18 @@ def _job(one: Planned) -> ImportedJob:
 @get("/cron/export", opt=needs("write"), media_type="application/octet-stream")
 async def export(request: Asked, form: As = "json") -> Stream:
     """All jobs as a file, with the values of their environments."""
-    known = (await desk_of(request).jobs.jobs()).by_name()
+    known = (await services_of(request).jobs.jobs()).by_name()
     name, kind, content = (
         ("jobs.json", "application/json", _as_json(known))
         if form == "json"
         else ("crontab", "text/plain", _as_crontab(known, reading_of(request)))
     )
-    await noted(request, "cron.export", form)
+    await audited(request, "cron.export", form)
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Stream(content, headers=headers, media_type=kind)
 
 
-async def _as_json(known: Sequence[Standing]) -> AsyncIterator[bytes]:
+async def _as_json(known: Sequence[JobStatus]) -> AsyncIterator[bytes]:
     """Some at a time, since there may be many."""
     comma = b"{"
     for first in range(0, len(known), _SLICE):
@@ -113,7 +113,7 @@ async def _as_json(known: Sequence[Standing]) -> AsyncIterator[bytes]:
     yield b"{}\n" if comma == b"{" else b"\n}\n"
 
 
-async def _as_crontab(known: Sequence[Standing], reading: Reading) -> AsyncIterator[bytes]:
+async def _as_crontab(known: Sequence[JobStatus], reading: Reading) -> AsyncIterator[bytes]:
     crontab = imports.Crontab(reading)
     for first in range(0, len(known), _SLICE):
         lines = [

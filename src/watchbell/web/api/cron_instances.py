@@ -7,13 +7,13 @@ from watchbell.cron import instances, jobs
 from watchbell.cron.model import Beat
 from watchbell.web.access import needs
 from watchbell.web.api.cron_run_shapes import Fleet, Hosts, InstanceShown
-from watchbell.web.desk import Asked, desk_of, noted
+from watchbell.web.services import Asked, audited, services_of
 
 
 @get("/cron/instances", opt=needs("read"))
 async def fleet(request: Asked) -> Fleet:
     """The instances that there are, and how many fires wait for a place on one of them."""
-    store = desk_of(request).store
+    store = services_of(request).store
     found = await instances.instances(store)
     return Fleet(
         instances=[_shown(beat) for beat in found],
@@ -44,15 +44,15 @@ def _shown(beat: Beat) -> InstanceShown:
 @post("/cron/instances/drain", status_code=204, opt=needs("admin"))
 async def drain(request: Asked, data: JSONBody[Hosts]) -> None:
     """Let the instances on these hosts begin nothing new; their runs go on to their end."""
-    await jobs.drain(desk_of(request).store, data.hosts)
-    await noted(request, "cron.drain", ", ".join(data.hosts)[:1_000])
+    await jobs.drain(services_of(request).store, data.hosts)
+    await audited(request, "cron.drain", ", ".join(data.hosts)[:1_000])
 
 
 @post("/cron/instances/reload", status_code=204, opt=needs("admin"))
 async def reload(request: Asked) -> None:
     """Let every instance read the jobs anew, and drained ones go back to work."""
-    await jobs.reload(desk_of(request).store)
-    await noted(request, "cron.reload")
+    await jobs.reload(services_of(request).store)
+    await audited(request, "cron.reload")
 
 
 ROUTES = Router("/", tags=["Cron instances"], route_handlers=[fleet, drain, reload])

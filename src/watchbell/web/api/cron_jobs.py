@@ -10,10 +10,10 @@ import msgspec
 from litestar import Router, delete, get, post, put
 from litestar.params import JSONBody, QueryParameter
 
-from watchbell.cron import jobs, overview, selection, triggers
+from watchbell.cron import job_filter, jobs, overview, triggers
+from watchbell.cron.job_filter import JobFilter, Place, Sort
 from watchbell.cron.model import Invalid, Job
 from watchbell.cron.reading import reading
-from watchbell.cron.selection import Place, Sort, Wanted
 from watchbell.cron.triggers import Answer
 from watchbell.cron.validation import Reading, from_fields
 from watchbell.errors import Changed, Refused
@@ -39,8 +39,8 @@ from watchbell.web.api.cron_shapes import (
     Validated,
 )
 from watchbell.web.api.versions import STALE, IfMatch
-from watchbell.web.desk import Asked, desk_of, identity_of, noted
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, audited, identity_of, services_of
 
 _FIRES = 10
 _TOLD = 1_000
@@ -61,7 +61,7 @@ Buckets = Annotated[int, QueryParameter(ge=1, le=500, description="How many part
 
 
 def reading_of(request: Asked) -> Reading:
-    return reading(desk_of(request).settings.cron)
+    return reading(services_of(request).settings.cron)
 
 
 def _is_masked(request: Asked) -> bool:
@@ -74,7 +74,7 @@ async def changing(request: Asked) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        desk_of(request).jobs.forget()
+        services_of(request).jobs.forget()
 
 
 @get("/cron/jobs", opt=needs("read"))
@@ -90,14 +90,14 @@ async def list_jobs(
     limit: Limit = 50,
 ) -> JobPage:
     """Jobs with when they run next and how they fared lately."""
-    desk = desk_of(request)
-    now, known = desk.clock.now(), await desk.jobs.jobs()
-    wanted = Wanted(text=text, paused=paused, invalid=invalid, failing=failing, running=running)
-    found = selection.chosen(known.of(sort), wanted)
+    services = services_of(request)
+    now, known = services.clock.now(), await services.jobs.jobs()
+    wanted = JobFilter(text=text, paused=paused, invalid=invalid, failing=failing, running=running)
+    found = job_filter.chosen(known.of(sort), wanted)
     after = _place(cursor, sort) if cursor else None
-    chosen, last = selection.page(found, sort, after, limit)
+    chosen, last = job_filter.page(found, sort, after, limit)
     return JobPage(
-        items=await cron_view.rows(desk.store, chosen, now, masked=_is_masked(request)),
+        items=await cron_view.rows(services.store, chosen, now, masked=_is_masked(request)),
         next=_cursor(last) if last else None,
         total=len(found),
         counts=known.counts,
@@ -114,22 +114,24 @@ def _place(cursor: str, sort: Sort) -> Place:
         raw = base64.urlsafe_b64decode(cursor.encode())
         return msgspec.json.decode(raw, type=kind)  # type: ignore[return-value]
     except (binascii.Error, UnicodeError, msgspec.MsgspecError):
-        raise Trouble(400, "cursor: expected `next` of the page before", field="cursor") from None
+        raise HttpProblem(
+            400, "cursor: expected `next` of the page before", field="cursor"
+        ) from None
 
 
 @get("/cron/ahead", opt=needs("read"))
 async def ahead(request: Asked, hours: Hours = 24, buckets: Buckets = 96) -> Ahead:
     """What fires in the hours to come, of all jobs that are not paused."""
-    desk = desk_of(request)
+    services = services_of(request)
     seconds = max(hours * 3600 // buckets, 1)
-    known = (await desk.jobs.jobs()).by_name()
-    return await cron_view.ahead(known, desk.now(), seconds, buckets)
+    known = (await services.jobs.jobs()).by_name()
+    return await cron_view.ahead(known, services.now(), seconds, buckets)
 
 
 @get("/cron/defaults", opt=needs("read"))
 async def defaults(request: Asked) -> Defaults:
     """What holds where a definition says nothing, by the settings of this server."""
-    settings = desk_of(request).settings.cron
+    settings = services_of(request).settings.cron
     return Defaults(
         timezone=settings.timezone,
         missed_grace=settings.missed_grace,
@@ -144,17 +146,17 @@ async def defaults(request: Asked) -> Defaults:
 async def one_job(request: Asked, name: Name) -> JobShown:
     """A job: what it says, when it runs, how it fared. Who may not write sees no values of its
     environment."""
-    desk = desk_of(request)
-    now, masked = desk.clock.now(), _is_masked(request)
-    standing = await desk.jobs.one(name)
-    row = (await cron_view.rows(desk.store, [standing], now, masked=masked))[0]
+    services = services_of(request)
+    now, masked = services.clock.now(), _is_masked(request)
+    standing = await services.jobs.one(name)
+    row = (await cron_view.rows(services.store, [standing], now, masked=masked))[0]
     job = standing.job
     return JobShown(
         row=row,
         definition=cron_view.definition(standing.raw, masked=masked),
         is_masked=masked,
         version=jobs.version(standing.raw),
-        obstacle=await overview.obstacle_to(desk.store, job) if job else "",
+        obstacle=await overview.obstacle_to(services.store, job) if job else "",
         fires=cron_view.fires(job.schedule, now, _FIRES) if job and not row.is_paused else [],
     )
 
@@ -177,24 +179,24 @@ async def replace_job(
 async def _save(
     request: Asked, name: str, definition: Definition, mode: jobs.Mode, version: str = ""
 ) -> Saved:
-    desk, how = desk_of(request), reading_of(request)
+    services, how = services_of(request), reading_of(request)
     judged = from_fields(name, definition, how)
     if isinstance(judged, Invalid):
         raise _not_valid(judged)
     try:
         async with changing(request):
-            job = await jobs.save(desk.store, name, definition, how, mode, replaces=version)
+            job = await jobs.save(services.store, name, definition, how, mode, replaces=version)
     except Changed as error:
-        raise Trouble(412, str(error)) from None
+        raise HttpProblem(412, str(error)) from None
     except Refused as error:
-        raise Trouble(422, str(error), field="name") from None
+        raise HttpProblem(422, str(error), field="name") from None
     action = "cron.create" if mode == "new" else "cron.replace"
-    await noted(request, action, name, job.schedule.describes())
-    return _saved(job, desk.clock.now())
+    await audited(request, action, name, job.schedule.describes())
+    return _saved(job, services.clock.now())
 
 
-def _not_valid(judged: Invalid) -> Trouble:
-    trouble = Trouble(422, judged.text)
+def _not_valid(judged: Invalid) -> HttpProblem:
+    trouble = HttpProblem(422, judged.text)
     trouble.errors = cron_view.problems(judged.errors, masked=False)
     return trouble
 
@@ -212,8 +214,8 @@ def _saved(job: Job, now: float) -> Saved:
 async def remove_job(request: Asked, name: Name) -> None:
     """Remove a job and all that is known of its runs; one under way goes on to its end."""
     async with changing(request):
-        await jobs.remove(desk_of(request).store, name)
-    await noted(request, "cron.remove", name)
+        await jobs.remove(services_of(request).store, name)
+    await audited(request, "cron.remove", name)
 
 
 @post("/cron/jobs/pause", status_code=200, opt=needs("operate"))
@@ -231,7 +233,7 @@ async def resume(request: Asked, data: JSONBody[Chosen]) -> Items:
 async def _turn(request: Asked, names: list[str], *, paused: bool) -> Items:
     async with changing(request):
         found = await jobs.turn_some(
-            desk_of(request).store, names, reading_of(request), paused=paused
+            services_of(request).store, names, reading_of(request), paused=paused
         )
     return await _answered(request, "cron.pause" if paused else "cron.resume", names, found)
 
@@ -240,7 +242,7 @@ async def _turn(request: Asked, names: list[str], *, paused: bool) -> Items:
 async def trigger(request: Asked, data: JSONBody[Chosen]) -> Items:
     """Run jobs now, besides their schedules. Those that begin within moments come with the ids of
     their runs; `reason` says why others wait, or are not run."""
-    store = desk_of(request).store
+    store = services_of(request).store
     async with changing(request):
         made, refused = await jobs.trigger_some(store, data.names, reading_of(request))
     if _is_masked(request):
@@ -272,7 +274,7 @@ async def _answered(
         listed = sorted(done)
         subject = listed[0] if len(listed) == 1 else f"{len(listed):,} jobs"
         details = "" if len(listed) == 1 else ", ".join(listed)[:_TOLD]
-        await noted(request, action, subject, details)
+        await audited(request, action, subject, details)
     return Items(
         [
             Item(
@@ -289,7 +291,7 @@ async def _answered(
 async def validate(request: Asked, data: JSONBody[MaybeChosen]) -> Validated:
     """Check definitions that are in the store, and write into each what is wrong with it."""
     async with changing(request):
-        found = await jobs.validate(desk_of(request).store, data.names, reading_of(request))
+        found = await jobs.validate(services_of(request).store, data.names, reading_of(request))
     wrong = [one for one in found.values() if isinstance(one, Invalid)]
     told = [JobProblems(one.name, cron_view.problems(one.errors, masked=False)) for one in wrong]
     return Validated(valid=len(found) - len(wrong), invalid=len(wrong), items=told[:_TOLD])
@@ -299,8 +301,8 @@ async def validate(request: Asked, data: JSONBody[MaybeChosen]) -> Validated:
 async def preview(request: Asked, data: JSONBody[PreviewAsked]) -> Preview:
     """When a schedule would fire, and what is wrong with a definition. Nothing is changed."""
     if (data.cron_args is None) == (data.definition is None):
-        raise Trouble(422, "expected either definition or cron_args", field="definition")
-    now, how = desk_of(request).clock.now(), reading_of(request)
+        raise HttpProblem(422, "expected either definition or cron_args", field="definition")
+    now, how = services_of(request).clock.now(), reading_of(request)
     since = now if data.since is None else data.since - 1
     if data.definition is None:
         whole = {"cron_args": data.cron_args, "job_args": _ANY_COMMAND}

@@ -7,7 +7,7 @@ from litestar import MediaType, Router, get, post
 from litestar.params import PathParameter, QueryParameter
 from litestar.response import Stream
 
-from watchbell.cron import history, jobs, outputs
+from watchbell.cron import history, jobs, output_store
 from watchbell.cron.history import Place, Verdict
 from watchbell.cron.model import Omission
 from watchbell.web import run_view
@@ -19,10 +19,10 @@ from watchbell.web.api.cron_run_shapes import (
     RunInFull,
     RunShown,
 )
-from watchbell.web.desk import Asked, desk_of, noted
 from watchbell.web.listing import Cursor, Page
 from watchbell.web.live.sse import EVENT_STREAM, EventStream, LastEvent, Resume, streamed
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, audited, services_of
 
 FARTHEST = 1 << 40
 _PLACE = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)_(.{1,150})", re.DOTALL)
@@ -37,7 +37,7 @@ Only = Annotated[
 ]
 Limit = Annotated[int, QueryParameter(ge=1, le=200, description="How many items at most.")]
 Lines = Annotated[
-    int, QueryParameter(ge=1, le=outputs.MOST_LINES, description="How many lines at most.")
+    int, QueryParameter(ge=1, le=output_store.MOST_LINES, description="How many lines at most.")
 ]
 Start = Annotated[
     int | None, QueryParameter(ge=0, le=FARTHEST, description="The place from which on.")
@@ -61,7 +61,9 @@ async def ended_runs(
     """Runs that ended, of a job or of all, the newest first."""
     place = _place(cursor) if cursor else None
     verdicts = (only,) if only else _VERDICTS
-    found, last = await history.ended_before(desk_of(request).store, place, job, verdicts, limit)
+    found, last = await history.ended_before(
+        services_of(request).store, place, job, verdicts, limit
+    )
     following = f"{last.ended!r}_{last.id}" if last else None
     return Page([run_view.shown(one) for one in found], following)
 
@@ -69,14 +71,14 @@ async def ended_runs(
 def _place(cursor: str) -> Place:
     found = _PLACE.fullmatch(cursor)
     if not found:
-        raise Trouble(400, "cursor: expected `next` of the page before", field="cursor")
+        raise HttpProblem(400, "cursor: expected `next` of the page before", field="cursor")
     return Place(float(found[1]), found[2])
 
 
 @get("/cron/runs/active", opt=needs("read"))
 async def active_runs(request: Asked, job: Job = "", limit: Limit = 200) -> Page[RunShown]:
     """Runs under way, of a job or of all; of many the first."""
-    found = await history.active(desk_of(request).store, 0 if job else limit)
+    found = await history.active(services_of(request).store, 0 if job else limit)
     shown = [run_view.shown(one) for one in found if job in ("", one.record.job_name)]
     return Page(shown[:limit])
 
@@ -87,9 +89,9 @@ async def omissions(
 ) -> Page[OmissionShown]:
     """Fires that were not run, and why; the newest first."""
     if cursor and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 10):
-        raise Trouble(400, "cursor: expected `next` of the page before", field="cursor")
+        raise HttpProblem(400, "cursor: expected `next` of the page before", field="cursor")
     skip = int(cursor or 0)
-    found = await history.omissions(desk_of(request).store, job, limit + 1, skip)
+    found = await history.omissions(services_of(request).store, job, limit + 1, skip)
     following = str(skip + limit) if len(found) > limit else None
     return Page([_omission(one) for one in found[:limit]], following)
 
@@ -103,7 +105,7 @@ def _omission(one: Omission) -> OmissionShown:
 @get("/cron/runs/{id:str}", opt=needs("read"))
 async def one_run(request: Asked, id: Id) -> RunInFull:  # noqa: A002
     """A run, and the last lines that it printed."""
-    seen = await history.run(desk_of(request).store, id)
+    seen = await history.run(services_of(request).store, id)
     return RunInFull(run_view.shown(seen), seen.record.output or "")
 
 
@@ -118,13 +120,13 @@ async def output(
 ) -> OutputShown:
     """What a run printed: from `start` on, up to `end`, or `around` a line; its last lines without
     any of these. Long lines make it fewer."""
-    store = desk_of(request).store
+    store = services_of(request).store
     run = (await history.run(store, id)).id
     if around is not None:
         start = max(around - limit // 2, 0)
     if start is not None:
-        return run_view.output(await outputs.window(store, run, start, limit, end))
-    return run_view.output(await outputs.end(store, run, limit, end))
+        return run_view.output(await output_store.window(store, run, start, limit, end))
+    return run_view.output(await output_store.end(store, run, limit, end))
 
 
 @get("/cron/runs/{id:str}/search", opt=needs("read"))
@@ -136,17 +138,17 @@ async def search(
     backward: Backward = False,
 ) -> HitsShown:
     """Lines that have a text. Some thousand lines are looked at; `next` says where to go on."""
-    store = desk_of(request).store
+    store = services_of(request).store
     run = (await history.run(store, id)).id
     begin = (FARTHEST if backward else 0) if start is None else start
-    found = await outputs.search(store, run, text, begin, backward=backward)
+    found = await output_store.search(store, run, text, begin, backward=backward)
     return HitsShown(found.places, found.following)
 
 
 @get("/cron/runs/{id:str}/download", opt=needs("read"), media_type=MediaType.TEXT)
 async def download(request: Asked, id: Id) -> Stream:  # noqa: A002
     """All that is kept of what a run printed, as a file."""
-    store = desk_of(request).store
+    store = services_of(request).store
     seen = await history.run(store, id)
     disposition = f'attachment; filename="{run_view.file_name(seen)}"'
     return Stream(
@@ -166,7 +168,7 @@ async def live(
     """What a run prints and how it stands, as it goes: `lines`, `status`, and `end` when it is
     over; `gone` where it was forgotten. Of very many lines the newest come, and a number says how
     many were left out."""
-    store = desk_of(request).store
+    store = services_of(request).store
     run = (await history.run(store, id)).id
     return streamed(request, run_view.live(store, run, last or resume))
 
@@ -184,10 +186,10 @@ async def kill(request: Asked, id: Id) -> None:  # noqa: A002
 
 
 async def _end(request: Asked, run: str, *, kill: bool) -> None:
-    store = desk_of(request).store
+    store = services_of(request).store
     seen = await history.run(store, run)
     await (jobs.kill(store, seen.id) if kill else jobs.terminate(store, seen.id))
-    await noted(request, "cron.kill" if kill else "cron.terminate", seen.record.job_name, seen.id)
+    await audited(request, "cron.kill" if kill else "cron.terminate", seen.record.job_name, seen.id)
 
 
 ROUTES = Router(

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from watchbell.cron.imports import Form
+from watchbell.cron.job_filter import JobCounts
 from watchbell.cron.model import Status
-from watchbell.cron.selection import Counts
 from watchbell.web.problems import FieldError
 
 Name = Annotated[str, Meta(min_length=1, max_length=5_000)]
@@ -65,7 +65,7 @@ class JobPage(Struct, frozen=True, kw_only=True):
     """Where the next page begins; null on the last one."""
     total: int
     """How many there are on all pages."""
-    counts: Counts
+    counts: JobCounts
 
 
 class FireShown(Struct, frozen=True):

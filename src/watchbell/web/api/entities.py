@@ -10,19 +10,19 @@ from litestar.params import JSONBody, QueryParameter
 from msgspec.structs import replace
 
 from watchbell import ids
-from watchbell.alerting import entities, items
+from watchbell.alerting import entities, json_items
 from watchbell.alerting.entities import Entity
-from watchbell.alerting.items import Taken
+from watchbell.alerting.json_items import Taken
 from watchbell.errors import NotFound
 from watchbell.web.access import needs
 from watchbell.web.api.contacts import Rows
 from watchbell.web.api.entity_shapes import EntityBody, EntityShown
 from watchbell.web.api.versions import STALE, IfMatch, fits, version
-from watchbell.web.desk import Asked, desk_of, noted
 from watchbell.web.listing import Limit, Page, paged
-from watchbell.web.live.filters import Filter
-from watchbell.web.problems import Trouble
+from watchbell.web.live.filters import CheckFilter
+from watchbell.web.problems import HttpProblem
 from watchbell.web.refused import by_field
+from watchbell.web.services import Asked, audited, services_of
 
 Named = Annotated[
     str, QueryParameter(min_length=1, max_length=500, description="An entity's name, or `ALL`.")
@@ -50,7 +50,7 @@ async def all_entities(
 
     Those that others make, tag or link are seen within seconds.
     """
-    seen = await desk_of(request).roster.seen()
+    seen = await services_of(request).directory_cache.seen()
     failures = await _failures(request)
     chosen = [
         one
@@ -66,7 +66,7 @@ async def all_entities(
 
 async def _failures(request: Asked) -> Counter[str]:
     """How many checks of each entity fail now."""
-    _, failing = await desk_of(request).board.view(Filter(failing=True), "severity")
+    _, failing = await services_of(request).board.view(CheckFilter(failing=True), "severity")
     return Counter(row.entity for row in failing.order)
 
 
@@ -91,10 +91,13 @@ async def add_entity(request: Asked, data: JSONBody[EntityBody]) -> EntityShown:
     with by_field():
         entity = _entity(Entity(id=ids.token(), name=""), data)
         entities.checked(entity)
-    if any(one.name == entity.name for one in (await desk_of(request).roster.seen()).entities):
-        raise Trouble(422, f"name: there is an entity {entity.name} already", field="name")
+    if any(
+        one.name == entity.name
+        for one in (await services_of(request).directory_cache.seen()).entities
+    ):
+        raise HttpProblem(422, f"name: there is an entity {entity.name} already", field="name")
     await _save(request, entity)
-    await noted(request, "entity.add", entity.name)
+    await audited(request, "entity.add", entity.name)
     return await _one(request, entity.name)
 
 
@@ -107,13 +110,15 @@ async def change_entity(
     before = await _known(request, name)
     fits(if_match, version(before))
     if before.id == entities.ALL and (data.name != entities.ALL or data.tags):
-        raise Trouble(422, "name: ALL stands for every entity; it has contacts only", field="name")
+        raise HttpProblem(
+            422, "name: ALL stands for every entity; it has contacts only", field="name"
+        )
     with by_field():
         after = _entity(before, data)
         entities.checked(after)
     await _save(request, after)
     renamed = f"renamed to {after.name}" if after.name != before.name else ""
-    await noted(request, "entity.change", name, renamed)
+    await audited(request, "entity.change", name, renamed)
     return await _one(request, after.name)
 
 
@@ -122,15 +127,15 @@ async def remove_entity(request: Asked, name: Named) -> None:
     """Remove an entity's id, tags and contacts. What its checks reported stays, and the next
     report about it makes it anew."""
     entity = await _known(request, name)
-    await entities.remove(desk_of(request).store, entity.id)
-    desk_of(request).roster.forget()
-    await noted(request, "entity.remove", name)
+    await entities.remove(services_of(request).store, entity.id)
+    services_of(request).directory_cache.forget()
+    await audited(request, "entity.remove", name)
 
 
 @get("/entities/export", opt=needs("read"))
 async def export_entities(request: Asked) -> list[dict[str, Any]]:
     """All entities as a file has them that can be imported again."""
-    found = await entities.find(desk_of(request).store)
+    found = await entities.find(services_of(request).store)
     return [msgspec.to_builtins(one) for one in found]
 
 
@@ -138,20 +143,20 @@ async def export_entities(request: Asked) -> list[dict[str, Any]]:
 async def import_entities(request: Asked, data: JSONBody[Rows]) -> list[Taken]:
     """Import entities, each in place of the one with its id, under a new name perhaps. What is
     not right is told, the others are imported."""
-    desk = desk_of(request)
-    survey = await entities.survey(desk.store)
+    services = services_of(request)
+    survey = await entities.survey(services.store)
 
-    async def one(item: items.Item) -> None:
+    async def one(item: json_items.Item) -> None:
         with_checks = item.get("check_contacts") is not None
-        entity = items.entity(item)
-        await entities.save(desk.store, entity, with_checks=with_checks, seen=survey)
+        entity = json_items.entity(item)
+        await entities.save(services.store, entity, with_checks=with_checks, seen=survey)
 
     try:
-        taken = [done async for done in items.each_taken(data, items.EntityItem, one)]
+        taken = [done async for done in json_items.each_taken(data, json_items.EntityItem, one)]
     finally:
-        desk.roster.forget()
+        services.directory_cache.forget()
     done = sum(each.status == "imported" for each in taken)
-    await noted(request, "entities.import", details=f"{done:,} of {len(data):,} items")
+    await audited(request, "entities.import", details=f"{done:,} of {len(data):,} items")
     return taken
 
 
@@ -163,7 +168,7 @@ async def _one(request: Asked, name: str) -> EntityShown:
 
 async def _known(request: Asked, name: str) -> Entity:
     wanted = name if name == entities.ALL else name.lower()
-    for one in (await desk_of(request).roster.seen()).entities:
+    for one in (await services_of(request).directory_cache.seen()).entities:
         if one.name == wanted:
             return one
     raise NotFound(f"there is no entity {name[:80]}")
@@ -179,17 +184,17 @@ def _entity(before: Entity, data: EntityBody) -> Entity:
 
 
 async def _save(request: Asked, entity: Entity) -> None:
-    desk = desk_of(request)
+    services = services_of(request)
     try:
-        await entities.save(desk.store, entity)
+        await entities.save(services.store, entity)
     finally:
-        desk.roster.forget()
+        services.directory_cache.forget()
 
 
 async def _shown(
     request: Asked, found: list[Entity], failures: Mapping[str, int]
 ) -> list[EntityShown]:
-    counts = await entities.check_counts(desk_of(request).store, [one.name for one in found])
+    counts = await entities.check_counts(services_of(request).store, [one.name for one in found])
     return [
         EntityShown(
             name=one.name,

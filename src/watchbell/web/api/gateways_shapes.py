@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from watchbell.gateways.overview import Level
-from watchbell.gateways.trials import Part
+from watchbell.gateways.test_send import Part
 
 Medium = Annotated[str, Meta(min_length=1, max_length=100)]
 AlertId = Annotated[str, Meta(min_length=1, max_length=200)]

@@ -6,10 +6,10 @@ from litestar import Router, get
 from litestar.params import QueryParameter
 
 from watchbell.web.access import needs
-from watchbell.web.desk import Asked, desk_of
-from watchbell.web.live.pulse import TOPICS, Topic
 from watchbell.web.live.sse import EVENT_STREAM, EventStream, streamed
-from watchbell.web.problems import Trouble
+from watchbell.web.live.topics import TOPICS, Topic
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, services_of
 
 Wanted = Annotated[
     list[str] | None,
@@ -25,7 +25,7 @@ def topics_of(given: list[str] | None) -> list[Topic]:
     words = {word.strip() for text in given or () for word in text.split(",")} - {""}
     if not words or words - set(TOPICS):
         expected = ", ".join(TOPICS)
-        raise Trouble(422, f"topics: expected some of {expected}", field="topics")
+        raise HttpProblem(422, f"topics: expected some of {expected}", field="topics")
     return [topic for topic in TOPICS if topic in words]
 
 
@@ -37,7 +37,7 @@ async def live(request: Asked, topics: Wanted = None) -> EventStream:
     has changed; `queues` their lengths and the events a second; `maintenance` how many windows are
     open. The first events tell how things are.
     """
-    return streamed(request, desk_of(request).pulse.told(topics_of(topics)))
+    return streamed(request, services_of(request).topics.told(topics_of(topics)))
 
 
 ROUTES = Router("/", tags=["Live"], route_handlers=[live])

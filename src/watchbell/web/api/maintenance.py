@@ -23,10 +23,10 @@ from watchbell.web.api.maintenance_shapes import (
     Preview,
     ResizedMaintenance,
 )
-from watchbell.web.desk import Asked, desk_of, noted
 from watchbell.web.listing import Cursor, Limit, Page, paged
 from watchbell.web.maintenance import Plan, Span
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, audited, services_of
 
 USUAL = 31 * 86_400
 LONGEST = 400 * 86_400
@@ -63,13 +63,13 @@ async def calendar(
     Windows of one kind, beginning, length and summary are one item. Changes by others are seen
     within seconds.
     """
-    desk = desk_of(request)
-    now = desk.now()
+    services = services_of(request)
+    now = services.now()
     first = now if start is None else start
     last = first + USUAL if end is None else end
     if not first < last <= first + LONGEST:
-        raise Trouble(422, "to: expected a time after `from`, and within 400 days", field="to")
-    found = await desk.calendar.within(first, last)
+        raise HttpProblem(422, "to: expected a time after `from`, and within 400 days", field="to")
+    found = await services.calendar.within(first, last)
     chosen = [one for one in found if kind in (None, one.kind)]
     if pattern:
         chosen = _matching(chosen, pattern)
@@ -81,7 +81,7 @@ def _matching(found: list[Alike], pattern: str) -> list[Alike]:
     try:
         matches = patterns.compiled(pattern).matches
     except Refused as error:
-        raise Trouble(422, str(error), field="pattern") from None
+        raise HttpProblem(422, str(error), field="pattern") from None
     kept = []
     for one in found:
         checks = [check for check in one.checks if matches(*split_id(check))]
@@ -97,7 +97,7 @@ async def checks(
     limit: Limit = 100,
 ) -> Page[str]:
     """The checks of windows that are alike."""
-    one = await maintenance.alike(desk_of(request).calendar, id)
+    one = await maintenance.alike(services_of(request).calendar, id)
     return paged(one.checks, str, cursor, limit)
 
 
@@ -116,66 +116,68 @@ async def plan_maintenance(request: Asked, data: JSONBody[NewMaintenance]) -> Pr
     """
     plan = await _plan(request, data)
     if not plan.checks:
-        raise Trouble(422, f"no check is meant by {data.pattern[:80]!r}", field="pattern")
-    desk = desk_of(request)
+        raise HttpProblem(422, f"no check is meant by {data.pattern[:80]!r}", field="pattern")
+    services = services_of(request)
     try:
-        await windows.create(desk.store, plan.checks, plan.kind, plan.window, desk.now())
+        await windows.create(services.store, plan.checks, plan.kind, plan.window, services.now())
     finally:
-        desk.calendar.forget()
-    await noted(request, "maintenance.plan", _subject(plan.checks, data.pattern), _words(plan))
+        services.calendar.forget()
+    await audited(request, "maintenance.plan", _subject(plan.checks, data.pattern), _words(plan))
     return _preview(plan, data)
 
 
 async def _plan(request: Asked, data: NewMaintenance) -> Plan:
-    desk = desk_of(request)
-    now = desk.now()
+    services = services_of(request)
+    now = services.now()
     span = Span(data.start, data.duration, data.end)
     start, duration = span.seconds(now, _zone(request, data.zone))
     if data.kind == "unscheduled" and start > now:
-        raise Trouble(
+        raise HttpProblem(
             422, "start: unscheduled maintenance begins at once or has begun", field="start"
         )
-    found = await maintenance.meant(desk.store, data.pattern, data.checks)
+    found = await maintenance.meant(services.store, data.pattern, data.checks)
     return Plan(data.kind, Window(start, duration, data.summary.strip()), found)
 
 
 def _zone(request: Asked, name: str) -> ZoneInfo:
     try:
-        return phrases.zone(name or desk_of(request).settings.alerting.timezone)
+        return phrases.zone(name or services_of(request).settings.alerting.timezone)
     except Refused as error:
-        raise Trouble(422, str(error), field="zone") from None
+        raise HttpProblem(422, str(error), field="zone") from None
 
 
 @post("/maintenance/end", status_code=200, opt=needs("operate"))
 async def end_maintenance(request: Asked, data: JSONBody[EndedMaintenance]) -> Done:
     """End windows that are open, or take back those to come. What is over stays as it was."""
-    desk = desk_of(request)
-    one = await maintenance.alike(desk.calendar, data.id)
+    services = services_of(request)
+    one = await maintenance.alike(services.calendar, data.id)
     chosen = _chosen(one, data.checks)
     try:
-        ended = await maintenance.end(desk.store, one, chosen, desk.now())
+        ended = await maintenance.end(services.store, one, chosen, services.now())
     finally:
-        desk.calendar.forget()
+        services.calendar.forget()
     left = sorted(set(chosen) - set(ended))
-    await noted(request, "maintenance.end", _subject(ended), _words(Plan(one.kind, one.window, [])))
+    await audited(
+        request, "maintenance.end", _subject(ended), _words(Plan(one.kind, one.window, []))
+    )
     return Done(count=len(ended), left=left[:_NAMED])
 
 
 @put("/maintenance", opt=needs("operate"))
 async def resize_maintenance(request: Asked, data: JSONBody[ResizedMaintenance]) -> Done:
     """Give windows that are open or to come another end."""
-    desk = desk_of(request)
-    now = desk.now()
-    one = await maintenance.alike(desk.calendar, data.id)
+    services = services_of(request)
+    now = services.now()
+    one = await maintenance.alike(services.calendar, data.id)
     chosen = _chosen(one, data.checks)
     span = Span(one.window.start, None, data.end)
     start, duration = span.seconds(now, _zone(request, data.zone))
     try:
-        await maintenance.resize(desk.store, one, chosen, start + duration, now)
+        await maintenance.resize(services.store, one, chosen, start + duration, now)
     finally:
-        desk.calendar.forget()
+        services.calendar.forget()
     resized = Plan(one.kind, Window(start, duration, one.window.summary), chosen)
-    await noted(request, "maintenance.resize", _subject(chosen), _words(resized))
+    await audited(request, "maintenance.resize", _subject(chosen), _words(resized))
     return Done(count=len(chosen))
 
 
@@ -183,7 +185,7 @@ def _chosen(one: Alike, checks: list[str]) -> list[str]:
     """Those that were named, which have to have such a window; else all that have."""
     strange = set(checks) - set(one.checks)
     if strange:
-        raise Trouble(
+        raise HttpProblem(
             422, f"checks: {min(strange)[:200]!r} has no such maintenance", field="checks"
         )
     return sorted(set(checks)) or one.checks

@@ -5,15 +5,15 @@ from prometheus_client.exposition import choose_encoder
 
 from watchbell.web import metrics
 from watchbell.web.access import needs
-from watchbell.web.desk import Asked, desk_of
+from watchbell.web.services import Asked, services_of
 
 
 @get("/metrics", opt=needs("metrics"), include_in_schema=False)
 async def scraped(request: Asked) -> Response[bytes]:
     """In Prometheus' text format, or as OpenMetrics where the scraper asks for it."""
-    desk = desk_of(request)
+    services = services_of(request)
     encode, kind = choose_encoder(request.headers.get("accept", ""))
-    collected = metrics.Collected(await metrics.gathered(desk), desk.latency.registry)
+    collected = metrics.Collected(await metrics.gathered(services), services.latency.registry)
     return Response(encode(collected), media_type=kind)
 
 

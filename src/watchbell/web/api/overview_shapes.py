@@ -6,19 +6,19 @@ from msgspec import Struct
 
 from watchbell.web.api.alert_shapes import AlertListed
 from watchbell.web.api.cron_run_shapes import RunShown
-from watchbell.web.live.rows import Row
-from watchbell.web.live.views import Counts
+from watchbell.web.live.rows import CheckRow
+from watchbell.web.live.views import CheckCounts
 
 
 class FailingShown(Struct, frozen=True, kw_only=True):
     """Checks that fail; the worst first, and of these the latest."""
 
-    open: list[Row]
+    open: list[CheckRow]
     """Those that nobody acknowledged, outside planned maintenance."""
     open_count: int
-    acknowledged: list[Row]
+    acknowledged: list[CheckRow]
     acknowledged_count: int
-    maintenance: list[Row]
+    maintenance: list[CheckRow]
     """Those in planned maintenance, whether acknowledged or not."""
     maintenance_count: int
 
@@ -46,7 +46,7 @@ class QueueLength(Struct, frozen=True):
 Severity = Literal["critical", "warning", "unknown"]
 
 
-class Trouble(Struct, frozen=True):
+class HttpProblem(Struct, frozen=True):
     """Something of ours that somebody should look after."""
 
     kind: Literal["check", "gateway", "process", "role", "store", "rejected"]
@@ -60,7 +60,7 @@ class Overview(Struct, frozen=True, kw_only=True):
 
     checks: int
     """How many ever reported."""
-    counts: Counts | None
+    counts: CheckCounts | None
     """Of enabled checks; null where there are many and they are still being counted."""
     failing: FailingShown
     is_complete: bool
@@ -73,4 +73,4 @@ class Overview(Struct, frozen=True, kw_only=True):
     queues: list[QueueLength]
     events: int
     """That were processed, ever; two answers give a rate."""
-    troubles: list[Trouble]
+    troubles: list[HttpProblem]

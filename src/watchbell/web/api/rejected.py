@@ -12,9 +12,9 @@ from watchbell.alerting.model import Rejection
 from watchbell.alerting.rejected import Found
 from watchbell.errors import NotFound
 from watchbell.web.access import needs
-from watchbell.web.desk import Asked, desk_of
 from watchbell.web.listing import Cursor, Page
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, services_of
 
 MOST_BYTES = 256 << 10
 """Of one that is shown whole."""
@@ -76,12 +76,14 @@ async def rejected_events(
     request: Asked, cursor: Cursor = "", limit: Few = 50
 ) -> Page[RejectedShown]:
     """What was pushed and is no check event, the newest first."""
-    desk = desk_of(request)
+    services = services_of(request)
     after = rejected.place(cursor) if cursor else None
     if cursor and after is None:
-        raise Trouble(400, "cursor: expected `next` of the page before", field="cursor")
-    counts = await rejected.hours(desk.store, desk.settings.alerting.rejected_days, desk.now())
-    found = await rejected.newest(desk.store, counts, limit + 1, after)
+        raise HttpProblem(400, "cursor: expected `next` of the page before", field="cursor")
+    counts = await rejected.hours(
+        services.store, services.settings.alerting.rejected_days, services.now()
+    )
+    found = await rejected.newest(services.store, counts, limit + 1, after)
     shown = [_shown(one) for one in found[:limit]]
     return Page(shown, shown[-1].id if len(found) > limit else None)
 
@@ -107,9 +109,9 @@ def escaped(text: str) -> str:
 @get("/rejected/event", opt=needs("read"))
 async def rejected_event(request: Asked, id: Id) -> RejectedWhole:  # noqa: A002
     """One of them with its bytes, and what would be said of it now."""
-    desk = desk_of(request)
+    services = services_of(request)
     where = rejected.place(id)
-    found = await rejected.one(desk.store, where, MOST_BYTES) if where else None
+    found = await rejected.one(services.store, where, MOST_BYTES) if where else None
     if found is None:
         raise NotFound("there is no such rejected event; they are kept for a while only")
     one, raw = found
@@ -122,7 +124,7 @@ async def rejected_event(request: Asked, id: Id) -> RejectedWhole:  # noqa: A002
         size=one.size,
         bytes=base64.b64encode(kept).decode(),
         is_whole=is_whole,
-        reason_now=_judged(kept, desk.now()) if is_whole else one.rejected.reason,
+        reason_now=_judged(kept, services.now()) if is_whole else one.rejected.reason,
     )
 
 
@@ -134,10 +136,10 @@ def _judged(raw: bytes, now: int) -> str:
 @get("/rejected/counts", opt=needs("read"))
 async def rejected_counts(request: Asked) -> RejectedCounts:
     """How many there are, by hour and by reason."""
-    desk = desk_of(request)
-    now, days = desk.now(), desk.settings.alerting.rejected_days
-    counts = await rejected.hours(desk.store, days, now)
-    reasons = await rejected.reasons(desk.store, counts, COUNTED)
+    services = services_of(request)
+    now, days = services.now(), services.settings.alerting.rejected_days
+    counts = await rejected.hours(services.store, days, now)
+    reasons = await rejected.reasons(services.store, counts, COUNTED)
     return RejectedCounts(
         total=sum(counts.values()),
         hours=[RejectedHour(hours.start_of(hour), n) for hour, n in counts.items()],

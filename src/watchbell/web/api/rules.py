@@ -32,10 +32,10 @@ from watchbell.web.api.rule_shapes import (
     TryBody,
 )
 from watchbell.web.api.versions import STALE, TRIES, IfMatch, fits, version
-from watchbell.web.desk import Asked, Desk, desk_of, noted
 from watchbell.web.listing import Page
-from watchbell.web.problems import FieldError, Trouble
+from watchbell.web.problems import FieldError, HttpProblem
 from watchbell.web.refused import by_field, field_error
+from watchbell.web.services import Asked, Services, audited, services_of
 
 _NOT_STORED = ("week", "id", "replace_general")
 GENERAL = "the general rule"
@@ -52,29 +52,29 @@ Said = Annotated[
 @get("/rules", opt=needs("read"))
 async def all_rules(request: Asked, contact: Of) -> Page[RuleShown]:
     """The rules of a contact, each with what it does in words."""
-    person = await contacts.known(desk_of(request).store, contact)
-    return Page([_shown(desk_of(request), rule, person) for rule in person.rules])
+    person = await contacts.known(services_of(request).store, contact)
+    return Page([_shown(services_of(request), rule, person) for rule in person.rules])
 
 
 @post("/rules", opt=needs("write"))
 async def add_rule(request: Asked, contact: Of, data: JSONBody[RuleBody]) -> RuleShown:
     """Give a contact a rule."""
-    desk = desk_of(request)
-    person = await contacts.known(desk.store, contact)
+    services = services_of(request)
+    person = await contacts.known(services.store, contact)
     with by_field():
         rule = rules.checked(_rule(data, ids.token(), contact))
-        await rules.save(desk.store, rule)
-    await noted(request, "rule.add", contact, _told(rule))
+        await rules.save(services.store, rule)
+    await audited(request, "rule.add", contact, _told(rule))
     await _generalised(request, contact, data)
-    return _shown(desk, rule, person)
+    return _shown(services, rule, person)
 
 
 @get("/rule", opt=needs("read"))
 async def one_rule(request: Asked, contact: Of, id: Id) -> RuleShown:  # noqa: A002
     """A rule of a contact."""
-    desk = desk_of(request)
-    person = await contacts.known(desk.store, contact)
-    return _shown(desk, _own(person, id), person)
+    services = services_of(request)
+    person = await contacts.known(services.store, contact)
+    return _shown(services, _own(person, id), person)
 
 
 @put("/rule", opt=needs("write"), responses=STALE)
@@ -86,39 +86,39 @@ async def change_rule(
     if_match: IfMatch = "",
 ) -> RuleShown:
     """Change a rule, as a whole."""
-    desk = desk_of(request)
-    person = await contacts.known(desk.store, contact)
+    services = services_of(request)
+    person = await contacts.known(services.store, contact)
     _own(person, id)
     with by_field():
         rule = rules.checked(_rule(data, id, contact))
-        await _replaced(desk, rule, if_match)
-    await noted(request, "rule.change", contact, _told(rule))
+        await _replaced(services, rule, if_match)
+    await audited(request, "rule.change", contact, _told(rule))
     await _generalised(request, contact, data)
-    return _shown(desk, rule, person)
+    return _shown(services, rule, person)
 
 
 async def _generalised(request: Asked, contact: str, data: RuleBody) -> None:
     if data.replace_general:
-        await generals.replace_general(desk_of(request).store, contact)
-        await noted(request, "rule.change", contact, "the automatic general rule is replaced")
+        await generals.replace_general(services_of(request).store, contact)
+        await audited(request, "rule.change", contact, "the automatic general rule is replaced")
 
 
-async def _replaced(desk: Desk, rule: Rule, if_match: str) -> None:
+async def _replaced(services: Services, rule: Rule, if_match: str) -> None:
     for _ in range(TRIES):
-        before, stamp = await rules.stamped(desk.store, rule.id)
+        before, stamp = await rules.stamped(services.store, rule.id)
         fits(if_match, _version(replace(before, contact_id=rule.contact_id)))
         with suppress(Changed):
-            return await rules.save(desk.store, rule, stamp)
-    raise Trouble(412, f"rule {rule.id} is being changed by others; try again")
+            return await rules.save(services.store, rule, stamp)
+    raise HttpProblem(412, f"rule {rule.id} is being changed by others; try again")
 
 
 @delete("/rule", opt=needs("write"))
 async def remove_rule(request: Asked, contact: Of, id: Id) -> None:  # noqa: A002
     """Remove a rule. A contact without a general one gets such a rule again when it is needed."""
-    desk = desk_of(request)
-    rule = _own(await contacts.known(desk.store, contact), id)
-    await rules.remove(desk.store, id)
-    await noted(request, "rule.remove", contact, _told(rule))
+    services = services_of(request)
+    rule = _own(await contacts.known(services.store, contact), id)
+    await rules.remove(services.store, id)
+    await audited(request, "rule.remove", contact, _told(rule))
 
 
 @post("/rules/describe", status_code=200, opt=needs("read"))
@@ -129,8 +129,8 @@ async def describe_rule(
     id: Perhaps = "",  # noqa: A002
 ) -> RuleDescribed:
     """What a rule would do, in words, and what is wrong with it. Nothing is stored."""
-    desk = desk_of(request)
-    person = await contacts.known(desk.store, contact) if contact else None
+    services = services_of(request)
+    person = await contacts.known(services.store, contact) if contact else None
     problems: list[FieldError] = []
     try:
         rule = _rule(data, id or "new", contact or "nobody")
@@ -139,8 +139,10 @@ async def describe_rule(
         plain = replace(data, week=None, time_restrictions=())
         rule = _rule(plain, id or "new", contact or "nobody")
     problems += map(field_error, rules.problems(rule))
-    grid, reasons = _week(rule.time_restrictions, desk)
-    after = await _prospect(desk, person, rule, data) if person else Prospect("", can_replace=False)
+    grid, reasons = _week(rule.time_restrictions, services)
+    after = (
+        await _prospect(services, person, rule, data) if person else Prospect("", can_replace=False)
+    )
     return RuleDescribed(
         words=rules.describe(rule),
         problems=problems,
@@ -154,13 +156,13 @@ async def describe_rule(
     )
 
 
-async def _prospect(desk: Desk, person: Contact, rule: Rule, data: RuleBody) -> Prospect:
+async def _prospect(services: Services, person: Contact, rule: Rule, data: RuleBody) -> Prospect:
     return await asyncio.to_thread(  # as below
         generals.prospect,
         person,
         rule,
-        desk.settings.alerting.timezone,
-        desk.now(),
+        services.settings.alerting.timezone,
+        services.now(),
         replaces_general=data.replace_general,
     )
 
@@ -178,8 +180,8 @@ async def said_times(request: Asked, text: Said) -> Times:
     try:
         found = spoken.windows(text)
     except Refused as error:
-        raise Trouble(422, str(error), field="text") from error
-    grid, reasons = _week(found, desk_of(request))
+        raise HttpProblem(422, str(error), field="text") from error
+    grid, reasons = _week(found, services_of(request))
     words = [_when(one) for one in found]
     return Times(time_restrictions=found, week=grid, not_weekly=reasons, words=words)
 
@@ -188,8 +190,8 @@ async def said_times(request: Asked, text: Said) -> Times:
 async def try_rules(request: Asked, data: JSONBody[TryBody]) -> TrialShown:
     """What a contact would be told of a sample, by its rules or by these in their place: which
     rules match, which do not and why, by which media. Nothing is sent, and nothing is stored."""
-    desk = desk_of(request)
-    person = await contacts.known(desk.store, data.contact)
+    services = services_of(request)
+    person = await contacts.known(services.store, data.contact)
     if data.rules is not None:
         with by_field():
             given = [
@@ -200,11 +202,11 @@ async def try_rules(request: Asked, data: JSONBody[TryBody]) -> TrialShown:
         for rule, one in zip(given, data.rules, strict=True):
             if one.replace_general:
                 person = generals.saved(person, rule, replaces_general=True)
-    zone = desk.settings.alerting.timezone
-    sample = _sample(data.event, desk.now(), zone_of(person, zone))
+    zone = services.settings.alerting.timezone
+    sample = _sample(data.event, services.now(), zone_of(person, zone))
     if not sample.tags:
         name = f"{sample.entity}:{sample.check}"
-        sample = replace(sample, tags=await records.event_tags(desk.store, name))
+        sample = replace(sample, tags=await records.event_tags(services.store, name))
     general = rules.general(person.id, person.media, GENERAL)
     # Elsewhere, since times that begin in antiquity and are counted take a while.
     found = await asyncio.to_thread(tried, person, sample, general, zone)
@@ -214,7 +216,7 @@ async def try_rules(request: Asked, data: JSONBody[TryBody]) -> TrialShown:
 def _sample(event: SampleEvent, now: int, zone: ZoneInfo) -> Sample:
     entity, check = split_id(event.check)
     if not entity.strip() or not check.strip():
-        raise Trouble(422, "check: expected ENTITY:CHECK", field="check")
+        raise HttpProblem(422, "check: expected ENTITY:CHECK", field="check")
     time = now if event.time is None else event.time
     if event.at:
         time = _moment(event.at, now, zone)
@@ -231,9 +233,9 @@ def _moment(text: str, now: int, zone: ZoneInfo) -> int:
     try:
         time = spoken.moment(text, now, zone)
     except Refused as error:
-        raise Trouble(422, str(error), field="at") from error
+        raise HttpProblem(422, str(error), field="at") from error
     if not 0 <= time <= LARGEST:
-        raise Trouble(422, f"at: {text!r} is too far away", field="at")
+        raise HttpProblem(422, f"at: {text!r} is too far away", field="at")
     return time
 
 
@@ -272,10 +274,10 @@ def _own(person: Contact, rule_id: str) -> Rule:
     raise NotFound(f"{person.first_name} has no rule {rule_id[:80]}")
 
 
-def _shown(desk: Desk, rule: Rule, person: Contact) -> RuleShown:
+def _shown(services: Services, rule: Rule, person: Contact) -> RuleShown:
     bad = rules.unreadable(rule)
     readable = rules.without_unreadable(rule, bad)
-    grid, reasons = _week(rule.time_restrictions, desk)
+    grid, reasons = _week(rule.time_restrictions, services)
     fields = asdict(readable)
     del fields["contact_id"]
     return RuleShown(
@@ -290,8 +292,8 @@ def _shown(desk: Desk, rule: Rule, person: Contact) -> RuleShown:
     )
 
 
-def _week(times: Iterable[dict[str, object]], desk: Desk) -> tuple[Grid | None, list[str]]:
-    found = week.grid_of(times, datetime.fromtimestamp(desk.now(), UTC).date())
+def _week(times: Iterable[dict[str, object]], services: Services) -> tuple[Grid | None, list[str]]:
+    found = week.grid_of(times, datetime.fromtimestamp(services.now(), UTC).date())
     return (None, list(found.reasons)) if isinstance(found, NotWeekly) else (found, [])
 
 

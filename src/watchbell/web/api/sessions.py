@@ -9,9 +9,9 @@ from litestar.params import PathParameter, QueryParameter
 from watchbell.errors import NotFound
 from watchbell.web.access import needs
 from watchbell.web.api.shapes import SessionShown
-from watchbell.web.desk import Asked, actor_of, desk_of, identity_of
 from watchbell.web.listing import Cursor, Limit, Page, paged
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, actor_of, identity_of, services_of
 from watchbell.web.sessions import Session
 
 Id = Annotated[str, PathParameter(max_length=64, description="A session's id.")]
@@ -19,8 +19,10 @@ Of = Annotated[str, QueryParameter(max_length=64, description="A user's name.")]
 
 
 async def _visible(request: Asked) -> dict[str, Session]:
-    identity, desk = identity_of(request), desk_of(request)
-    return await desk.sessions.all(desk.now(), None if identity.may("admin") else identity.name)
+    identity, services = identity_of(request), services_of(request)
+    return await services.sessions.all(
+        services.now(), None if identity.may("admin") else identity.name
+    )
 
 
 @get("/sessions", opt=needs("read"))
@@ -42,12 +44,12 @@ async def sessions(
 async def end_other_sessions(request: Asked) -> None:
     """End all your sessions but this one."""
     _by_a_person(request)
-    desk, identity = desk_of(request), identity_of(request)
+    services, identity = services_of(request), identity_of(request)
     entry = actor_of(request).entry("session.end", identity.name)
-    for name in await desk.sessions.all(desk.now(), identity.name):
+    for name in await services.sessions.all(services.now(), identity.name):
         if name != identity.session:
             with suppress(NotFound):  # it has ended by itself
-                await desk.sessions.end(name, entry)
+                await services.sessions.end(name, entry)
 
 
 @delete("/sessions/{id:str}", opt=needs("read"))
@@ -57,14 +59,16 @@ async def end_session(request: Asked, id: Id) -> None:  # noqa: A002
     session = (await _visible(request)).get(id)
     if session is None:
         raise NotFound("there is no such session")
-    await desk_of(request).sessions.end(id, actor_of(request).entry("session.end", session.user))
+    await services_of(request).sessions.end(
+        id, actor_of(request).entry("session.end", session.user)
+    )
 
 
 def _by_a_person(request: Asked) -> None:
     """A key that may only look must not put its owner out of the door."""
     identity = identity_of(request)
     if not identity.session and not identity.may("admin"):
-        raise Trouble(403, "a session is ended by who has signed in, not by an API key")
+        raise HttpProblem(403, "a session is ended by who has signed in, not by an API key")
 
 
 def _shown(name: str, session: Session, *, is_this: bool) -> SessionShown:

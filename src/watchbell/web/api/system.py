@@ -17,7 +17,7 @@ from watchbell.cron import instances as cron_instances
 from watchbell.errors import StoreUnavailable
 from watchbell.gateways import catalogue, overview
 from watchbell.gateways.catalogue import Configured
-from watchbell.gateways.overview import Fare
+from watchbell.gateways.overview import MediumStatus
 from watchbell.settings import Settings
 from watchbell.store import health, presence
 from watchbell.store.keys import StoreKeys, tagged
@@ -33,11 +33,11 @@ from watchbell.web.api.shapes import (
     StoreServer,
     System,
 )
-from watchbell.web.audit import Logged, Wanted
-from watchbell.web.desk import Asked, Desk, desk_of
+from watchbell.web.audit import AuditFilter, Logged
+from watchbell.web.key_sizes import FamilyShown
 from watchbell.web.listing import Cursor, Limit, Page
-from watchbell.web.problems import Trouble
-from watchbell.web.weights import FamilyShown
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, Services, services_of
 
 _HEALTH_SECONDS = 1.5
 _STREAM_ID = re.compile("[0-9]{1,15}-[0-9]{1,15}")
@@ -51,7 +51,7 @@ async def healthz(request: Asked) -> Health:
     """Whether this server works: 503 within two seconds if its store is away or refuses writes."""
     try:
         async with asyncio.timeout(_HEALTH_SECONDS):
-            await health.check_writable(desk_of(request).store)
+            await health.check_writable(services_of(request).store)
     except TimeoutError:
         raise StoreUnavailable(f"the store did not answer in {_HEALTH_SECONDS:g} s") from None
     return Health("ok")
@@ -60,24 +60,24 @@ async def healthz(request: Asked) -> Health:
 @get("/api/v1/system", opt=needs("read"))
 async def system(request: Asked) -> System:
     """Version, store, queues, and the processes that we know of."""
-    desk = desk_of(request)
-    media = [one.name for one in catalogue.configured(desk.settings)]
-    fares = await overview.fares(desk.store, media)
-    findings, servers = await _store(desk)
+    services = services_of(request)
+    media = [one.name for one in catalogue.configured(services.settings)]
+    statuses = await overview.statuses(services.store, media)
+    findings, servers = await _store(services)
     return System(
         version=watchbell.__version__,
         store=findings,
         servers=servers,
-        queues=[*await _queues(desk), *(QueueShown(f.medium, f.queued, []) for f in fares)],
-        instances=await _instances(desk, fares),
-        processes=await presence.present(desk.store),
+        queues=[*await _queues(services), *(QueueShown(f.medium, f.queued, []) for f in statuses)],
+        instances=await _instances(services, statuses),
+        processes=await presence.present(services.store),
     )
 
 
-async def _store(desk: Desk) -> tuple[list[Finding], list[StoreServer]]:
+async def _store(services: Services) -> tuple[list[Finding], list[StoreServer]]:
     findings: list[Finding] = []
     servers = []
-    for primary in await desk.store.primaries():
+    for primary in await services.store.primaries():
         facts = await health.facts(primary)
         found = health.judge(primary.name, facts)
         findings += [Finding(one.level, one.subject, one.text, one.advice) for one in found]
@@ -97,27 +97,32 @@ def _server(name: str, facts: Mapping[str, Any]) -> StoreServer:
     )
 
 
-async def _queues(desk: Desk) -> list[QueueShown]:
-    keys, own = Alerting(desk.store.prefix), StoreKeys()
+async def _queues(services: Services) -> list[QueueShown]:
+    keys, own = Alerting(services.store.prefix), StoreKeys()
     shown = []
     for name, key in (("events", keys.events()), ("notifications", keys.notifications())):
-        takers = await desk.store.call("ZRANGE", own.takers(tagged(key)), 0, -1)
-        length = await desk.store.call("LLEN", key)
+        takers = await services.store.call("ZRANGE", own.takers(tagged(key)), 0, -1)
+        length = await services.store.call("LLEN", key)
         shown.append(QueueShown(name, length, [one.decode(errors="replace") for one in takers]))
     return shown
 
 
-async def _instances(desk: Desk, fares: list[Fare]) -> list[Instance]:
-    beats = await cron_instances.instances(desk.store)
+async def _instances(services: Services, statuses: list[MediumStatus]) -> list[Instance]:
+    beats = await cron_instances.instances(services.store)
     cron = [
         Instance(name=beat.name, role="cron", seen=beat.seen, words=f"{beat.running} runs")
         for beat in beats
         if not beat.is_silent
     ]
     media = [
-        Instance(name=fare.medium, role="gateway", seen=fare.seen, words=fare.state)
-        for fare in fares
-        if fare.is_alive(desk.clock.now())
+        Instance(
+            name=medium_status.medium,
+            role="gateway",
+            seen=medium_status.seen,
+            words=medium_status.state,
+        )
+        for medium_status in statuses
+        if medium_status.is_alive(services.clock.now())
     ]
     return [*cron, *media]
 
@@ -125,21 +130,21 @@ async def _instances(desk: Desk, fares: list[Fare]) -> list[Instance]:
 @get("/api/v1/system/settings", opt=needs("admin"))
 async def shown_settings(request: Asked) -> list[SettingShown]:
     """The settings of this server, without secrets."""
-    desk = desk_of(request)
-    chosen, defaults = desk.settings, settings.as_shown(_untouched())
+    services = services_of(request)
+    chosen, defaults = services.settings, settings.as_shown(_untouched())
     rows = [
         SettingShown(
             name=name,
             value=value,
             default=defaults[name],
             is_default=value == defaults[name],
-            origin=desk.origins.get(name, ""),
+            origin=services.origins.get(name, ""),
             words=setting_words.words().get(name, ""),
         )
         for name, value in settings.as_shown(chosen).items()
         if name != "gateways"  # their fields follow
     ]
-    of_media = desk.origins.get("gateways", "")
+    of_media = services.origins.get("gateways", "")
     return rows + [
         _of_medium(of_media, one, *pair)
         for one in catalogue.configured(chosen)
@@ -168,7 +173,7 @@ def _of_medium(origin: str, medium: Configured, name: str, value: str | int) -> 
 @get("/api/v1/system/families", opt=needs("admin"))
 async def families(request: Asked) -> list[FamilyShown]:
     """Key families with how many keys they have and what they weigh, at most a minute old."""
-    return await desk_of(request).weights.families()
+    return await services_of(request).key_sizes.families()
 
 
 @get("/api/v1/audit", opt=needs("admin"))
@@ -184,10 +189,10 @@ async def audit_log(
 ) -> Page[AuditEntry]:
     """Who changed what, the newest first. An action may be its noun alone, as `user`."""
     if cursor and not _STREAM_ID.fullmatch(cursor):
-        raise Trouble(400, "cursor: expected `next` of the page before", field="cursor")
-    wanted = Wanted(who=who, action=action, text=text, since=since, until=until)
-    chosen = None if wanted == Wanted() else wanted
-    found = await audit.read(desk_of(request).store, cursor, limit + 1, chosen)
+        raise HttpProblem(400, "cursor: expected `next` of the page before", field="cursor")
+    wanted = AuditFilter(who=who, action=action, text=text, since=since, until=until)
+    chosen = None if wanted == AuditFilter() else wanted
+    found = await audit.read(services_of(request).store, cursor, limit + 1, chosen)
     shown = [_entry(one) for one in found[:limit]]
     return Page(shown, shown[-1].id if len(found) > limit else None)
 

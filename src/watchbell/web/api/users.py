@@ -9,9 +9,9 @@ from watchbell.errors import Refused
 from watchbell.web import links
 from watchbell.web.access import needs
 from watchbell.web.api.shapes import ChangedUser, Link, NewUser, UserShown
-from watchbell.web.desk import Asked, actor_of, desk_of
 from watchbell.web.listing import Cursor, Limit, Page, paged
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, actor_of, services_of
 from watchbell.web.users import User
 
 Name = Annotated[str, PathParameter(max_length=64, description="A user's name.")]
@@ -20,9 +20,9 @@ Name = Annotated[str, PathParameter(max_length=64, description="A user's name.")
 @get("/users", opt=needs("admin"))
 async def users(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page[UserShown]:
     """All users."""
-    desk = desk_of(request)
-    seen = await desk.users.sign_ins()
-    shown = [_shown(user, seen) for user in await desk.users.all()]
+    services = services_of(request)
+    seen = await services.users.sign_ins()
+    shown = [_shown(user, seen) for user in await services.users.all()]
     return paged(shown, lambda user: user.name, cursor, limit)
 
 
@@ -30,35 +30,35 @@ async def users(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page
 async def add_user(request: Asked, data: JSONBody[NewUser]) -> Link:
     """Add a user, who sets a password by the link that is given back."""
     try:
-        user = await desk_of(request).users.add(data.name, data.role, actor_of(request))
+        user = await services_of(request).users.add(data.name, data.role, actor_of(request))
     except Refused as error:
-        raise Trouble(422, str(error), field="name") from None
+        raise HttpProblem(422, str(error), field="name") from None
     return await _link(request, user)
 
 
 @patch("/users/{name:str}", opt=needs("admin"))
 async def change_user(request: Asked, name: Name, data: JSONBody[ChangedUser]) -> UserShown:
     """Give a user another role. It holds at once, for sessions and API keys, too."""
-    user = await desk_of(request).users.set_role(name, data.role, actor_of(request))
-    return _shown(user, await desk_of(request).users.sign_ins())
+    user = await services_of(request).users.set_role(name, data.role, actor_of(request))
+    return _shown(user, await services_of(request).users.sign_ins())
 
 
 @delete("/users/{name:str}", opt=needs("admin"))
 async def remove_user(request: Asked, name: Name) -> None:
     """Remove a user. Their sessions and API keys work no more."""
-    await desk_of(request).users.remove(name, actor_of(request))
+    await services_of(request).users.remove(name, actor_of(request))
 
 
 @post("/users/{name:str}/link", opt=needs("admin"))
 async def make_link(request: Asked, name: Name) -> Link:
     """Make a link by which this user signs in once."""
-    return await _link(request, await desk_of(request).users.get(name))
+    return await _link(request, await services_of(request).users.get(name))
 
 
 async def _link(request: Asked, user: User) -> Link:
-    desk = desk_of(request)
-    path = await links.make(desk.store, user, actor_of(request))
-    return Link(user=user.name, link=links.address(desk.settings) + path)
+    services = services_of(request)
+    path = await links.make(services.store, user, actor_of(request))
+    return Link(user=user.name, link=links.address(services.settings) + path)
 
 
 def _shown(user: User, seen: dict[str, int]) -> UserShown:

@@ -7,7 +7,7 @@ import msgspec
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import HeaderParameter
 
-from watchbell.web.problems import Problem, Trouble
+from watchbell.web.problems import HttpProblem, Problem
 
 IfMatch = Annotated[
     str,
@@ -39,4 +39,4 @@ def fits(if_match: str, current: str) -> None:
     asked = {one.strip().removeprefix("W/").strip('"') for one in if_match.split(",")}
     if asked & {"", "*", current}:
         return
-    raise Trouble(412, "this was changed by somebody else meanwhile; load it anew")
+    raise HttpProblem(412, "this was changed by somebody else meanwhile; load it anew")

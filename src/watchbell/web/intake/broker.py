@@ -9,14 +9,14 @@ from msgspec import Struct
 
 from watchbell.alerting.model import CheckEvent, Rejection
 from watchbell.web.access import needs
-from watchbell.web.desk import Asked, desk_of
 from watchbell.web.intake import httpbroker, items, sns
 from watchbell.web.intake.items import Answer, Item
 from watchbell.web.intake.routes import field_of, item_of, plain, sender_of
 from watchbell.web.intake.sns import Envelope
 from watchbell.web.intake.states import Held
 from watchbell.web.intake.writing import TooMany
-from watchbell.web.problems import Trouble, too_often
+from watchbell.web.problems import HttpProblem, too_often
+from watchbell.web.services import Asked, services_of
 
 Place = Annotated[
     int, QueryParameter(ge=0, le=1 << 62, description="From the `Link` of the page before.")
@@ -35,38 +35,38 @@ async def post_state(request: Asked) -> Answer:
     try:
         body = msgspec.json.decode(await request.body())
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Trouble(400, f"not JSON: {error}") from None
+        raise HttpProblem(400, f"not JSON: {error}") from None
     if sns.is_envelope(body):
         return await _by_sns(request, body)
-    return await _held(request, httpbroker.event_of(body, desk_of(request).now()))
+    return await _held(request, httpbroker.event_of(body, services_of(request).now()))
 
 
 async def _by_sns(request: Asked, body: dict[str, Any]) -> Answer:
     envelope = sns.read(body)
     if isinstance(envelope, Rejection):
-        raise Trouble(422, envelope.reason, field="body")
-    desk = desk_of(request)
-    await desk.intake.sns.believe(envelope, body)
+        raise HttpProblem(422, envelope.reason, field="body")
+    services = services_of(request)
+    await services.intake.sns.believe(envelope, body)
     if envelope.kind == "SubscriptionConfirmation":
-        return Answer("accepted", await desk.intake.sns.confirm(envelope))
+        return Answer("accepted", await services.intake.sns.confirm(envelope))
     if envelope.kind == "UnsubscribeConfirmation":
         return Answer("accepted", "the subscription has ended")
-    return await _held(request, httpbroker.alarm_of(envelope.message, desk.now()), envelope)
+    return await _held(request, httpbroker.alarm_of(envelope.message, services.now()), envelope)
 
 
 async def _held(
     request: Asked, found: CheckEvent | Rejection, envelope: Envelope | None = None
 ) -> Answer:
     if isinstance(found, Rejection):
-        raise Trouble(422, found.reason, field=field_of(found.reason))
+        raise HttpProblem(422, found.reason, field=field_of(found.reason))
     one = item_of(found)
     if isinstance(one, Rejection):
-        raise Trouble(422, one.reason, field="type")
-    sender, desk = sender_of(request), desk_of(request)
+        raise HttpProblem(422, one.reason, field="type")
+    sender, services = sender_of(request), services_of(request)
     if envelope is not None:
         one = Item(one.event, items.named(sender, envelope.id))
     try:
-        is_new = await desk.intake.hold(sender, one, found, desk.now())
+        is_new = await services.intake.hold(sender, one, found, services.now())
     except TooMany as error:
         raise too_often(error.seconds) from None
     return Answer("accepted" if is_new else "repeated")
@@ -95,7 +95,7 @@ async def states(
 
     Where there are more, the header `Link` says where they are.
     """
-    after, found = await desk_of(request).intake.states.page(cursor, limit)
+    after, found = await services_of(request).intake.states.page(cursor, limit)
     more = f'</state?cursor={after}&limit={limit}>; rel="next"'
     shown = {name: _shown(held) for name, held in found.items()}
     return Response(shown, headers={"Link": more} if after else {})

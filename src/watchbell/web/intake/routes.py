@@ -11,13 +11,13 @@ from msgspec import Struct
 from watchbell.alerting.model import CheckEvent, Rejection
 from watchbell.web.access import PUBLIC, may_ping, needs
 from watchbell.web.api_keys import Ping
-from watchbell.web.desk import Asked, desk_of, identity_of
 from watchbell.web.intake import alertmanager, items, pings
 from watchbell.web.intake.alertmanager import Alert, Webhook
 from watchbell.web.intake.items import Answer, Item, Terms
 from watchbell.web.intake.writing import TooMany
 from watchbell.web.keys import Web
-from watchbell.web.problems import FieldError, Problem, Trouble, too_often
+from watchbell.web.problems import FieldError, HttpProblem, Problem, too_often
+from watchbell.web.services import Asked, identity_of, services_of
 
 MOST_BYTES = 32 << 20
 _PIECE = 1_000
@@ -44,7 +44,7 @@ def terms_of(request: Asked, now: int | None) -> Terms:
 async def written(request: Asked, sender: str, read: Sequence[Item | Rejection]) -> list[Answer]:
     posted = [one for one in read if isinstance(one, Item)]
     try:
-        fresh = iter(await desk_of(request).intake.write(sender, posted))
+        fresh = iter(await services_of(request).intake.write(sender, posted))
     except TooMany as error:
         raise too_often(error.seconds) from None
     accepted, repeated = Answer("accepted"), Answer("repeated")
@@ -82,13 +82,13 @@ async def _whole(request: Asked) -> list[Answer]:
         terms = terms_of(request, None)  # they were hardly all made when they came
         found = items.split(body)
         if isinstance(found, Rejection):
-            raise Trouble(400, found.reason)
+            raise HttpProblem(400, found.reason)
         read = [items.read(bytes(one), terms) for one in found]
         return await written(request, terms.sender, read)
-    terms = terms_of(request, desk_of(request).now())
+    terms = terms_of(request, services_of(request).now())
     one = items.read(body, terms)
     if isinstance(one, Rejection):
-        raise Trouble(422, one.reason, field=field_of(one.reason))
+        raise HttpProblem(422, one.reason, field=field_of(one.reason))
     return await written(request, terms.sender, [one])
 
 
@@ -119,7 +119,7 @@ async def _lines(request: Asked) -> AsyncIterator[bytes]:
 
 def plain(request: Asked) -> None:
     if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise Trouble(415, "Content-Encoding: expected a body that is not compressed")
+        raise HttpProblem(415, "Content-Encoding: expected a body that is not compressed")
 
 
 def field_of(reason: str) -> str:
@@ -162,7 +162,7 @@ async def post_alerts_v1(request: Asked, data: JSONBody[list[Alert] | Webhook]) 
 
 async def _alerted(request: Asked, data: list[Alert] | Webhook) -> None:
     plain(request)
-    now, alerts = desk_of(request).now(), data.alerts if isinstance(data, Webhook) else data
+    now, alerts = services_of(request).now(), data.alerts if isinstance(data, Webhook) else data
     read = [item_of(alertmanager.event_of(alert, now)) for alert in alerts]
     await written(request, sender_of(request), read)
     wrong = [
@@ -171,7 +171,7 @@ async def _alerted(request: Asked, data: list[Alert] | Webhook) -> None:
         if isinstance(one, Rejection)
     ]
     if wrong:
-        error = Trouble(400, f"{len(wrong)} of {len(read)} alerts do not fit")
+        error = HttpProblem(400, f"{len(wrong)} of {len(read)} alerts do not fit")
         error.errors = wrong
         raise error
 
@@ -217,17 +217,17 @@ async def post_signal(request: Asked, key: Key, signal: Signal) -> Response[str]
 
 
 async def _pinged(request: Asked, key: str, signal: str) -> Response[str]:
-    desk = desk_of(request)
-    now = desk.now()
-    known = await desk.api_keys.find(key, now)
+    services = services_of(request)
+    now = services.now()
+    known = await services.api_keys.find(key, now)
     if known is None or known.key.ping is None:
-        raise Trouble(404, "this ping is not known, was revoked, or is over")
+        raise HttpProblem(404, "this ping is not known, was revoked, or is over")
     if not may_ping(known.role):
         reason = f"the owner of this ping key is a {known.role} now and may no longer report"
-        raise Trouble(403, f"{reason}; use a key of an operator")
-    table = Web(desk.store.prefix).pings()
+        raise HttpProblem(403, f"{reason}; use a key of an operator")
+    table = Web(services.store.prefix).pings()
     if signal == "start":
-        await desk.store.call("HSET", table, known.key.id, now)
+        await services.store.call("HSET", table, known.key.id, now)
         return Response("OK\n")
     await _told(request, known.key.ping, signal, known.key.id, table)
     return Response("OK\n")
@@ -236,17 +236,17 @@ async def _pinged(request: Asked, key: str, signal: str) -> Response[str]:
 async def _told(request: Asked, ping: Ping, signal: str, id_: str, table: str) -> None:
     found = pings.state_of(signal)
     if found is None:
-        raise Trouble(404, "expected start, fail or an exit code from 0 to 255", field="signal")
-    desk = desk_of(request)
-    began = await desk.store.call("HGET", table, id_)
+        raise HttpProblem(404, "expected start, fail or an exit code from 0 to 255", field="signal")
+    services = services_of(request)
+    began = await services.store.call("HGET", table, id_)
     body = (await request.body()).decode(errors="replace") if request.method == "POST" else ""
-    now = desk.now()
+    now = services.now()
     one = item_of(pings.event_of(ping, *found, body, None if began is None else int(began), now))
     if isinstance(one, Rejection):
-        raise Trouble(422, one.reason)
+        raise HttpProblem(422, one.reason)
     await written(request, id_, [one])
     if began is not None:
-        await desk.store.call("HDEL", table, id_)
+        await services.store.call("HDEL", table, id_)
 
 
 ROUTES = Router(

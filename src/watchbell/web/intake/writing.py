@@ -10,8 +10,8 @@ from watchbell.settings import Web as Settings
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
 from watchbell.web.intake import states
-from watchbell.web.intake.believing import Sns
 from watchbell.web.intake.items import Item
+from watchbell.web.intake.sns_trust import SnsTrust
 from watchbell.web.intake.states import States
 from watchbell.web.keys import Web
 from watchbell.web.secrets import digest
@@ -75,7 +75,7 @@ class Intake:
         self._events = Alerting(store.prefix).events()
         self._most = settings.intake_rate * WINDOW
         self._ids = self._keys.intake_ids.literals[0]
-        self.sns, self.states = Sns(settings, clock), States(store)
+        self.sns, self.states = SnsTrust(settings, clock), States(store)
 
     async def hold(self, sender: str, item: Item, event: CheckEvent, now: int) -> bool:
         """Writes the event of an item, and holds its state; whether it was new."""

@@ -3,17 +3,17 @@
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 
-from watchbell.alerting import event, history, maintenance, switches
+from watchbell.alerting import check_settings, event, history, maintenance
 from watchbell.alerting.intake import submit
 from watchbell.alerting.model import CheckEvent, split_id
 from watchbell.alerting.windows import Kind, Window
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store
 from watchbell.web.live.background import at_once
-from watchbell.web.live.board import CheckBoard
-from watchbell.web.live.filters import Filter
-from watchbell.web.live.rows import Row
-from watchbell.web.problems import Trouble
+from watchbell.web.live.check_table import CheckTable
+from watchbell.web.live.filters import CheckFilter
+from watchbell.web.live.rows import CheckRow
+from watchbell.web.problems import HttpProblem
 
 MOST = 50_000
 """Checks that one request may concern."""
@@ -21,17 +21,17 @@ MOST_TESTED = 100
 _AT_ONCE = 16
 _SLICE = 200
 
-Meant = dict[str, Row | None]
+Meant = dict[str, CheckRow | None]
 """The checks that are meant; None for what there is not."""
 Refusals = dict[str, str]
 """Why something was not done, by check."""
-Judge = Callable[[Row], str]
+Judge = Callable[[CheckRow], str]
 """Why it would make no sense for a check; empty where it does."""
 
 
-async def meant(board: CheckBoard, names: Sequence[str], wanted: Filter | None) -> Meant:
+async def meant(board: CheckTable, names: Sequence[str], wanted: CheckFilter | None) -> Meant:
     if bool(names) == (wanted is not None):
-        raise Trouble(422, "name checks, or a filter that means them", field="checks")
+        raise HttpProblem(422, "name checks, or a filter that means them", field="checks")
     if wanted is None:
         asked = list(dict.fromkeys(map(_named, names)))
         found = await board.read(asked)
@@ -39,7 +39,7 @@ async def meant(board: CheckBoard, names: Sequence[str], wanted: Filter | None) 
     _, view = await board.view(wanted, "severity")
     if len(view.order) > MOST:
         reason = f"this means {len(view.order):,} checks; expected at most {MOST:,}"
-        raise Trouble(422, reason, field="filter")
+        raise HttpProblem(422, reason, field="filter")
     return {row.id: row for row in view.order}
 
 
@@ -57,28 +57,28 @@ def judged(checks: Meant, judge: Judge) -> tuple[list[str], Refusals]:
     return [name for name in checks if not refused[name]], {n: r for n, r in refused.items() if r}
 
 
-def always(_: Row) -> str:
+def always(_: CheckRow) -> str:
     return ""
 
 
-def can_be_acknowledged(row: Row) -> str:
+def can_be_acknowledged(row: CheckRow) -> str:
     if not row.is_failing:
         return "it is not failing; there is nothing to acknowledge"
     return "it is in planned maintenance, which silences it anyway" if row.scheduled_until else ""
 
 
-def can_be_disabled(row: Row) -> str:
+def can_be_disabled(row: CheckRow) -> str:
     return "" if row.enabled else "it is disabled already"
 
 
-def can_be_enabled(row: Row) -> str:
+def can_be_enabled(row: CheckRow) -> str:
     return "it is enabled already" if row.enabled else ""
 
 
 def has_open(kinds: Iterable[Kind]) -> Judge:
     wanted = set(kinds)
 
-    def judge(row: Row) -> str:
+    def judge(row: CheckRow) -> str:
         is_open = (row.scheduled_until and "scheduled" in wanted) or (
             row.unscheduled_until and "unscheduled" in wanted
         )
@@ -148,16 +148,16 @@ async def _in_slices(
 
 
 async def disable(store: Store, names: Sequence[str]) -> Refusals:
-    return await _each(names, partial(switches.disable, store))
+    return await _each(names, partial(check_settings.disable, store))
 
 
 async def enable(store: Store, names: Sequence[str]) -> Refusals:
-    return await _each(names, partial(switches.enable, store))
+    return await _each(names, partial(check_settings.enable, store))
 
 
 async def configure(store: Store, names: Sequence[str], given: dict[str, int | None]) -> Refusals:
     async def one(name: str) -> None:
-        await switches.configure(store, name, given)
+        await check_settings.configure(store, name, given)
 
     return await _each(names, one)
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from watchbell.web.live.board import CheckBoard, Watching
+from watchbell.web.live.check_table import CheckTable, Watching
 from watchbell.web.live.events import Event, Source
-from watchbell.web.live.filters import Filter
-from watchbell.web.live.rows import Row
-from watchbell.web.live.views import Counts
+from watchbell.web.live.filters import CheckFilter
+from watchbell.web.live.rows import CheckRow
+from watchbell.web.live.views import CheckCounts
 
 GATHER = 0.25
 """Seconds between two events."""
@@ -25,16 +25,16 @@ class Heard(Struct, frozen=True, array_like=True):
 
 
 class Changed(Struct, frozen=True, kw_only=True):
-    rows: list[Row]
+    rows: list[CheckRow]
     """Those that have changed, or that are meant now."""
     gone: list[str]
     """Those that are meant no more."""
     heard: list[Heard]
     """Those of which only the summary, or when they were last heard of, has changed."""
-    counts: Counts
+    counts: CheckCounts
 
 
-async def changes(board: CheckBoard, wanted: Filter, since: str) -> Source:
+async def changes(board: CheckTable, wanted: CheckFilter, since: str) -> Source:
     """Beginning at a moment, or now. After a `reset` the list is to be read anew."""
     async with board.watching(wanted) as at:
         missed = at.ledger.missed(since) if since else []
@@ -51,7 +51,7 @@ def _reset(at: Watching) -> Event:
 
 
 def _event(at: Watching, changed: Iterable[str], heard: Iterable[str]) -> Event:
-    rows, gone = list[Row](), list[str]()
+    rows, gone = list[CheckRow](), list[str]()
     for name in changed:
         row = at.ledger.rows.get(name)
         if row is not None and at.view.matches(row):

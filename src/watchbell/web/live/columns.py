@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from watchbell.alerting.model import SEVERITY
-from watchbell.web.live.rows import Row
-from watchbell.web.live.views import Counts
+from watchbell.web.live.rows import CheckRow
+from watchbell.web.live.views import CheckCounts
 
 MOST = 50_000
 """Rows that a page is given at once."""
@@ -28,7 +28,7 @@ class Columns(Struct, frozen=True, kw_only=True):
     now: int
     count: int
     """All that match; more than are listed where there are very many."""
-    counts: Counts
+    counts: CheckCounts
     entity: list[int]
     name: list[int]
     tags: list[int]
@@ -56,7 +56,7 @@ class _Index:
         return self.places.setdefault(thing, len(self.places))
 
 
-def columns(rows: Sequence[Row], counts: Counts, moment: str, now: int) -> Columns:
+def columns(rows: Sequence[CheckRow], counts: CheckCounts, moment: str, now: int) -> Columns:
     entities, names, tags = _Index(), _Index(), _Index()
     shown = rows[:MOST]
     numbered = list(enumerate(shown))
@@ -84,7 +84,9 @@ def columns(rows: Sequence[Row], counts: Counts, moment: str, now: int) -> Colum
     )
 
 
-def packed(rows: Sequence[Row], counts: Counts, moment: str, now: int) -> tuple[bytes, bytes]:
+def packed(
+    rows: Sequence[CheckRow], counts: CheckCounts, moment: str, now: int
+) -> tuple[bytes, bytes]:
     """As JSON, and the same compressed."""
     plain = msgspec.json.encode(columns(rows, counts, moment, now))
     return plain, gzip.compress(plain, _LEVEL)

@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from watchbell.alerting.model import SEVERITY, State
-from watchbell.web.live.rows import Row
-from watchbell.web.problems import Trouble
+from watchbell.web.live.rows import CheckRow
+from watchbell.web.problems import HttpProblem
 
 Sort = Literal["severity", "age", "name", "update"]
 Key = tuple[int, int, str]
@@ -23,7 +23,7 @@ Names = Annotated[tuple[Name, ...], Meta(max_length=100)]
 States = Annotated[tuple[State, ...], Meta(max_length=10)]
 
 
-class Filter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CheckFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is not said is not asked."""
 
     text: Text = ""
@@ -41,7 +41,7 @@ class Filter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether planned maintenance is open."""
     enabled: Enabled = "yes"
 
-    def normal(self) -> "Filter":
+    def normal(self) -> "CheckFilter":
         """The same for all that mean the same."""
         return msgspec.structs.replace(
             self,
@@ -51,18 +51,18 @@ class Filter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             entity=tuple(sorted({name.lower() for name in self.entity})),
         )
 
-    def without_state(self) -> "Filter":
+    def without_state(self) -> "CheckFilter":
         return msgspec.structs.replace(self, state=(), failing=None)
 
 
-Test = Callable[[Row], bool]
+Test = Callable[[CheckRow], bool]
 
 
-def matching(wanted: Filter) -> Test:
+def matching(wanted: CheckFilter) -> Test:
     """Whether a row is meant by a filter in its normal form."""
     tests = [test for test in _tests(wanted) if test is not None]
 
-    def matches(row: Row) -> bool:
+    def matches(row: CheckRow) -> bool:
         for test in tests:  # noqa: SIM110 a generator would take twice as long
             if not test(row):
                 return False
@@ -71,7 +71,7 @@ def matching(wanted: Filter) -> Test:
     return matches
 
 
-def _tests(wanted: Filter) -> list[Test | None]:
+def _tests(wanted: CheckFilter) -> list[Test | None]:
     states, entities, tags = set(wanted.state), set(wanted.entity), set(wanted.tag)
     enabled = {"yes": True, "no": False, "any": None}[wanted.enabled]
     return [
@@ -96,7 +96,7 @@ def _text(words: list[str]) -> Test | None:
     if not words:
         return None
 
-    def contains(row: Row) -> bool:
+    def contains(row: CheckRow) -> bool:
         text = f"{row.id}\n{row.summary}".lower()
         for word in words:  # noqa: SIM110 as above
             if word not in text:
@@ -106,7 +106,7 @@ def _text(words: list[str]) -> Test | None:
     return contains
 
 
-KEYS: dict[Sort, Callable[[Row], Key]] = {
+KEYS: dict[Sort, Callable[[CheckRow], Key]] = {
     "severity": lambda row: (-SEVERITY[row.state], -(row.since or 0), row.id),
     "age": lambda row: (-(row.since or 0), 0, row.id),
     "name": lambda row: (0, 0, row.id),
@@ -126,4 +126,6 @@ def key_of(cursor: str) -> Key:
     try:
         return _decoded(base64.urlsafe_b64decode(cursor))
     except (binascii.Error, ValueError, msgspec.MsgspecError):
-        raise Trouble(400, "cursor: expected `next` of the page before", field="cursor") from None
+        raise HttpProblem(
+            400, "cursor: expected `next` of the page before", field="cursor"
+        ) from None

@@ -16,7 +16,7 @@ SLICE = 250
 """Checks that are read in one step."""
 
 
-class Row(Struct, frozen=True, kw_only=True, gc=False):
+class CheckRow(Struct, frozen=True, kw_only=True, gc=False):
     """A check at a glance. There may be hundreds of thousands, so they share what is alike."""
 
     id: str
@@ -48,7 +48,7 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Read(NamedTuple):
-    row: Row
+    row: CheckRow
     wakes: int | None
     """When it is to be read again, since a window begins or ends."""
     tags: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ class Reader:
         state: State = _STATES.get(raw[0], "unknown")
         summary = "" if raw[1] is None else text(raw[1])[:SUMMARY]
         planned, begins, unscheduled = map(_until, raw[6:9])
-        row = Row(
+        row = CheckRow(
             id=event_id,
             entity=entity,
             check=check,

@@ -11,11 +11,11 @@ from litestar.types import Receive, Scope, Send
 
 from watchbell import logs
 from watchbell.errors import StoreUnavailable
-from watchbell.web.desk import Asked, desk_of, identity_of
 from watchbell.web.guard import identified
 from watchbell.web.live.events import Event, Source, framed
 from watchbell.web.live.link import Link, link_of
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, identity_of, services_of
 
 __all__ = ["EVENT_STREAM", "Event", "EventStream", "LastEvent", "Resume", "Source", "streamed"]
 
@@ -57,7 +57,7 @@ class EventStream(Response[str]):
 
 def streamed(request: Asked, source: Source) -> EventStream:
     """Raises Trouble where too many streams are open."""
-    desk_of(request).streams.check(identity_of(request))
+    services_of(request).streams.check(identity_of(request))
     return EventStream(request, source)
 
 
@@ -67,7 +67,7 @@ class _Streaming(ASGIResponse):
     def __init__(self, request: Asked, source: Source) -> None:
         super().__init__(media_type=EVENT_STREAM, headers=_HEADERS)
         self._request, self._source = request, source
-        self._who, self._streams = identity_of(request), desk_of(request).streams
+        self._who, self._streams = identity_of(request), services_of(request).streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._streams.counted(self._who):
@@ -103,7 +103,7 @@ class _Streaming(ASGIResponse):
             await asyncio.sleep(BEAT)
             try:
                 who = await identified(self._request, touch=False)
-            except Trouble:
+            except HttpProblem:
                 raise _Over from None
             if (who.role, who.grants) != (self._who.role, self._who.grants):
                 raise _Over

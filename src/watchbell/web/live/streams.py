@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from watchbell.web.access import Identity
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
 
 MOST_OF_ONE = 20
 MOST = 1_000
@@ -24,10 +24,10 @@ class Streams:
         """Raises Trouble where there may be no more."""
         if self._open[_name(who)] >= MOST_OF_ONE:
             detail = f"{MOST_OF_ONE} streams of yours are open, which is the most; close a page"
-            raise Trouble(429, detail, headers=_RETRY)
+            raise HttpProblem(429, detail, headers=_RETRY)
         if self.open >= MOST:
             detail = f"{MOST} streams are open, which is the most that this server has"
-            raise Trouble(503, detail, headers=_RETRY)
+            raise HttpProblem(503, detail, headers=_RETRY)
 
     @contextmanager
     def counted(self, who: Identity) -> Iterator[None]:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from watchbell.web.live.filters import KEYS, Filter, Key, Sort, matching
-from watchbell.web.live.rows import Row
+from watchbell.web.live.filters import KEYS, CheckFilter, Key, Sort, matching
+from watchbell.web.live.rows import CheckRow
 
 MOST_PENDING = 20_000
 """Changes that a watch gathers, beyond which all is to be read anew."""
 
 
-class Counts(Struct):
+class CheckCounts(Struct):
     """How many checks there are of each state, of those that the filter means."""
 
     ok: int = 0
@@ -29,7 +29,7 @@ class Counts(Struct):
     def total(self) -> int:
         return self.ok + self.warning + self.critical + self.unknown
 
-    def add(self, row: Row, sign: int) -> None:
+    def add(self, row: CheckRow, sign: int) -> None:
         setattr(self, row.state, getattr(self, row.state) + sign)
         self.acknowledged += sign * row.acknowledged
         self.maintenance += sign * (row.scheduled_until is not None)
@@ -38,8 +38,8 @@ class Counts(Struct):
 class Change(Struct, frozen=True, gc=False):
     """A row as it was and as it is, either of which may be missing."""
 
-    old: Row | None
-    new: Row | None
+    old: CheckRow | None
+    new: CheckRow | None
     is_visible: bool
     """Whether more has changed than what the check says and when it was heard of."""
 
@@ -83,25 +83,25 @@ class Watch:
 
 
 class View:
-    def __init__(self, wanted: Filter, sort: Sort | None) -> None:
+    def __init__(self, wanted: CheckFilter, sort: Sort | None) -> None:
         self.matches = matching(wanted)
         self._key = KEYS[sort] if sort else None
-        self.counts = Counts()
-        self.order: list[Row] = []
+        self.counts = CheckCounts()
+        self.order: list[CheckRow] = []
         self.watches: set[Watch] = set()
         self.is_built = False
         self.settled = asyncio.Event()
         """Set once it is built, or was given up."""
         self._backlog: list[Change] = []
 
-    def sifted(self, rows: Iterable[Row]) -> tuple[Counts, list[Row]]:
+    def sifted(self, rows: Iterable[CheckRow]) -> tuple[CheckCounts, list[CheckRow]]:
         """What the view begins with; takes a while, and may be done beside the loop."""
-        found, counts = [row for row in rows if self.matches(row)], Counts()
+        found, counts = [row for row in rows if self.matches(row)], CheckCounts()
         for row in found:
             counts.add(row, 1)
         return counts, sorted(found, key=self._key) if self._key else []
 
-    def begin(self, counts: Counts, order: list[Row]) -> None:
+    def begin(self, counts: CheckCounts, order: list[CheckRow]) -> None:
         """Followed by what has changed while that was made."""
         self.counts, self.order, self.is_built = counts, order, True
         backlog, self._backlog = self._backlog, []
@@ -128,7 +128,7 @@ class View:
         for watch in self.watches:
             watch.add(told)
 
-    def _move(self, old: Row | None, new: Row | None) -> None:
+    def _move(self, old: CheckRow | None, new: CheckRow | None) -> None:
         key = self._key
         assert key is not None
         if old is not None:
@@ -142,7 +142,7 @@ class View:
 
     def page(
         self, after: Key | None, limit: int, *, is_reversed: bool
-    ) -> tuple[Sequence[Row], Key | None]:
+    ) -> tuple[Sequence[CheckRow], Key | None]:
         """The rows after a key, and the key that the next page begins after."""
         key, order = self._key, self.order
         assert key is not None

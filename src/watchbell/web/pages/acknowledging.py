@@ -3,9 +3,9 @@
 from litestar import MediaType, Response, Router, get, post
 from litestar.params import FromPath
 
-from watchbell.gateways.answers import BODY_MOST, HEADERS, Page
+from watchbell.gateways.ack_page import BODY_MOST, HEADERS, Page
 from watchbell.web.access import PUBLIC
-from watchbell.web.desk import Asked, address_of, desk_of
+from watchbell.web.services import Asked, address_of, services_of
 
 
 def _sent(page: Page) -> Response[str]:
@@ -14,14 +14,14 @@ def _sent(page: Page) -> Response[str]:
 
 @get("/ack/{token:str}", opt=PUBLIC, include_in_schema=False)
 async def ask(request: Asked, token: FromPath[str]) -> Response[str]:
-    return _sent(await desk_of(request).answers.ask(token))
+    return _sent(await services_of(request).answers.ask(token))
 
 
 @post("/ack/{token:str}", opt=PUBLIC, include_in_schema=False, request_max_body_size=BODY_MOST)
 async def acknowledge(request: Asked, token: FromPath[str]) -> Response[str]:
     """The link itself is the permission: it is signed, and for one check."""
     form = {name: str(value) for name, value in (await request.form()).items()}
-    answers = desk_of(request).answers
+    answers = services_of(request).answers
     return _sent(await answers.acknowledge(token, form, address_of(request)))
 
 

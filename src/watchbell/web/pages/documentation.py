@@ -7,7 +7,7 @@ from litestar import MediaType, Response, Router, get
 from msgspec import Struct
 
 from watchbell.web.access import needs
-from watchbell.web.desk import Asked
+from watchbell.web.services import Asked
 from watchbell.web.words import page
 
 Schema = dict[str, Any]

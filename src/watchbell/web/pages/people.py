@@ -6,12 +6,12 @@ from litestar import MediaType, Response, Router, get, post
 from litestar.params import FromQuery, PathParameter
 
 from watchbell.errors import Refused
-from watchbell.web import entrance, links, passwords
+from watchbell.web import links, passwords, sign_in
 from watchbell.web.access import PUBLIC, needs
-from watchbell.web.desk import Asked, actor_of, desk_of, identity_of
 from watchbell.web.guard import is_secure
 from watchbell.web.pages.paths import local
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, actor_of, identity_of, services_of
 from watchbell.web.users import User
 from watchbell.web.words import page
 
@@ -39,12 +39,12 @@ async def door(next: FromQuery[str] = "/") -> Response[bytes]:  # noqa: A002
 
 
 @post("/sign-in", opt=PUBLIC, request_max_body_size=_BODY, **_HTML)
-async def sign_in(request: Asked) -> Response[bytes]:
+async def submit_sign_in(request: Asked) -> Response[bytes]:
     form = await _form(request)
     onwards = local(form.get("next", "/"))
     try:
-        user = await entrance.by_password(request, form.get("user", ""), form.get("password", ""))
-    except Trouble as error:
+        user = await sign_in.by_password(request, form.get("user", ""), form.get("password", ""))
+    except HttpProblem as error:
         shown = _page("sign_in.html", error.status, problem=error.detail, user="", next=onwards)
         shown.headers.update(error.headers)
         return shown
@@ -53,27 +53,27 @@ async def sign_in(request: Asked) -> Response[bytes]:
 
 @get("/sign-in/{token:str}", opt=PUBLIC, **_HTML)
 async def link(request: Asked, token: Token) -> Response[bytes]:
-    user = await links.peek(desk_of(request).store, token)
+    user = await links.peek(services_of(request).store, token)
     if user is None:
-        raise Trouble(410, links.OVER)
+        raise HttpProblem(410, links.OVER)
     return _page("sign_in.html", problem="", user=user.name, next="/")
 
 
 @post("/sign-in/{token:str}", opt=PUBLIC, request_max_body_size=_BODY, **_HTML)
 async def use_link(request: Asked, token: Token) -> Response[bytes]:
-    user = await entrance.by_link(request, token)
+    user = await sign_in.by_link(request, token)
     return await _let_in(request, user, "link", "/account/password")
 
 
 async def _let_in(request: Asked, user: User, how: str, onwards: str) -> Response[bytes]:
-    cookie, _ = await entrance.admitted(request, user, how)
+    cookie, _ = await sign_in.admitted(request, user, how)
     return _onwards(onwards, cookies=[cookie])
 
 
 @post("/sign-out", opt=needs("read"), request_max_body_size=_BODY, **_HTML)
 async def sign_out(request: Asked) -> Response[bytes]:
-    await entrance.leave(request)
-    return _onwards("/sign-in", cookies=[entrance.no_cookie(is_secure(request))])
+    await sign_in.leave(request)
+    return _onwards("/sign-in", cookies=[sign_in.no_cookie(is_secure(request))])
 
 
 @get("/account/password", opt=needs("read"), **_HTML)
@@ -86,10 +86,10 @@ async def set_password(request: Asked) -> Response[bytes]:
     form = await _form(request)
     try:
         old, new = form.get("old", ""), form.get("new", "")
-        await entrance.change_password(request, old, new, actor_of(request))
+        await sign_in.change_password(request, old, new, actor_of(request))
     except Refused as error:
         return await _password(request, 422, str(error))
-    except Trouble as error:
+    except HttpProblem as error:
         return await _password(request, error.status, error.detail)
     return _onwards("/")
 
@@ -97,8 +97,8 @@ async def set_password(request: Asked) -> Response[bytes]:
 async def _password(request: Asked, status: int = 200, problem: str = "") -> Response[bytes]:
     identity = identity_of(request)
     if not identity.session:
-        raise Trouble(403, "an API key has no password")
-    user = await desk_of(request).users.get(identity.name)
+        raise HttpProblem(403, "an API key has no password")
+    user = await services_of(request).users.get(identity.name)
     content = {"user": user, "csrf": identity.csrf, "shortest": passwords.SHORTEST}
     content["asks_old"] = bool(user.password) and not identity.may_forget
     return _page("password.html", status, problem=problem, **content)
@@ -107,7 +107,7 @@ async def _password(request: Asked, status: int = 200, problem: str = "") -> Res
 ROUTES = Router(
     "/",
     route_handlers=[
-        *(door, sign_in, link, use_link, sign_out),
+        *(door, submit_sign_in, link, use_link, sign_out),
         *(ask_password, set_password),
     ],
 )

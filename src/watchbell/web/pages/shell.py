@@ -5,7 +5,7 @@ from functools import cache
 from litestar import MediaType, Response, Router, get
 
 from watchbell.web.access import needs
-from watchbell.web.desk import Asked, desk_of
+from watchbell.web.services import Asked, services_of
 from watchbell.web.words import page
 
 MODULES = {
@@ -39,7 +39,7 @@ async def shell(request: Asked) -> Response[bytes]:
     """The checks are read while the browser reads the page's files."""
     path = request.url.path
     if path in _SHOW_CHECKS:
-        desk_of(request).board.begin()
+        services_of(request).board.begin()
     return Response(_page(MODULES[path]), media_type=MediaType.HTML)
 
 

@@ -5,8 +5,8 @@ from litestar.params import FromPath
 
 from watchbell.web.access import PUBLIC
 from watchbell.web.assets import files
-from watchbell.web.desk import Asked
-from watchbell.web.problems import Trouble
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked
 
 _FOREVER = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
 
@@ -16,7 +16,7 @@ async def static(request: Asked, digest: FromPath[str], path: FromPath[str]) -> 
     known = files()
     found = known.by_path.get(path.lstrip("/")) if digest == known.digest else None
     if found is None:
-        raise Trouble(404, "there is no such file")
+        raise HttpProblem(404, "there is no such file")
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return Response(found.content, headers=_FOREVER, media_type=found.kind)
     headers = {**_FOREVER, "Content-Encoding": "gzip"}

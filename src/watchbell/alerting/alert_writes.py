@@ -1,0 +1,202 @@
+"""What the notifier writes: alerts, what holds further ones back, and why, as commands."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import msgspec
+
+from watchbell.alerting.check_writes import DECISIONS_KEPT, DECISIONS_SECONDS
+from watchbell.alerting.decide.routing import ENDING, TELLING, Settled
+from watchbell.alerting.effects import Command, Word, verbatim
+from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.alerting.model import (
+    FAILING,
+    Alert,
+    ContactDecision,
+    Decision,
+    Notification,
+    split_id,
+)
+
+PARKED_KEPT, PARKED_SHOWN = 1_000, 10_000
+TAGS_KEPT = 50
+"""Tags that are kept of a decision, at the most."""
+_TELLING = frozenset(fate.name for fate in TELLING)
+_TIDIED = 1_000
+_WORDS = 996
+"""As many words as a script passes on at once; whole pairs and triples."""
+
+Ends = dict[str, int | None]
+"""When keys stop holding alerts back; None for those that do so no more."""
+
+
+class Fated(NamedTuple):
+    """What became of one medium of a contact."""
+
+    contact: str
+    medium: str
+    interval: int
+    settled: Settled
+
+    @property
+    def name(self) -> str:
+        return f"{self.contact}:media:{self.medium}"
+
+
+class AlertWrites:
+    def __init__(self, prefix: str, alert_days: int) -> None:
+        self.keys, self.own = Alerting(prefix), AlertingOwn(prefix)
+        self._alert_seconds = alert_days * 86_400
+
+    def settled(
+        self, notification: Notification, fated: Sequence[Fated], ends: Ends, now: int
+    ) -> Iterable[Command]:
+        """What the fates of a notification's media leave behind, besides alerts, and besides the
+        records of what holds alerts back, which go to `ends`."""
+        check = split_id(notification.event_id)
+        yield from self._counted(check, notification, fated, now)
+        yield from self._rolled_up(fated, ends, now)
+        self._held_back(check, notification, fated, ends, now)
+
+    def _counted(
+        self, check: tuple[str, str], notification: Notification, fated: Sequence[Fated], now: int
+    ) -> Iterable[Command]:
+        """Whom a check is counted for as failing, by which media."""
+        keys, event_id, media = self.keys, notification.event_id, self.own.alerting_media(*check)
+        words: list[Word] = []
+        for one in fated:
+            alerted = keys.alerting_checks(one.contact, one.medium)
+            if one.settled.counted:
+                words += (one.name, alerted)
+            elif one.settled.counted is False:
+                yield ["ZREM", alerted, event_id]
+                yield ["SREM", media, one.name]
+        if notification.type in ENDING:  # also by media that no rule names now
+            yield ["FORGET", media, keys.alerting_checks.literals[0], event_id]
+        if words:
+            unless = (
+                *(keys.failed_checks(), keys.current_checks(check[0]), check[1]),
+                *(keys.scheduled(*check), keys.scheduled_windows(*check)),
+                *(keys.unscheduled(*check), keys.unscheduled_windows(*check)),
+            )
+            yield from _pieces(("COUNT", media, now, event_id, *unless), words)
+
+    def forgotten(self, contact: str, medium: str, strays: Sequence[bytes]) -> Iterable[Command]:
+        """Checks that the contact's medium is alerted about no longer, whoever changed that."""
+        alerted = self.keys.alerting_checks(contact, medium)
+        yield from _pieces(("ZREM", alerted), [verbatim(stray) for stray in strays])
+        for stray in strays:
+            check = split_id(stray.decode(errors="replace"))
+            yield ["SREM", self.own.alerting_media(*check), f"{contact}:media:{medium}"]
+
+    def _rolled_up(self, fated: Sequence[Fated], ends: Ends, now: int) -> Iterable[Command]:
+        for one in fated:
+            if one.settled.rollup is None:
+                continue
+            drop = self.keys.rollup_drop(one.contact, one.medium)
+            if one.settled.rollup == "problem":
+                yield ["SADD", self.own.rollups(), one.name]
+                ends[drop] = now + one.interval
+            else:
+                yield ["SREM", self.own.rollups(), one.name]
+                ends[drop] = None
+
+    def _held_back(
+        self,
+        check: tuple[str, str],
+        notification: Notification,
+        fated: Sequence[Fated],
+        ends: Ends,
+        now: int,
+    ) -> None:
+        drop = self.keys.state_drop
+        for one in fated:
+            if notification.type in ENDING:
+                for state in FAILING:
+                    ends[drop(one.contact, one.medium, *check, state)] = None
+            elif one.settled.tells:
+                key = drop(one.contact, one.medium, *check, notification.state)
+                ends[key] = now + one.interval
+
+    def recorded(self, ends: Ends, now: int) -> Iterable[Command]:
+        """The keys that hold alerts back: by their expiry, as others read it, and by their end as
+        of our clock."""
+        records = self.own.drops(), self.own.drop_expiries()
+        gone = [key for key, end in ends.items() if end is None]
+        held: list[Word] = []
+        for key, end in ends.items():
+            if end is not None:
+                held += (end, max(end - now, 1) * 1000, key)
+        yield from _pieces(("FREE", *records), gone)
+        yield from _pieces(("HOLD", *records), held)
+
+    def counted(self, notifications: Iterable[Notification]) -> Iterable[Command]:
+        """How many notifications of each type there were, for metrics."""
+        for kind, number in Counter(one.type for one in notifications).items():
+            yield ["HINCRBY", self.own.notification_counters(), kind, number]
+
+    def tidied(self, now: int) -> Command:
+        """In a replay a key that held alerts back outlives its end, so it goes with its record."""
+        return ["TIDY", self.own.drops(), self.own.drop_expiries(), now, _TIDIED]
+
+    def alerts(self, alerts: Sequence[Alert], now: int) -> Iterable[Command]:
+        """The alerts on their queues, and in the records by which people find them."""
+        keys = self.keys
+        by_date = keys.alerts_by_date(f"{datetime.fromtimestamp(now, UTC):%Y%m%d}")
+        queues: dict[str, list[Word]] = {}
+        scored: list[Word] = []
+        indexes: dict[str, list[Word]] = {keys.alerts(): scored, by_date: scored}
+        for alert in alerts:
+            queue = queues.setdefault(keys.queue(alert.media), [])
+            queue.append(verbatim(msgspec.json.encode(alert)))
+            yield [
+                *("RECORD", keys.alert(alert.id), self._alert_seconds),
+                *("timestamp", now, "contact", alert.contact_id),
+                *("media", alert.media, "address", alert.address, "check", alert.event_id),
+                *("type", alert.notification_type, "rollup", alert.rollup or ""),
+                *("state", alert.state),
+            ]
+            scored += (now, alert.id)
+            for index in (
+                keys.alerts_by_contact(alert.contact_id),
+                keys.alerts_by_medium(alert.contact_id, alert.media),
+                keys.alerts_by_check(*split_id(alert.event_id)),
+            ):
+                indexes.setdefault(index, []).extend((now, alert.id))
+        for key, items in queues.items():
+            yield from _pieces(("RPUSH", key), items)
+        for key, pairs in indexes.items():
+            yield from _pieces(("ZADD", key), pairs)
+        if alerts:
+            yield ["EXPIRE", by_date, self._alert_seconds]
+
+    def parked(self, item: bytes, reason: str, now: int) -> Command:
+        shown = item[:PARKED_SHOWN].decode(errors="replace")
+        told = msgspec.json.encode({"time": now, "reason": reason, "notification": shown})
+        return ["NOTE", self.own.parked(), PARKED_KEPT, self._alert_seconds, verbatim(told)]
+
+    def decision(
+        self, notification: Notification, contacts: list[ContactDecision], now: int
+    ) -> Command:
+        fates = (fate for one in contacts for fate in one.media.values())
+        verdict = "TOLD" if any(fate in _TELLING for fate in fates) else "NOBODY"
+        decision = Decision(
+            verdict=verdict,
+            state=notification.state,
+            by="notifier",
+            time=now,
+            summary=(notification.summary or "")[:200],
+            tags=notification.tags[:TAGS_KEPT],
+            contacts=contacts,
+        )
+        key = self.own.decisions(*split_id(notification.event_id))
+        told = verbatim(msgspec.json.encode(decision))
+        return ["NOTE", key, DECISIONS_KEPT, DECISIONS_SECONDS, told]
+
+
+def _pieces(head: Sequence[Word], words: Sequence[Word]) -> Iterable[Command]:
+    """A command with as many words as a script can pass on at once."""
+    for first in range(0, len(words), _WORDS):
+        yield [*head, *words[first : first + _WORDS]]

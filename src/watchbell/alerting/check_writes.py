@@ -1,0 +1,241 @@
+"""How checks are written: what follows from an event, as commands."""
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+import msgspec
+
+from watchbell.alerting import change_feed
+from watchbell.alerting.decide.check import (
+    QUIET,
+    Facts,
+    Outcome,
+    Verdict,
+    has_more,
+    kinds,
+)
+from watchbell.alerting.effects import Command, verbatim
+from watchbell.alerting.event import perfdata_items
+from watchbell.alerting.keys import NOTIFICATIONS, Alerting, AlertingOwn
+from watchbell.alerting.model import FAILING, CheckEvent, Decision, Notification
+from watchbell.alerting.windows import (
+    Window,
+    commands_for_create_unscheduled,
+    commands_for_current,
+    commands_for_end_unscheduled,
+    commands_for_scheduled,
+)
+from watchbell.store.families import Named
+
+DECISIONS_KEPT = 50
+DECISIONS_SECONDS = 30 * 86_400
+
+
+class CheckWrites:
+    """The checks of one namespace."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self.keys = Alerting(prefix)
+        self.own = AlertingOwn(prefix)
+
+    def commands(
+        self, facts: Facts, event: CheckEvent, outcome: Outcome, count: int, now: int
+    ) -> list[Command]:
+        """Everything that has to be written for one event, except what a batch shares."""
+        keys, entity, check = self.keys, event.entity, event.check
+        if outcome is QUIET:
+            return self._heard(facts, event, now)
+        found: list[Command] = []
+        if not facts.entity_known:
+            found.append(self.new_entity(entity))
+        if event.type == "service":
+            found += self._state(facts, event, outcome, count, now)
+        else:
+            found.append(["ACT", keys.actions(entity, check), now, event.state])
+        if outcome.planned or outcome.entered or outcome.ended is not None or outcome.opened:
+            found += self._maintenance(facts, event, outcome, now)
+        ends = outcome.entered or outcome.opened or (outcome.changed and event.state == "ok")
+        if ends and outcome.notification is None:
+            # Where it is told, the notifier does so in its turn: many recoveries at once are then
+            # told as many failures were, in a summary.
+            found.append(self.forgotten(entity, check))
+        if outcome.notification is not None:
+            found += self._notification(event, outcome.notification, outcome.told_at)
+        if event.state != "ok" or outcome.changed or outcome.notification is not None:
+            found += self._decision(facts, event, outcome, now)
+        return found
+
+    def tagged(self, event_id: str, tags: Sequence[str]) -> Iterable[Command]:
+        """That the reports of a check have other tags now; those who show it read it again."""
+        key = self.own.event_tags()
+        if tags:
+            yield ["HSET", key, event_id, verbatim(msgspec.json.encode(tags))]
+        else:
+            yield ["HDEL", key, event_id]
+        yield change_feed.of_checks(self.own, [event_id])
+
+    def heard(self, unchanged: Iterable[str], now: int) -> Command:
+        """That checks, by their keys, are as they were: of most events, all that is written."""
+        return ["HEAR", "last_update", now, *unchanged]
+
+    def _heard(self, facts: Facts, event: CheckEvent, now: int) -> list[Command]:
+        """That a quiet check is as well as it was, in other words."""
+        if facts.has_fields or has_more(event) or event.summary is None:
+            return list(self._state(facts, event, QUIET, 0, now))
+        facts.latest_summary = event.summary
+        key = self.keys.current(event.entity, event.check)
+        return [["HSET", key, "last_update", now, "summary", event.summary]]
+
+    def _state(
+        self, facts: Facts, event: CheckEvent, outcome: Outcome, count: int, now: int
+    ) -> Iterable[Command]:
+        keys, entity, check = self.keys, event.entity, event.check
+        fields: list[str | int] = ["last_update", now]
+        if outcome.changed:
+            fields += ["state", event.state, "last_change", outcome.timestamp]
+        given = {
+            "summary": event.summary,
+            "details": event.details,
+            "perfdata": _perfdata(event.perfdata),
+            "initial_failure_delay": event.initial_failure_delay,
+            "repeat_failure_delay": event.repeat_failure_delay,
+            "initial_recovery_delay": event.initial_recovery_delay,
+        }
+        if event.summary == facts.latest_summary and not outcome.changed:
+            del given["summary"]
+        for name, value in given.items():
+            if value is not None:
+                fields += [name, value]
+        held = facts.has_fields | ({"summary"} if facts.latest_summary is not None else set())
+        gone = [name for name, value in given.items() if value is None and name in held]
+        if facts.state is None:
+            yield ["ZADD", keys.all_checks(), now, event.id]
+            yield ["ZADD", keys.entity_checks(entity), now, check]
+        current = keys.current(entity, check)
+        yield ["HSET", current, *fields]
+        if gone:
+            yield ["HDEL", current, *gone]
+        facts.has_fields = frozenset(name for name, value in given.items() if value is not None)
+        if not outcome.changed:
+            facts.latest_summary = event.summary
+            return
+        yield from self._history(event, outcome.timestamp, count)
+
+    def _history(self, event: CheckEvent, stamp: int, count: int) -> Iterable[Command]:
+        keys, entity, check = self.keys, event.entity, event.check
+        yield ["RPUSH", keys.states(entity, check), stamp]
+        yield ["ZADD", keys.state_times(entity, check), stamp, stamp]
+        yield ["SET", keys.state(entity, check, stamp), event.state]
+        yield ["SET", keys.count(entity, check, stamp), count]
+        if event.summary is not None:
+            yield ["SET", keys.summary(entity, check, stamp), event.summary]
+        if event.details is not None:
+            yield ["SET", keys.details(entity, check, stamp), event.details]
+        if event.check_latency is not None:
+            yield ["SET", keys.latency(entity, check, stamp), str(event.check_latency)]
+        if event.state in FAILING:
+            yield ["ZADD", keys.failed_checks(), stamp, event.id]
+            yield ["HSET", keys.checks_by_hash(), short_id(event.id), event.id]
+            yield ["HSET", keys.hashes_by_check(), event.id, short_id(event.id)]
+        else:
+            yield ["ZREM", keys.failed_checks(), event.id]
+
+    def _notification(
+        self, event: CheckEvent, notification: Notification, told_at: int
+    ) -> Iterable[Command]:
+        if notification.type == "recovery":
+            yield ["SREM", self.own.open_problems(), event.id]
+        elif notification.type != "test":
+            yield ["SADD", self.own.open_problems(), event.id]
+        for kind in kinds(notification):
+            yield ["SET", _last(self.keys, kind)(event.entity, event.check), told_at]
+            yield ["RPUSH", _all(self.keys, kind)(event.entity, event.check), told_at]
+        if event.state in FAILING:
+            notification.event_hash = short_id(event.id)
+        yield ["RPUSH", self.keys.notifications(), verbatim(msgspec.json.encode(notification))]
+
+    def _maintenance(
+        self, facts: Facts, event: CheckEvent, outcome: Outcome, now: int
+    ) -> Iterable[Command]:
+        keys, windows = self.keys, [Window(w.start, w.end - w.start) for w in facts.windows]
+        current = facts.unscheduled.start if facts.unscheduled else None
+        if outcome.opened is not None:
+            start, end = outcome.opened
+            yield from commands_for_create_unscheduled(
+                keys, event.id, current, start, end - start, event.summary or "", now
+            )
+        elif outcome.ended is not None and current is not None:
+            yield from commands_for_end_unscheduled(keys, event.id, current, outcome.ended)
+        if outcome.planned is not None:
+            start, end = outcome.planned
+            words = "Automatically created for new check"
+            yield from commands_for_scheduled(
+                keys, event.id, windows, start, end - start, words, now
+            )
+        elif outcome.entered is not None:
+            yield from commands_for_current(keys, event.id, "scheduled", windows, now)
+
+    def no_longer_alerting(self, event_id: str, media: Iterable[str]) -> Iterable[Command]:
+        """The check is taken out of the rollups of everybody who was alerted about it."""
+        for member in media:
+            contact, _, medium = member.rpartition(":media:")
+            yield ["ZREM", self.keys.alerting_checks(contact, medium), event_id]
+        entity, _, check = event_id.partition(":")
+        yield ["DEL", self.own.alerting_media(entity, check)]
+
+    def forgotten(self, entity: str, check: str) -> Command:
+        """The same for whoever is alerted about it when that is done, just now included."""
+        begin = self.keys.alerting_checks.literals[0]
+        return ["FORGET", self.own.alerting_media(entity, check), begin, f"{entity}:{check}"]
+
+    def new_entity(self, entity: str) -> Command:
+        """Gives the entity an id, unless somebody else has just done so."""
+        keys = self.keys
+        return [
+            *("CLAIM", keys.entity_ids(), keys.entity_names()),
+            *(keys.entity_id(entity), keys.entity(""), entity, str(uuid.uuid4())),
+        ]
+
+    def _decision(
+        self, facts: Facts, event: CheckEvent, outcome: Outcome, now: int
+    ) -> Iterable[Command]:
+        """Kept newest first; one that only says again what the last one said takes its place."""
+        begin = b'{"verdict":"' + outcome.verdict.name.encode() + b'","state":"'
+        begin += event.state.encode() + b'"'
+        decision = Decision(
+            verdict=outcome.verdict.name,
+            state=event.state,
+            by="processor",
+            time=now,
+            until=outcome.until,
+            summary=(event.summary or "")[:200],
+        )
+        key = self.own.decisions(event.entity, event.check)
+        encoded = msgspec.json.encode(decision)
+        if outcome.verdict is not Verdict.TELL and facts.last_verdict.startswith(begin):
+            # By its content: the notifier may have put one of its own in front meanwhile.
+            yield ["LREM", key, 1, verbatim(facts.last_verdict)]
+        yield ["NOTE", key, DECISIONS_KEPT, DECISIONS_SECONDS, verbatim(encoded)]
+        facts.last_verdict = encoded
+
+
+@lru_cache(65_536)
+def short_id(event_id: str) -> str:
+    """The id by which people acknowledge a check."""
+    return hashlib.sha1(event_id.encode(), usedforsecurity=False).hexdigest()[:8]
+
+
+def _last(keys: Alerting, kind: str) -> Named:
+    named: Named = getattr(keys, f"last_{kind}")
+    return named
+
+
+def _all(keys: Alerting, kind: str) -> Named:
+    named: Named = getattr(keys, NOTIFICATIONS[kind])
+    return named
+
+
+def _perfdata(text: str | None) -> str | None:
+    return None if text is None else msgspec.json.encode(perfdata_items(text)).decode()

@@ -1,0 +1,104 @@
+"""What becomes of check events, one after the other: outcomes, and commands that go with them."""
+
+from collections.abc import Iterable
+
+from watchbell.alerting.check_writes import CheckWrites
+from watchbell.alerting.decide.check import (
+    QUIET,
+    Facts,
+    Outcome,
+    Policy,
+    follow,
+    has_news,
+    judge,
+)
+from watchbell.alerting.effects import Command, Word, flat
+from watchbell.alerting.event import ephemeral_tags
+from watchbell.alerting.model import CheckEvent, Rejection
+
+Wanted = tuple[str, str, bool]
+"""A check to be read: entity, check, and whether in depth."""
+
+
+class EventBatch:
+    """Judges a batch, piece by piece, and remembers what the store may not know yet.
+
+    A check is read once, before its first event of the batch, and from then on known here.
+    """
+
+    def __init__(
+        self,
+        checks: CheckWrites,
+        policy: Policy,
+        parsed: Iterable[CheckEvent | Rejection],
+        now: int,
+    ) -> None:
+        self._checks, self._policy, self._now = checks, policy, now
+        self._in_depth = {
+            one.id for one in parsed if isinstance(one, CheckEvent) and not _is_well(one)
+        }
+        self._asked: set[str] = set()
+        self._facts: dict[str, Facts] = {}
+        self._count: int | None = None
+        self._current, self._unchanged = checks.keys.current, dict[str, None]()
+
+    def unread(self, events: Iterable[CheckEvent]) -> list[Wanted]:
+        """What has to be read before these can be judged."""
+        wanted = {
+            event_id: (event.entity, event.check, event_id in self._in_depth)
+            for event in events
+            if (event_id := event.id) not in self._asked
+        }
+        self._asked.update(wanted)
+        return list(wanted.values())
+
+    def remember(self, read: Iterable[Facts], count: int) -> None:
+        """Facts that were read, and how many events there had been by then."""
+        if self._count is None:
+            self._count = count
+        for facts in read:
+            self._facts[f"{facts.entity}:{facts.check}"] = facts
+
+    def numbered(self, count: int) -> range:
+        """The numbers of so many further events, among all that there ever were."""
+        first = (self._count or 0) + 1
+        self._count = first + count - 1
+        return range(first, first + count)
+
+    def judged(self, event: CheckEvent, number: int) -> tuple[list[Word], Outcome]:
+        """The words of the commands that follow, and why; `heard` has what is shared by many."""
+        event_id = event.id
+        facts, now, words = self._facts[event_id], self._now, list[Word]()
+        if facts.is_quiet and _is_well(event) and not has_news(facts, event):
+            outcome = QUIET
+            self._unchanged[self._current(event.entity, event.check)] = None
+        else:
+            tags = frozenset(event.tags) | ephemeral_tags(event.entity, event.check)
+            outcome = judge(facts, event, tags, self._policy, number, now)
+            words = flat(self._checks.commands(facts, event, outcome, number, now))
+        if event.type == "service":
+            ttl = event.ttl if event.ttl is not None else facts.ttl
+            if ttl or facts.is_awaited:
+                words += flat([self._silence(facts, event_id, ttl)])
+            if event.tags != facts.tags:
+                facts.tags = event.tags
+                words += flat(self._checks.tagged(event_id, event.tags))
+        follow(facts, event, outcome, now)
+        return words, outcome
+
+    def heard(self) -> list[Word]:
+        """The words of the command for all checks that stayed as they were since the last time."""
+        unchanged, self._unchanged = self._unchanged, {}
+        return flat([self._checks.heard(unchanged, self._now)]) if unchanged else []
+
+    def _silence(self, facts: Facts, event_id: str, ttl: int | None) -> Command:
+        """A report promises the next one, or takes back what the one before it promised."""
+        facts.is_awaited, silence = bool(ttl), self._checks.own.silence()
+        if ttl:
+            return ["ZADD", silence, self._now + ttl, event_id]
+        return ["ZREM", silence, event_id]
+
+
+def _is_well(event: CheckEvent) -> bool:
+    """Whether it is a report that all is well, for which a quiet check need not be known well."""
+    return event.state == "ok" and event.type == "service"

@@ -1,0 +1,36 @@
+"""A test message to one contact by one medium, on the way that all alerts go."""
+
+from watchbell import ids
+from watchbell.alerting import effects
+from watchbell.alerting.alert_writes import AlertWrites
+from watchbell.alerting.model import Alert, Contact
+from watchbell.errors import NotFound
+from watchbell.store.client import Store
+
+CHECK = "watchbell:test"
+"""What such messages are about."""
+
+
+async def send(
+    store: Store, contact: Contact, medium: str, summary: str, alert_days: int, now: int
+) -> str:
+    """The id of the alert, by which its record tells what became of it."""
+    if medium not in contact.media:
+        raise NotFound(f"{contact.first_name} has no medium {medium}")
+    alert = Alert(
+        id=ids.token(),
+        media=medium,
+        address=contact.media[medium].address,
+        contact_id=contact.id,
+        contact_first_name=contact.first_name,
+        contact_last_name=contact.last_name,
+        event_id=CHECK,
+        state="test_notifications",
+        summary=summary,
+        time=now,
+        notification_type="test",
+    )
+    alert_writes = AlertWrites(store.prefix, alert_days)
+    commands = effects.flat(alert_writes.alerts([alert], now))
+    await effects.alone(store, [alert_writes.keys.alerts()], [effects.packed(commands)])
+    return alert.id

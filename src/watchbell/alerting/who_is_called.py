@@ -1,0 +1,210 @@
+"""Who would be called if a check went into a state, and why each of the others would not.
+
+All is asked of those who decide when it happens, and nothing is written.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from watchbell.alerting import history, rules
+from watchbell.alerting.decide.outlook import Outlook, outlook
+from watchbell.alerting.decide.routing import Addressee, Alerting, Route, Standing, route, settle
+from watchbell.alerting.decide.trial import LEFT_ASIDE
+from watchbell.alerting.event import ephemeral_tags
+from watchbell.alerting.explanations import NOBODY_INTERESTED
+from watchbell.alerting.facts import CheckFacts
+from watchbell.alerting.model import CheckEvent, Contact, Notification, State, split_id
+from watchbell.alerting.processor import policy
+from watchbell.alerting.routing_facts import Loaded, RoutingFacts
+from watchbell.settings import Alerting as Settings
+from watchbell.store.client import Store
+
+IMAGINED = "the general rule"
+"""What the rule is called that a contact without one would be given."""
+
+
+class HeldBack(Struct, frozen=True):
+    """What a report would come to at a time."""
+
+    time: int
+    words: str
+    until: int | None = None
+
+
+class RuleAsked(Struct, frozen=True):
+    id: str
+    matches: bool
+    counts: bool
+    """Whether its media, or its silence, are among what decides."""
+    words: str
+
+
+class MediumAsked(Struct, frozen=True, kw_only=True):
+    medium: str
+    address: str
+    is_called: bool
+    words: str
+    until: int | None = None
+
+
+class Callee(Struct, frozen=True, kw_only=True):
+    """A contact who is interested in the check."""
+
+    contact: str
+    name: str
+    zone: str
+    """In which its rules are read."""
+    is_called: bool
+    reason: str
+    rules: list[RuleAsked]
+    media: list[MediumAsked]
+
+
+class Callees(Struct, frozen=True, kw_only=True):
+    check: str
+    state: str
+    at: int
+    tags: list[str]
+    """Which the report is imagined to have, those that its names imply included."""
+    held: list[HeldBack]
+    """What would happen, step by step, while the check stays in the state."""
+    told_at: int | None
+    """When somebody would be told; null for never."""
+    severity: str | None
+    words: str
+    """All of it in one sentence, but for names and times."""
+    contacts: list[Callee]
+
+
+async def callees(
+    store: Store,
+    event_id: str,
+    state: State,
+    settings: Settings,
+    at: int,
+    tags: Sequence[str] | None = None,
+) -> Callees:
+    """If the check reported this state from `at` on, with these tags besides those by its name;
+    with those of its latest report where none are given."""
+    entity, check = split_id(event_id)
+    facts, _, _ = await CheckFacts(store.prefix).load(store, [(entity, check, True)], at)
+    event = await _imagined(store, event_id, state, at)
+    all_tags = ephemeral_tags(entity, check).union(facts[0].tags if tags is None else tags)
+    found = outlook(facts[0], event, frozenset(all_tags), policy(settings), at)
+    told_at = found.steps[-1].time if found.notification else None
+    contacts: list[Callee] = []
+    if found.notification is not None and told_at is not None:
+        contacts = await _asked(store, found.notification, settings.timezone, told_at)
+    return Callees(
+        check=event_id,
+        state=state,
+        at=at,
+        tags=sorted(all_tags),
+        held=[HeldBack(step.time, step.verdict.value, step.until) for step in found.steps],
+        told_at=told_at,
+        severity=found.notification.severity if found.notification else None,
+        words=_sentence(found, contacts),
+        contacts=contacts,
+    )
+
+
+async def _imagined(store: Store, event_id: str, state: State, at: int) -> CheckEvent:
+    """A report as the check's reports are: with the delays that the latest one asked for."""
+    entity, check = split_id(event_id)
+    event = CheckEvent(type="service", state=state, entity=entity, check=check, time=at)
+    for known in await history.check_states(store, [event_id], at):
+        return replace(
+            event,
+            initial_failure_delay=known.initial_failure_delay,
+            repeat_failure_delay=known.repeat_failure_delay,
+            initial_recovery_delay=known.initial_recovery_delay,
+        )
+    return event
+
+
+async def _asked(
+    store: Store, notification: Notification, default_zone: str, now: int
+) -> list[Callee]:
+    addressees = RoutingFacts(store.prefix, default_zone, _with_general)
+    loaded = await addressees.load(store, [notification], {}, 1, now)
+    return [_callee(to, notification, loaded, now) for to in loaded.addressees[0]]
+
+
+async def _with_general(_: Store, contact: Contact) -> Contact:
+    """The rule that the contact would be given, which is not stored."""
+    general = rules.general(contact.id, contact.media, IMAGINED)
+    return replace(contact, rules=(*contact.rules, general))
+
+
+def _callee(to: Addressee, notification: Notification, loaded: Loaded, now: int) -> Callee:
+    way, contact = route(to, notification, now), to.contact
+    media = [_medium(contact, name, way, notification, loaded, now) for name in contact.media]
+    return Callee(
+        contact=contact.id,
+        name=f"{contact.first_name} {contact.last_name}".strip(),
+        zone=to.zone.key,
+        is_called=any(medium.is_called for medium in media),
+        reason=way.reason,
+        rules=_rules(to, way),
+        media=media,
+    )
+
+
+def _rules(to: Addressee, way: Route) -> list[RuleAsked]:
+    """`route` names each rule with what it says, in the order of the conditions."""
+    told = [
+        (one, words.removeprefix(f"{one.rule.id}: "))
+        for one, words in zip(to.conditions, way.rules, strict=True)
+    ]
+    has_specific = any(one.is_specific and words == "matches" for one, words in told)
+    asked = []
+    for one, words in told:
+        matches = words == "matches"
+        counts = matches and (one.is_specific or not has_specific)
+        why = LEFT_ASIDE if matches and not counts else words
+        asked.append(RuleAsked(one.rule.id, matches, counts, why))
+    return asked
+
+
+def _medium(
+    contact: Contact,
+    name: str,
+    way: Route,
+    notification: Notification,
+    loaded: Loaded,
+    now: int,
+) -> MediumAsked:
+    settings = contact.media[name]
+    if name not in way.media:
+        words = f"no matching rule names it for {notification.severity}"
+        return MediumAsked(
+            medium=name,
+            address=settings.address,
+            is_called=False,
+            words=words if way.media else way.reason,
+        )
+    standing = loaded.standings.get((contact.id, name), Standing())
+    about = loaded.alerting.get((contact.id, name, notification.event_id), Alerting())
+    about.is_countable = notification.type == "problem"  # it would fail, outside all maintenance
+    settled = settle(name, settings, standing, about, notification, now)
+    return MediumAsked(
+        medium=name,
+        address=settings.address,
+        is_called=settled.tells,
+        words=settled.fate.value,
+        until=settled.until or None,
+    )
+
+
+def _sentence(found: Outlook, contacts: Sequence[Callee]) -> str:
+    if found.notification is None:
+        return f"nobody would be called: {found.steps[-1].verdict.value}"
+    called = sum(one.is_called for one in contacts)
+    if called == 0:
+        reason = "none of the contacts is to be told" if contacts else NOBODY_INTERESTED
+        return f"nobody would be called: {reason}"
+    others = len(contacts) - called
+    rest = f", {others} more would not" if others else ""
+    return f"{called} {'contact' if called == 1 else 'contacts'} would be called{rest}"

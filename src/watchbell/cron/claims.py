@@ -1,0 +1,422 @@
+"""Fires in the store: each is claimed once by one instance, and then begun there or left pending.
+
+A job's mark is the last of its fires that was handled. A claim succeeds for a later fire only, and
+moves the mark in the same script that begins the run: whoever comes second, at once or an hour
+later, with whatever clock, finds the mark moved.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from watchbell.alerting.effects import verbatim
+from watchbell.alerting.keys import Alerting
+from watchbell.cron import last_handled
+from watchbell.cron.fire_lua import COMMON, prefixes
+from watchbell.cron.keys import Cron, CronOwn
+from watchbell.cron.model import Begun, Fire, parsed
+from watchbell.cron.placement import Placement, Site, permits
+from watchbell.store import health
+from watchbell.store.client import Argument, Store
+from watchbell.store.script import Script
+
+MOST_OMISSIONS = 10_000
+MOST_JOB_OMISSIONS = 1_000
+PATIENCE = 60
+"""Seconds for which fires of a job may wait for a free place before later ones are left out."""
+MOST_OWN = 10_000
+"""Fires of jobs without lock that may wait for a place on one instance."""
+TRIGGERS_KEPT = 3_600_000
+"""Milliseconds for which instances remember who ran which trigger; longer than any is stopped."""
+
+GOES_ON_HERE = "skipped: a run goes on here"
+BEGUN, PENDING, LEFT_OUT, QUEUED, PAUSED, TOO_EARLY, GONE = -1, -2, -3, -4, -5, -6, -7
+"""What became of a claim; a number from 0 on is the mark that another instance has set."""
+
+# ARGV[1] as for `COMMON`, ARGV[2] how many may be begun here, ARGV[3] msgpack: claims, each
+# {job, fire, mark, run, fire as JSON, instant} or, for fires that are left out, {job, last, mark,
+# '', first, count, reason, event, whether the job is in the store}. The mark is empty where the job
+# has none: without lock, every instance runs it. Where somebody handled some of the fires that are
+# to be left out, what is claimed of the job is out of date. Where its instant is to come, a fire
+# that can't be begun now is left as it is: by then it may be. A mark beyond the present says
+# nothing of a fire of this moment.
+# Returns what became of each, the runs begun, how many fires are pending, and the marks moved.
+_CLAIM = Script(
+    COMMON
+    + """
+local room = tonumber(ARGV[2])
+local answers, outdated = {}, {}
+
+local function settled(job, fire, mark, run, first)
+  if mark == '' then return run ~= '' and was_begun(run) and -1 end
+  local last, fingerprint, was_ahead = mark_of(job)
+  if fingerprint == own.paused then return -5 end
+  last = was_ahead and fire >= seconds - 1 and fire - 1 or last or -1
+  if last >= fire then return last end
+  if outdated[job] or run == '' and last >= first then
+    outdated[job] = true
+    return last
+  end
+end
+
+local function is_too_early(text, at)
+  if not is_to_come(at) then return false end
+  local lock = cjson.decode(text).lock
+  if lock == '' then return room == 0 end
+  return room == 0 or redis.call('EXISTS', own.locks .. lock, own.holders .. lock) > 0
+end
+
+-- Whether another program has deleted the job; one that was only announced never was in the store.
+local function is_gone(claim)
+  if redis.call('HEXISTS', jobs, claim[1]) == 1 then return false end
+  if claim[4] == '' then return claim[9] end
+  return decoded(claim[5]).is_kept ~= false
+end
+
+for i, claim in ipairs(cmsgpack.unpack(ARGV[3])) do
+  local job, fire, mark, run, text = unpack(claim, 1, 5)
+  local at = run ~= '' and claim[6]
+  local answer = is_gone(claim) and -7 or settled(job, fire, mark, run, claim[5])
+  if not answer and at and is_too_early(text, at) then answer = -6 end
+  if not answer and mark ~= '' then redis.call('HSET', fired, job, mark) end
+  if not answer and run == '' then
+    omit(job, claim[5], fire, claim[6], claim[7])
+    if claim[7] == own.goes_on_here then count_skip(job, fire, '') end
+    if claim[8] ~= '' then report('cron:' .. job, claim[8]) end
+    answer = -3
+  elseif not answer and room > 0 then
+    answer = begin(run, cjson.decode(text), text, at)
+    if answer == -1 then room = room - 1 end
+  elseif not answer then
+    answer = push(job, fire, text, mark == '')
+  end
+  answers[i] = answer
+end
+return {answers, begun, waiting(), report_ahead()}
+"""
+)
+
+# ARGV[2] msgpack: names of runs; ARGV[3] whether fires that are pending are taken for those that no
+# earlier call began. Returns the runs begun, how many fires are pending still, and what was in the
+# list and is none.
+_TAKE = Script(
+    COMMON
+    + """
+local names, bad = {}, {}
+
+local function is_fire(item)
+  return type(item.job) == 'string' and type(item.fire) == 'number'
+    and type(item.lock) == 'string' and type(item.ttl) == 'number'
+end
+
+for _, run in ipairs(cmsgpack.unpack(ARGV[2])) do
+  if not was_begun(run) then names[#names + 1] = run end
+end
+-- The fires that only some may run come first: the others have more instances to take them.
+local function pop()
+  local text = redis.call('LPOP', own_pending)
+  for _, pool in ipairs(own.permitted) do text = text or redis.call('LPOP', pool) end
+  return text or redis.call('LPOP', pending)
+end
+
+local at, looked = 1, 0
+while ARGV[3] == '1' and at <= #names and looked < 1000 do
+  looked = looked + 1
+  local text = pop()
+  if not text then break end
+  local item = decoded(text)
+  if not is_fire(item) then
+    bad[#bad + 1] = text
+  else
+    redis.call('HDEL', backlog, item.job)
+    if item.is_kept and redis.call('HEXISTS', jobs, item.job) == 0 then
+      redis.call('HDEL', retries, retry_key(item, own.name))
+      answer(item, {skipped = 'the job was removed before its turn came'})
+      leave_out(item.job, item.fire, 'skipped: the job was removed before its turn came', true)
+      pass_turn(item)
+    elseif begin(names[at], item, text) == -1 then
+      at = at + 1
+    end
+  end
+end
+return {begun, waiting(), bad}
+"""
+)
+
+# ARGV[2] where 1, it may be begun here, ARGV[3] a run, ARGV[4] fire as JSON, ARGV[5] triggers,
+# ARGV[6] up to which of them we know, ARGV[7] ms for which they are kept. Every instance hears of a
+# trigger; the first to come here runs it, and each other finds that one's entry, the next after the
+# last it knew. Entries beyond the present are of a clock that was set back since. Returns the
+# entry's score, what became of the trigger, and the run where begun here.
+_TRIGGER = Script(
+    COMMON
+    + """
+local run, text, triggers = ARGV[3], ARGV[4], ARGV[5]
+local mine = redis.call('ZSCORE', triggers, run)
+if mine then return {mine, was_begun(run) and -1 or -2, begun} end
+redis.call('ZREMRANGEBYSCORE', triggers, seconds + own.most_ahead, '+inf')
+local known = tonumber(ARGV[6])
+if known > seconds + own.most_ahead then known = tonumber(now) - 1 end
+local theirs = redis.call('ZRANGEBYSCORE', triggers, string.format('(%.6f', known), '+inf',
+                          'WITHSCORES', 'LIMIT', 0, 1)
+if theirs[1] then return {theirs[2], 0, begun} end
+local score = string.format('%.6f', math.max(tonumber(now), known + 0.000001))
+redis.call('ZADD', triggers, score, run)
+redis.call('PEXPIRE', triggers, ARGV[7])
+local item = cjson.decode(text)
+local answer = ARGV[2] == '1' and begin(run, item, text) or push(item.job, item.fire, text, false)
+waiting()
+return {score, answer, begun}
+"""
+)
+
+# Fires whose lock was let go without anybody's telling become pending, and so do retries that are
+# due. Returns the time, how many fires are pending, and the placements of which some are, each with
+# their number.
+_LOOK = Script(
+    COMMON
+    + """
+-- Whether the next fire of a lock is on its way, which the one after it must not overtake.
+local heads = {}
+local function is_pending(lock, list)
+  heads[list] = heads[list] or redis.call('LRANGE', list, 0, 999)
+  for _, text in ipairs(heads[list]) do
+    if string.find(text, '"lock":"' .. lock .. '"', 1, true) then return true end
+  end
+  return false
+end
+
+for _, lock in ipairs(redis.call('SMEMBERS', awaited)) do
+  local key = own.waiting .. lock
+  local list = list_of(redis.call('LINDEX', key, 0) or '')
+  local is_free = redis.call('EXISTS', own.locks .. lock) == 0 and not has_lapsed(lock)
+  if is_free and not is_pending(lock, list) then hand_over(lock) end
+end
+
+local function is_paused(job)
+  local mark = redis.call('HGET', fired, job) or ''
+  return redis.call('SISMEMBER', paused, job) == 1 or string.match(mark, ':(.*)$') == own.paused
+end
+
+local function send(key)
+  redis.call('ZREM', retries_due, key)
+  local text = decoded(redis.call('HGET', retries, key)).fire
+  local item = decoded(text)
+  if not item.job or item.is_kept and redis.call('HEXISTS', jobs, item.job) == 0 then
+    redis.call('HDEL', retries, key)
+  elseif is_paused(item.job) then
+    give_up_retry(key)
+    leave_out(item.job, item.fire, 'retry not made: the job is paused')
+  elseif item.only_on then
+    redis.call('RPUSH', own.own_pendings .. item.only_on, stamped(text))
+  else
+    redis.call('RPUSH', list_of(text), stamped(text))
+  end
+end
+
+for _, key in ipairs(redis.call('ZRANGEBYSCORE', retries_due, '-inf', now, 'LIMIT', 0, 500)) do
+  send(key)
+end
+
+local found = {}
+for _, pool in ipairs(redis.call('SMEMBERS', pools)) do
+  local count = redis.call('LLEN', own.pool_pending .. redis.sha1hex(pool))
+  if count == 0 then redis.call('SREM', pools, pool) else found[#found + 1] = {pool, count} end
+end
+return {now, waiting(), found}
+"""
+)
+
+
+# ARGV[2] msgpack: keys of retries, ARGV[3] reason. Reports the failures that they were to mend.
+_GIVE_UP = Script(
+    COMMON
+    + """
+for _, key in ipairs(cmsgpack.unpack(ARGV[2])) do
+  if redis.call('HEXISTS', retries, key) == 1 then
+    local item = give_up_retry(key)
+    if item.job then leave_out(item.job, item.fire, ARGV[3]) end
+  end
+end
+"""
+)
+
+
+class Claim(NamedTuple):
+    job: str
+    fire: int
+    mark: str
+    run: str
+    item: str
+    at: str = ""
+    """The instant before which it may not be begun, where that is to come."""
+
+
+class Left(NamedTuple):
+    """Fires to be recorded as not run."""
+
+    job: str
+    last: int
+    mark: str
+    run: str
+    first: int
+    number: int | None
+    reason: str
+    event: str
+    is_kept: bool = False
+    """Whether the job is in the store; others were only announced on the channel."""
+
+
+class _Kept(Struct, frozen=True):
+    fire: str
+
+
+class Claims:
+    """The fires of a fleet, as one of its instances sees them."""
+
+    def __init__(
+        self,
+        store: Store,
+        name: str,
+        host: str,
+        *,
+        upstream: bool,
+        most_events: int,
+        tags: tuple[str, ...] = (),
+    ) -> None:
+        self._store, self._site = store, Site(host, tags)
+        keys, own = Cron(store.prefix), CronOwn(store.prefix)
+        self._retries = own.retries()
+        self._triggers, self._pool_pending = own.triggers, own.pool_pending
+        self._keys = [
+            keys.jobs(),
+            keys.runs(),
+            keys.active(),
+            own.details(),
+            own.fired(),
+            own.pending(),
+            own.own_pending(name),
+            own.backlog(),
+            own.omissions(),
+            own.awaited(),
+            Alerting(store.prefix).events(),
+            own.pools(),
+            own.retries(),
+            own.retries_due(),
+            keys.paused(),
+            own.unreported(),
+            own.ahead(),
+            own.skipped(),
+        ]
+        self._pools: tuple[str, ...] = ()
+        quote = '"' if upstream else ""
+        unknown = "" if upstream else ',"retcode":null,"output":null,"duration":null'
+        self._constants = {
+            **prefixes(keys, own),
+            "name": name,
+            "job_omissions": own.job_omissions.literals[0],
+            "before_start": f',"start_time":{quote}',
+            "after_start": f'{quote},"host":{_json(host)},"status":"running"{unknown}}}',
+            "signature": f',"instance":{_json(name)}}}',
+            "paused": last_handled.PAUSED,
+            "patience": PATIENCE,
+            "most_own": MOST_OWN,
+            "most_ahead": last_handled.MOST_AHEAD,
+            "most_events": most_events,
+            "goes_on_here": GOES_ON_HERE,
+            "most_omissions": MOST_OMISSIONS,
+            "most_job_omissions": MOST_JOB_OMISSIONS,
+        }
+        self._own = b""
+        self._permit(())
+
+    async def claim(
+        self, claims: Sequence[Claim | Left], room: int
+    ) -> tuple[list[int], list[Begun], int]:
+        """What became of each claim, the runs to start here, and how many fires are pending. Where
+        the answer is lost, `recall` tells which runs were begun."""
+        packed = msgspec.msgpack.encode(claims)
+        args: list[Argument] = [self._own, room, packed]
+        answers, begun, pending, moved = await _CLAIM(self._store, self._keys, args)
+        last_handled.log_moved(moved)
+        return answers, _read(begun)[0], pending
+
+    async def take(self, names: Sequence[str]) -> tuple[list[Begun], int, list[bytes]]:
+        """Runs to start here of fires that were pending, how many are still, and what is none.
+        Bears being repeated with the same names."""
+        args: list[Argument] = [self._own, msgspec.msgpack.encode(names), 1]
+        begun, pending, bad = await _TAKE(self._store, self._keys, args)
+        runs, unreadable = _read(begun)
+        return runs, pending, [*bad, *unreadable]
+
+    async def recall(self, names: Sequence[str]) -> list[Begun]:
+        """Those of the runs that were begun by a call whose answer was lost."""
+        args: list[Argument] = [self._own, msgspec.msgpack.encode(names), 0]
+        begun, _, _ = await _TAKE(self._store, self._keys, args)
+        return _read(begun)[0]
+
+    async def trigger(
+        self, job: str, run: str, item: str, known: float, room: int
+    ) -> tuple[float, int, list[Begun]]:
+        """Bears being repeated with the same run."""
+        args: list[Argument] = [self._own, min(room, 1), run, item]
+        entries = self._triggers(job)
+        score, answer, begun = await _TRIGGER(
+            self._store, self._keys, [*args, entries, f"{known:.6f}", TRIGGERS_KEPT]
+        )
+        return float(score), answer, _read(begun)[0]
+
+    async def check_writable(self) -> None:
+        """Raises StoreUnavailable while the store refuses writes, whatever can be read."""
+        await health.check_writable(self._store)
+
+    async def look(self) -> tuple[float, int]:
+        """The store's time, and how many fires are pending for us."""
+        time, pending, pools = await _LOOK(self._store, self._keys, [self._own])
+        known, counts = self._pools, dict(pools)
+        self._permit([pool for pool in counts if self._is_permitted(pool)])
+        new = sum(
+            counts[pool] for pool in counts if self._list(pool) in set(self._pools) - set(known)
+        )
+        return float(time), pending + new
+
+    async def give_up_retries(self, instance: str, reason: str) -> None:
+        """Those that only this instance could have made."""
+        found = await self._store.call("HGETALL", self._retries)
+        keys = [key for key, raw in found.items() if _instance_of(raw) == instance]
+        if keys:
+            packed = msgspec.msgpack.encode([verbatim(key) for key in keys])
+            await _GIVE_UP(self._store, self._keys, [self._own, packed, reason])
+
+    def _permit(self, pools: Sequence[bytes]) -> None:
+        """From now on fires of these placements are taken here, too."""
+        self._pools = tuple(map(self._list, sorted(pools)))
+        self._own = msgspec.msgpack.encode({**self._constants, "permitted": self._pools})
+
+    def _list(self, pool: bytes) -> str:
+        return self._pool_pending(hashlib.sha1(pool, usedforsecurity=False).hexdigest())
+
+    def _is_permitted(self, pool: bytes) -> bool:
+        placement = parsed(pool, Placement)
+        return placement is not None and permits(placement, self._site)
+
+
+def _read(answers: Sequence[Any]) -> tuple[list[Begun], list[bytes]]:
+    """The runs begun, and what was begun and is no fire: its run has no life, and freezes."""
+    found = [(parsed(one[2], Fire), *one) for one in answers]
+    runs = [Begun(run.decode(), float(at), it, lock == 1) for it, run, at, _, lock in found if it]
+    return runs, [text for it, _, _, text, _ in found if not it]
+
+
+def _instance_of(raw: bytes) -> str:
+    """Of a retry as it is kept; empty where any may make it."""
+    kept = parsed(raw, _Kept)
+    fire = parsed(kept.fire.encode(), Fire) if kept else None
+    return fire.only_on or "" if fire else ""
+
+
+def _json(text: str) -> str:
+    return msgspec.json.encode(text).decode()

@@ -1,0 +1,99 @@
+"""All jobs as one process knows them, so that a page of them costs the same whatever their number.
+
+They are read anew when somebody asks, at most every second or two; a definition that did not change
+is not judged again. Who changes something says so by `forget`.
+"""
+
+import asyncio
+
+from watchbell.clock import Clock
+from watchbell.cron import definitions, history
+from watchbell.cron.job_filter import Orders
+from watchbell.cron.job_status import JobStatus
+from watchbell.cron.keys import Cron
+from watchbell.cron.validation import Reading
+from watchbell.errors import NotFound
+from watchbell.store.client import Store
+from watchbell.store.script import READ, Script
+
+KEPT = 1.5
+"""Seconds for which what was read is good."""
+_SLICE = 500
+
+# ARGV[1] beginning of results, ARGV[2] the middle, then names of jobs. Returns for each when its
+# last success and its last failure ended, empty where there was none.
+_VERDICTS = Script(
+    READ
+    + """
+local answers = {}
+for i = 3, #ARGV do
+  for _, verdict in ipairs({'success', 'fail'}) do
+    local last = read('ZRANGE', ARGV[1] .. ARGV[i] .. ARGV[2] .. verdict, -1, -1, 'WITHSCORES')
+    answers[#answers + 1] = last and last[2] or ''
+  end
+end
+return answers
+"""
+)
+
+
+class JobCache:
+    def __init__(self, store: Store, reading: Reading, clock: Clock) -> None:
+        self._store, self._reading, self._clock = store, reading, clock
+        self._jobs: dict[bytes, JobStatus] = {}
+        self._orders = Orders((), 0)
+        self._good_until = 0.0
+        self._changes = 0
+        self._busy = asyncio.Lock()
+
+    def forget(self) -> None:
+        """What is known is not good any more, nor is what is being read just now."""
+        self._good_until = 0.0
+        self._changes += 1
+
+    async def jobs(self) -> Orders:
+        """All of them."""
+        asked = self._clock.monotonic()
+        async with self._busy:
+            if asked >= self._good_until:
+                began, changes = self._clock.monotonic(), self._changes
+                await self._read()
+                self._good_until = began + KEPT if changes == self._changes else 0
+            return self._orders
+
+    async def one(self, name: str) -> JobStatus:
+        """As it is now, whatever is known of it."""
+        for key, raw in await definitions.some(self._store, [name]):
+            standing = self._standing(key, raw)
+            await self._place({key: standing})
+            return standing
+        raise NotFound(f"there is no job {name!r}")
+
+    def _standing(self, key: bytes, raw: bytes) -> JobStatus:
+        known = self._jobs.get(key)
+        return known if known and known.raw == raw else JobStatus(key, raw, self._reading)
+
+    async def _read(self) -> None:
+        found: dict[bytes, JobStatus] = {}
+        async for pairs in definitions.every(self._store):
+            found |= {key: self._standing(key, raw) for key, raw in pairs}
+        await self._place(found)
+        self._jobs = found
+        self._orders = Orders(list(found.values()), self._clock.now())
+
+    async def _place(self, found: dict[bytes, JobStatus]) -> None:
+        keys = Cron(self._store.prefix)
+        paused = await definitions.paused(self._store)
+        running: dict[str, list[str]] = {}
+        for seen in await history.active(self._store):
+            running.setdefault(seen.record.job_name, []).append(seen.id)
+        begin, middle, _ = keys.job_results.literals
+        standings = list(found.values())
+        for first in range(0, len(standings), _SLICE):
+            some = standings[first : first + _SLICE]
+            names = [one.key for one in some]
+            ends = await _VERDICTS(self._store, [keys.jobs()], [begin, middle, *names])
+            for i, one in enumerate(some):
+                one.succeeded, one.failed = float(ends[2 * i] or 0), float(ends[2 * i + 1] or 0)
+                one.is_paused = one.key in paused or bool(one.job and one.job.is_paused)
+                one.running = tuple(running.get(one.name, ()))

@@ -1,0 +1,117 @@
+"""Which jobs somebody wants to see, in which order, and how many there are of each kind."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from watchbell.cron.job_status import JobStatus
+
+Sort = Literal["name", "-name", "next", "-next", "last", "-last"]
+Place = tuple[str | float, str]
+"""Of a job in an order: what it is sorted by, and its name."""
+
+Placed = tuple[Place, JobStatus]
+
+NEVER = 1 << 40
+"""After every fire."""
+
+
+class JobFilter(Struct, frozen=True, kw_only=True):
+    """Nothing is asked for what is None."""
+
+    text: str = ""
+    """Words that the name or the command has, all of them."""
+    paused: bool | None = None
+    invalid: bool | None = None
+    failing: bool | None = None
+    running: bool | None = None
+
+
+EVERYTHING = JobFilter()
+
+
+class JobCounts(Struct, frozen=True, kw_only=True):
+    """Of all jobs, whatever is asked for."""
+
+    all: int
+    paused: int
+    invalid: int
+    failing: int
+    running: int
+
+
+def chosen(jobs: Sequence[Placed], wanted: JobFilter) -> Sequence[Placed]:
+    """In the order in which they are given."""
+    if wanted == EVERYTHING:
+        return jobs
+    words = wanted.text.casefold().split()
+    return [
+        (place, one)
+        for place, one in jobs
+        if _fits(one, wanted) and all(word in one.searched for word in words)
+    ]
+
+
+def _fits(one: JobStatus, wanted: JobFilter) -> bool:
+    return (
+        wanted.paused in (None, one.is_paused)
+        and wanted.invalid in (None, bool(one.errors))
+        and wanted.failing in (None, one.is_failing)
+        and wanted.running in (None, bool(one.running))
+    )
+
+
+def _counts(jobs: Sequence[JobStatus]) -> JobCounts:
+    return JobCounts(
+        all=len(jobs),
+        paused=sum(one.is_paused for one in jobs),
+        invalid=sum(bool(one.errors) for one in jobs),
+        failing=sum(one.is_failing for one in jobs),
+        running=sum(bool(one.running) for one in jobs),
+    )
+
+
+class Orders:
+    """Jobs in every order that was asked for, each made once: as they stood then."""
+
+    def __init__(self, jobs: Sequence[JobStatus], now: float) -> None:
+        self._jobs, self._now = jobs, now
+        self._made: dict[Sort, list[Placed]] = {}
+        self.counts = _counts(jobs)
+
+    def by_name(self) -> list[JobStatus]:
+        return [one for _, one in self.of("name")]
+
+    def of(self, sort: Sort) -> Sequence[Placed]:
+        """With `last`, the one that ended latest comes first; where two are alike, the names
+        decide."""
+        if sort not in self._made:
+            place = _places(sort, self._now)
+            made = [(place(one), one) for one in self._jobs]
+            made.sort(key=lambda pair: pair[0], reverse=sort.startswith("-"))
+            self._made[sort] = made
+        return self._made[sort]
+
+
+def page(
+    found: Sequence[Placed], sort: Sort, after: Place | None, most: int
+) -> tuple[list[JobStatus], Place | None]:
+    """Those after a place, and the place of the last where there are more."""
+    first = 0
+    if after is not None:
+        is_past = after.__gt__ if sort.startswith("-") else after.__lt__
+        first = bisect_left(found, 1, key=lambda pair: is_past(pair[0]))
+    chosen = found[first : first + most]
+    last = chosen[-1][0] if len(found) > first + most else None
+    return [one for _, one in chosen], last
+
+
+def _places(sort: Sort, now: float) -> Callable[[JobStatus], Place]:
+    by = sort.removeprefix("-")
+    if by == "next":
+        return lambda one: (float(one.next_fire(now) or NEVER), one.name)
+    if by == "last":
+        return lambda one: (-one.ended, one.name)
+    return lambda one: (one.name.casefold(), one.name)

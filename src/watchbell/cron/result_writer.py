@@ -1,0 +1,363 @@
+"""Writes down what runs print and how they end: in order, many at once, and however long the
+store is away."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from enum import Enum
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from watchbell import logs
+from watchbell.alerting.effects import verbatim
+from watchbell.alerting.keys import Alerting
+from watchbell.cron.fire_lua import SHARED, prefixes
+from watchbell.cron.keys import Cron, CronOwn
+from watchbell.cron.output_lines import SECOND, Lines
+from watchbell.errors import StoreUnavailable
+from watchbell.store.client import Argument, Store, patiently
+from watchbell.store.script import RAISE_NOT_NOW, Script
+
+OUTPUT_KEPT = 86_400_000
+"""Milliseconds after the last line."""
+_SLICE = 500
+_MOST_BYTES = 1 << 20
+_MOST_FINALS = 200
+_GATHER_LINES, _GATHER_ENDS = 0.2, 0.01
+"""Seconds for which others may come to be written together."""
+_MOST_GATHERED = 256 << 10
+
+# KEYS rundata, active, details, pending, awaited, events, pools, retries, retries due, unreported,
+# jobs; ARGV[1] msgpack: beginnings of keys and limits, ARGV[2] msgpack: lines, each {run, index,
+# scores, members, drop after, drop before}; ARGV[3] msgpack: ends, each {run, job, lock, verdict,
+# record, detail, score, event, stale, retry, instance, retry at, is kept}: with `stale`, only a run
+# without heartbeat since then is ended. With `retry`, the next attempt as JSON, that waits until it
+# is due, and the event is kept with it: the failure is reported only if the attempt is not made. Of
+# a job that was kept in the store and is there no longer, nothing is reported. ARGV[4] milliseconds
+# from the start of a run for which its lock is held at the least.
+# A run that is not running any more stays as it is. What the store refuses (a key of a wrong type,
+# left by somebody else) is told and stops nothing else. Returns what became of each end, how many
+# fires are pending, and what was refused.
+_WRITE = Script(
+    RAISE_NOT_NOW
+    + """
+local runs, active, details = KEYS[1], KEYS[2], KEYS[3]
+local pending, awaited, events = KEYS[4], KEYS[5], KEYS[6]
+local pools, retries, retries_due = KEYS[7], KEYS[8], KEYS[9]
+local unreported, jobs = KEYS[10], KEYS[11]
+local own = cmsgpack.unpack(ARGV[1])
+local least_hold = tonumber(ARGV[4])
+local time = redis.call('TIME')
+local now = time[1] + time[2] / 1000000
+local refused = {}
+"""
+    + SHARED
+    + """
+
+local function try(...)
+  local answer = redis.pcall(...)
+  if type(answer) ~= 'table' or not answer.err then return answer end
+  raise_not_now(answer)
+  refused[#refused + 1] = table.concat({...}, ' ', 1, 2) .. ': ' .. answer.err
+  return nil
+end
+
+local function each_slice(words, step, act)
+  for first = 1, #words, step do
+    act(unpack(words, first, math.min(first + step - 1, #words)))
+  end
+end
+
+local function write(run, index, scores, members, after, before)
+  local key = own.outputs .. run
+  if own.as_list then
+    -- Lines that are there already were written by a call whose answer was lost.
+    local new = {}
+    for i = math.max((try('LLEN', key) or 0) - index, 0) + 1, #members do
+      new[#new + 1] = members[i]
+    end
+    each_slice(new, 1000, function(...) try('RPUSH', key, ...) end)
+  else
+    local pairs_ = {}
+    for i, member in ipairs(members) do
+      pairs_[#pairs_ + 1] = scores[i]
+      pairs_[#pairs_ + 1] = member
+    end
+    each_slice(pairs_, 1000, function(...) try('ZADD', key, ...) end)
+    if after ~= '' then try('ZREMRANGEBYSCORE', key, '(' .. after, '(' .. before) end
+  end
+  try('PEXPIRE', key, own.kept)
+end
+
+-- To the fire that waits for it; else a lock that was held for a moment only stays until an
+-- instance of Cronken, which tries again 100 ms later, has found it held.
+local function release(lock, run, start)
+  if lock == '' then return end
+  forget_holder(lock, run)
+  if try('GET', own.locks .. lock) ~= run then return end
+  if hand_over(lock) then return end
+  local left = math.ceil(least_hold - (now - (start or 0)) * 1000)
+  if left > 0 then
+    redis.call('PEXPIRE', own.locks .. lock, left, 'LT')
+  else
+    redis.call('DEL', own.locks .. lock)
+  end
+end
+
+-- In slices: a limit that was lowered is reached over the next ends.
+local function trim(key, general)
+  local extra = (try('ZCARD', key) or 0) - own.most_of_job
+  if extra > 0 then
+    local old = redis.call('ZRANGE', key, 0, math.min(extra, own.slice) - 1)
+    redis.call('ZREM', key, unpack(old))
+    redis.call('HDEL', runs, unpack(old))
+    redis.call('HDEL', details, unpack(old))
+    try('ZREM', general, unpack(old))
+    for i, run in ipairs(old) do old[i] = own.outputs .. run end
+    redis.call('UNLINK', unpack(old))
+  end
+  extra = (try('ZCARD', general) or 0) - own.most
+  if extra > 0 then
+    redis.call('ZREMRANGEBYRANK', general, 0, math.min(extra, 20 * own.slice) - 1)
+  end
+end
+
+local function retry_later(text, instance, at, event)
+  local key = retry_key(decoded(text), instance)
+  if try('HEXISTS', retries, key) == 1 then give_up_retry(key) end
+  try('HSET', retries, key, cjson.encode({fire = text, event = event}))
+  try('ZADD', retries_due, at, key)
+end
+
+local function finish(run, job, lock, verdict, record, detail, score, event, stale, retry, instance,
+                      retry_at, is_kept)
+  local known = redis.call('HGET', runs, run)
+  if known == record then return 'done' end
+  local fields = decoded(known or '')
+  if fields.status ~= 'running' then
+    redis.call('ZREM', active, run)
+    if stale == '' then release(lock, run) end
+    return known and 'over' or 'gone'
+  end
+  if stale ~= '' and tonumber(redis.call('ZSCORE', active, run) or '0') > tonumber(stale) then
+    return 'alive'
+  end
+  redis.call('HSET', runs, run, record)
+  redis.call('HSET', details, run, detail)
+  redis.call('ZREM', active, run)
+  local general = own.results .. verdict
+  local own_results = own.job_results[1] .. job .. own.job_results[2] .. verdict
+  try('ZADD', general, score, run)
+  try('ZADD', own_results, score, run)
+  try('HINCRBY', own.counters, verdict, 1)
+  trim(own_results, general)
+  -- Of a run without heartbeat the lock lapses when that has ended for sure, wherever it was.
+  if stale == '' then
+    release(lock, run, tonumber(fields.start_time))
+  elseif lock ~= '' and recorded_holder(lock) == run then
+    give_notice(lock)
+  end
+  if is_kept == '1' and redis.call('HEXISTS', jobs, job) == 0 then return 'done' end
+  if retry ~= '' then
+    retry_later(retry, instance, retry_at, event)
+  elseif event ~= '' then
+    report('cron:' .. job, event)
+  end
+  return 'done'
+end
+
+for _, lines in ipairs(cmsgpack.unpack(ARGV[2])) do write(unpack(lines)) end
+local answers = {}
+for i, final in ipairs(cmsgpack.unpack(ARGV[3])) do answers[i] = finish(unpack(final)) end
+return {answers, redis.call('LLEN', pending), refused}
+"""
+)
+
+
+class Outcome(Enum):
+    DONE = "done"
+    OVER = "over"
+    """Somebody else had ended it: declared it frozen, most likely."""
+    GONE = "gone"
+    ALIVE = "alive"
+    """It gave a sign of life, and was not ended."""
+
+
+class RunResult(NamedTuple):
+    run: str
+    job: str
+    lock: str
+    verdict: str
+    record: bytes
+    detail: bytes
+    score: float
+    event: bytes = b""
+    stale: str = ""
+    retry: bytes = b""
+    """The next attempt, a `Fire` as JSON; empty where none follows."""
+    instance: str = ""
+    retry_at: float = 0.0
+    is_kept: bool = False
+    """Whether the job is in the store; others were only announced on the channel."""
+
+
+class Unwritten(Struct, frozen=True):
+    """What a run printed, or how it ended."""
+
+    run: str
+    lines: Lines | None = None
+    final: RunResult | None = None
+
+
+class _Item(NamedTuple):
+    size: int
+    content: Unwritten
+    done: "asyncio.Future[Outcome] | None" = None
+
+
+class ResultWriter:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        most: int,
+        most_of_job: int,
+        most_events: int,
+        as_list: bool,
+        on_pending: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        """`on_pending` is told how many fires wait, whenever something was written."""
+        keys, own = Cron(store.prefix), CronOwn(store.prefix)
+        self._store, self._on_pending = store, on_pending
+        self._keys = [
+            keys.runs(),
+            keys.active(),
+            own.details(),
+            own.pending(),
+            own.awaited(),
+            Alerting(store.prefix).events(),
+            own.pools(),
+            own.retries(),
+            own.retries_due(),
+            own.unreported(),
+            keys.jobs(),
+        ]
+        self.least_hold = 0
+        """Milliseconds for which a lock is held at the least."""
+        self._own = msgspec.msgpack.encode(
+            {
+                **prefixes(keys, own),
+                "outputs": keys.output.literals[0],
+                "results": keys.results.literals[0],
+                "job_results": keys.job_results.literals,
+                "counters": own.counters(),
+                "kept": OUTPUT_KEPT,
+                "most": most,
+                "most_of_job": most_of_job,
+                "most_events": most_events,
+                "slice": _SLICE,
+                "as_list": as_list,
+            }
+        )
+        self._queue: deque[_Item] = deque()
+        self._news = asyncio.Event()
+        self._hurry = asyncio.Event()
+        self._log = logs.get(role="cron")
+        self.unwritten = 0
+        """Bytes that wait to be written."""
+
+    def print(self, run: str, lines: Lines) -> None:
+        if lines.scored or lines.drop:
+            size = sum(len(text) + 40 for _, text in lines.scored)
+            self._add(_Item(size, Unwritten(run, lines)))
+
+    async def finish(self, final: RunResult) -> Outcome:
+        """Returns once it is written, after all that was printed before."""
+        done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        size = len(final.record) + len(final.detail) + len(final.event)
+        self._add(_Item(size, Unwritten(final.run, final=final), done))
+        return await done
+
+    def _add(self, item: _Item) -> None:
+        self._queue.append(item)
+        self.unwritten += item.size
+        self._news.set()
+        if item.done or self.unwritten > _MOST_GATHERED:
+            self._hurry.set()
+
+    async def run(self) -> None:
+        if self._queue:  # left by a call that failed
+            self._news.set()
+            self._hurry.set()
+        while True:
+            await self._news.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_GATHER_LINES):
+                    await self._hurry.wait()
+            await asyncio.sleep(_GATHER_ENDS)
+            self._news.clear()
+            self._hurry.clear()
+            while batch := self._batch():
+                await self._write(batch)
+                for item in batch:
+                    self._queue.popleft()
+                    self.unwritten -= item.size
+
+    def left(self) -> list[Unwritten]:
+        """What is not written yet, in order."""
+        return [item.content for item in self._queue]
+
+    def _batch(self) -> list[_Item]:
+        batch: list[_Item] = []
+        size = finals = 0
+        for item in self._queue:
+            if size >= _MOST_BYTES or finals >= _MOST_FINALS:
+                break
+            batch.append(item)
+            size += item.size
+            finals += item.content.final is not None
+        return batch
+
+    async def _write(self, batch: Sequence[_Item]) -> None:
+        contents = [item.content for item in batch]
+        lines = [_packed(one.run, one.lines) for one in contents if one.lines]
+        ends = [_ready(one.final) for one in contents if one.final]
+        finals = [item for item in batch if item.content.final]
+        packed = [msgspec.msgpack.encode(lines), msgspec.msgpack.encode(ends)]
+        args: list[Argument] = [self._own, *packed, self.least_hold]
+        answers, pending, refused = await patiently(
+            lambda: _WRITE(self._store, self._keys, args), self._on_wait
+        )
+        for why in refused:
+            self._log.error("the store refused a part of a result", reason=why)
+        for item, answer in zip(finals, answers, strict=True):
+            if item.done and not item.done.done():
+                item.done.set_result(Outcome(answer.decode()))
+        self._on_pending(pending)
+
+    def _on_wait(self, error: StoreUnavailable) -> None:
+        self._log.debug("results wait for the store", reason=str(error), bytes=self.unwritten)
+
+
+def _packed(run: str, lines: Lines) -> list[Any]:
+    after, before = map(_seconds, lines.drop) if lines.drop else ("", "")
+    scores = [_seconds(score) for score, _ in lines.scored]
+    members = [verbatim(text) for _, text in lines.scored]
+    return [run, lines.before, scores, members, after, before]
+
+
+def _seconds(score: int) -> str:
+    return f"{score // SECOND}.{score % SECOND:06}"
+
+
+def _ready(final: RunResult) -> list[Any]:
+    return [verbatim(part) if isinstance(part, bytes) else _text(part) for part in final]
+
+
+def _text(part: str | float | bool) -> str:
+    if isinstance(part, bool):
+        return str(int(part))
+    return part if isinstance(part, str) else f"{part:.6f}"

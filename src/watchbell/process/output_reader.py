@@ -1,0 +1,115 @@
+"""Brings what a child writes from its pipe to whoever takes it, at the pace of both."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+
+from watchbell.clock import Clock
+from watchbell.process.output import Batch, Output
+from watchbell.process.output_file import OutputFile
+
+_READ = 64 << 10  # at once, so that a child that writes much leaves the loop to others
+_PIPE = 1 << 20  # the most that a pipe holds
+_NEWEST_EVERY = 0.25  # seconds; what is kept as the newest is mostly never made into lines
+
+
+class OutputReader:
+    def __init__(
+        self, descriptor: int, output: Output, clock: Clock, output_file: OutputFile | None = None
+    ) -> None:
+        """Takes the descriptor over, which must not block. What is in a transcript comes first."""
+        self._descriptor = descriptor
+        self._output = output
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._is_reading = self._is_overlooked = False
+        self._news = asyncio.Event()
+        self._over = asyncio.Event()
+        self._hurry = asyncio.Event()
+        self._output_file = output_file
+        if output_file and (content := output_file.content()):
+            self._feed(content)
+        self._go_on()
+
+    async def batches(self, every: float) -> AsyncGenerator[Batch, None]:
+        is_over = False
+        try:
+            while not is_over:
+                await self._news.wait()
+                await self._pause(every)
+                self._news.clear()
+                self._hurry.clear()
+                is_over = self._over.is_set()
+                while batch := self._output.take(newest=self._output.is_over):
+                    self._go_on()
+                    yield batch
+                    if not self._output.is_waiting:  # what came meanwhile is news
+                        break
+        finally:
+            self.overlook()  # where the taker left early, the child need not wait for anybody
+
+    async def _pause(self, every: float) -> None:
+        """While more may come: not once all has, or reading waits for what there is."""
+        seconds = max(every, _NEWEST_EVERY) if self._output.is_over else every
+        if seconds:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._hurry.wait()
+
+    def overlook(self) -> None:
+        """From now on nobody takes anything: keep what fits, then the newest, and never pause."""
+        self._is_overlooked = True
+        self._go_on()
+
+    def finish(self) -> None:
+        """The child is gone: what is in the pipe is all there will be, whoever else holds it."""
+        for _ in range(_PIPE // _READ):
+            if self._over.is_set() or not self._read():
+                break
+        self._stop()
+
+    def _go_on(self) -> None:
+        if self._is_overlooked and self._output.is_full:
+            self._output.overlook()
+        if self._output.is_full:
+            self._hurry.set()
+        wanted = not self._over.is_set() and not self._output.is_full
+        if wanted and not self._is_reading:
+            self._loop.add_reader(self._descriptor, self._read)
+        elif self._is_reading and not wanted:
+            self._loop.remove_reader(self._descriptor)
+        self._is_reading = wanted
+
+    def _read(self) -> bool:
+        """Whether there was anything to read."""
+        try:
+            chunk = self._chunk()
+        except BlockingIOError:
+            return False
+        if not chunk:
+            self._stop()
+            return False
+        self._feed(chunk)
+        self._go_on()
+        return True
+
+    def _chunk(self) -> bytes:
+        if self._output_file:
+            return self._output_file.read(self._descriptor, _READ)
+        return os.read(self._descriptor, _READ)
+
+    def _feed(self, chunk: bytes) -> None:
+        self._output.feed(chunk, self._clock.now())
+        self._news.set()
+
+    def _stop(self) -> None:
+        if not self._over.is_set():
+            self._over.set()
+            self._hurry.set()
+            self._go_on()
+            os.close(self._descriptor)
+            if self._output_file:
+                self._output_file.close()
+            self._output.close()
+            self._news.set()

@@ -1,0 +1,88 @@
+"""Around every request: headers that keep browsers strict, and an end to what takes too long."""
+
+import asyncio
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, cast
+
+import msgspec
+from litestar.types import ASGIApp, HTTPResponseStartEvent, Message, Receive, Scope, Send
+
+SECONDS = 60.0
+"""Within which an answer must have begun, the request's body included."""
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; "
+    "base-uri 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_PAIRS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+
+
+class RequestEnvelope:
+    def __init__(self, app: ASGIApp, seconds: float = SECONDS) -> None:
+        self._app, self._seconds = app, seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":  # type: ignore[comparison-overlap]
+            await self._app(scope, receive, send)
+            return
+        deadline = asyncio.timeout(self._seconds)
+        begun = False
+
+        async def framed(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                if not deadline.expired():
+                    deadline.reschedule(None)
+                _add_headers(message, scope)
+            await send(message)
+
+        try:
+            async with deadline:
+                await self._app(_asked(scope), receive, framed)
+        except TimeoutError:
+            if begun or not deadline.expired():
+                raise
+            await _late(framed)
+
+
+def _asked(scope: Scope) -> Scope:
+    """HEAD is answered as GET is; the server keeps the body to itself."""
+    if scope.get("method") != "HEAD":
+        return scope
+    return cast("Scope", {**scope, "method": "GET"})
+
+
+def _add_headers(message: HTTPResponseStartEvent, scope: Scope) -> None:
+    headers = list(message["headers"])
+    given = {name.lower() for name, _ in headers}
+    headers += [pair for pair in _PAIRS if pair[0] not in given]
+    if scope.get("scheme") == "https":
+        headers.append((b"strict-transport-security", b"max-age=31536000"))
+    message["headers"] = headers
+
+
+async def _late(send: Any) -> None:
+    await send_problem(send, 408, "the request took too long", {"connection": "close"})
+
+
+async def send_problem(send: Any, status: int, detail: str, headers: Mapping[str, str]) -> None:
+    """An answer for what never gets as far as the application."""
+    title = HTTPStatus(status).phrase
+    body = msgspec.json.encode({"title": title, "status": status, "detail": detail})
+    about = {"content-type": "application/problem+json", "content-length": str(len(body))}
+    told = {**about, **HEADERS, **headers}
+    pairs = [(name.encode(), value.encode()) for name, value in told.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

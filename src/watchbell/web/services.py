@@ -1,0 +1,88 @@
+"""What endpoints work with, made once for a server."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from litestar import Request
+from msgspec import Struct
+
+from watchbell.clock import Clock
+from watchbell.cron.job_cache import JobCache
+from watchbell.gateways.ack_page import AckPage
+from watchbell.settings import Settings
+from watchbell.store.client import Store
+from watchbell.web import audit
+from watchbell.web.access import Identity
+from watchbell.web.api_keys import ApiKeys
+from watchbell.web.calendar import Calendar
+from watchbell.web.directory_cache import DirectoryCache
+from watchbell.web.intake.writing import Intake
+from watchbell.web.key_sizes import KeySizes
+from watchbell.web.latency import Latency
+from watchbell.web.limits import Limit
+from watchbell.web.live.background import Background
+from watchbell.web.live.check_table import CheckTable
+from watchbell.web.live.streams import Streams
+from watchbell.web.live.topics import Topics
+from watchbell.web.problems import too_often
+from watchbell.web.sessions import Sessions
+from watchbell.web.users import Actor, Users
+
+Asked = Request[Any, Any, Any]
+
+
+class Services(Struct, frozen=True):
+    settings: Settings
+    origins: Mapping[str, str]
+    """Where the value of each setting comes from, where that is known."""
+    store: Store
+    clock: Clock
+    users: Users
+    sessions: Sessions
+    api_keys: ApiKeys
+    answers: AckPage
+    key_sizes: KeySizes
+    intake: Intake
+    streams: Streams
+    background: Background
+    board: CheckTable
+    topics: Topics
+    calendar: Calendar
+    directory_cache: DirectoryCache
+    jobs: JobCache
+    latency: Latency
+
+    def now(self) -> int:
+        return int(self.clock.now())
+
+
+def services_of(request: Asked) -> Services:
+    services: Services = request.app.state["desk"]
+    return services
+
+
+def identity_of(request: Asked) -> Identity:
+    """Who asks; there on all endpoints that are not public."""
+    identity: Identity = request.scope["user"]
+    return identity
+
+
+def address_of(request: Asked) -> str:
+    return request.client.host if request.client else ""
+
+
+def actor_of(request: Asked) -> Actor:
+    """On whose behalf an endpoint changes something."""
+    return Actor(identity_of(request).told, services_of(request).now(), address_of(request))
+
+
+async def audited(request: Asked, action: str, subject: str = "", details: str = "") -> None:
+    """Into the audit log, for what a domain has changed: its records know nothing of the log."""
+    entry = actor_of(request).entry(action, subject, details)
+    await audit.record(services_of(request).store, entry)
+
+
+async def spend(request: Asked, limit: Limit, name: str) -> None:
+    """Counts a try of somebody's, and refuses it where there were too many."""
+    if wait := await limit.spend(services_of(request).store, name):
+        raise too_often(wait)
