@@ -61,4 +61,4 @@ async def hear_silence(context: Context) -> None:
 
 PROCESSOR = Role("processor", "turns check events into states and notifications", process)
 NOTIFIER = Role("notifier", "turns notifications into alerts", notify)
-SILENCE = Role("silence", "calls out checks that should have reported", hear_silence)
+SILENCE = Role("silence", "reports checks that stopped reporting", hear_silence)

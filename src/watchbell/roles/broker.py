@@ -31,4 +31,4 @@ async def _work(context: Context, every: float) -> None:
         await asyncio.sleep(every)
 
 
-ROLE = Role("broker", "reports posted failures again while they hold", run)
+ROLE = Role("broker", "repeats posted failures while they last", run)

@@ -17,4 +17,4 @@ def _stop_seconds(settings: Settings) -> float:
     return settings.cron.stop_wait + LONGEST_GRACE + STOP_SECONDS
 
 
-ROLE = Role("cron", "runs jobs when they are due, together with others", run, _stop_seconds)
+ROLE = Role("cron", "runs cron jobs when they are due", run, _stop_seconds)

@@ -46,7 +46,7 @@ def link_address(settings: Settings) -> str:
 def answering(settings: Settings) -> list[Role]:
     if not settings.delivery.link_port:
         return []
-    return [Role("answers", "the page on which a link is confirmed", _answer)]
+    return [Role("answers", "serves the page behind acknowledgement links", _answer)]
 
 
 async def _answer(context: Context) -> None:

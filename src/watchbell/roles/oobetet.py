@@ -28,7 +28,7 @@ def watching(settings: Settings) -> list[Role]:
         return []
     media = {one.name: one for one in catalogue.configured(settings)}
     _check(settings.oobetet, media)
-    return [Role("oobetet", "watches from outside that alerts come through", partial(run, media))]
+    return [Role("oobetet", "checks from outside that alerts arrive", partial(run, media))]
 
 
 def _check(chosen: Oobetet, media: dict[str, Configured]) -> None:

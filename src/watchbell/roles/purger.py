@@ -47,4 +47,4 @@ def told(done: Purged) -> dict[str, int]:
     return {name: n for name in done.__struct_fields__ if (n := getattr(done, name))}
 
 
-ROLE = Role("purger", "clears old history away", run)
+ROLE = Role("purger", "removes old history", run)

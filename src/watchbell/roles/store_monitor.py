@@ -1,4 +1,4 @@
-"""The lookout: watches the store itself, and tells when it could lose or refuse data."""
+"""The lookout: monitors the store itself, and tells when it could lose or refuse data."""
 
 import asyncio
 import shutil
@@ -68,4 +68,4 @@ def _calm(findings: list[Finding]) -> str:
     return next((f.text for f in findings if f.subject == "memory"), "all well")
 
 
-ROLE = Role("lookout", "watches the store", run)
+ROLE = Role("lookout", "monitors the store", run)
