@@ -122,7 +122,7 @@ async def test_status_of_one_check_shows_everything(
         (["status", "nothing*"], 1, "no check is meant by 'nothing*'; expected ENTITY"),
         (["status", DISK], 1, "is disabled; --all shows it"),
         (["status", "/(/"], 1, "is no regular expression"),
-        (["ack", MYSQL], 1, "db-1:MySQL is not failing; there is nothing to acknowledge"),
+        (["ack", MYSQL], 1, "db-1:MySQL: it is not failing; there is nothing to acknowledge"),
         (["ack", "deadbeef"], 1, "no check is meant by 'deadbeef'"),
         (["ack", HTTP, "--for", "a while"], 2, "Invalid value for '--for': 'while' was not"),
         (["ack", HTTP, "--for", "0"], 2, "expected at least one second"),
@@ -199,7 +199,7 @@ async def test_what_is_in_scheduled_maintenance_is_not_acknowledged(
 ) -> None:
     await maintenance.create_scheduled(checks, HTTP, now() - 60, HOUR, "", now())
     refused = run("ack", HTTP, code=1)
-    assert "is in scheduled maintenance, in which nobody is told anyway" in refused.stderr
+    assert "is in scheduled maintenance, in which nobody is notified anyway" in refused.stderr
     assert await pushed(checks) == []
     await recorded.check(checks, "web-1:SMTP", [(now() - 60, "critical")], last_update=now())
     assert run("ack", "web-1").stdout.splitlines() == [

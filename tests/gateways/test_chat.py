@@ -10,6 +10,7 @@ from tests.alerting.scenes import START, Stage
 from watchbell import __version__
 from watchbell.alerting import contacts, maintenance
 from watchbell.alerting.check_writes import short_id
+from watchbell.alerting.decide.acknowledgement import Refusal
 from watchbell.alerting.model import CheckEvent, Contact, Medium
 from watchbell.errors import DeliveryFailed
 from watchbell.gateways.chat import Acquaintances, Chat, Speaker
@@ -103,15 +104,17 @@ async def test_an_expression_that_is_none_is_told(scene: Scene) -> None:
 async def test_what_is_well_again_can_t_be_acknowledged(scene: Scene) -> None:
     await scene.later(10).send("ok")
     answer = await scene.asked(f"ACKID {short_id('web:http')} on it")
-    assert answer == "I can't: web:http is not failing; there is nothing to acknowledge"
+    assert answer == "I can't: web:http: it is not failing; there is nothing to acknowledge"
 
 
 async def test_what_is_in_scheduled_maintenance_can_t_be_acknowledged(scene: Scene) -> None:
     await scene.asked("maint checks http on web")
     answer = await scene.asked(f"ACKID {short_id('web:http')} on it")
-    silent = "in scheduled maintenance, in which nobody is told anyway"
-    assert answer == f"I can't: web:http is {silent}"
-    assert await scene.asked("ack entities web") == f"I can't: all that fail are {silent}"
+    assert answer == f"I can't: web:http: {Refusal.SCHEDULED.value}"
+    assert (
+        await scene.asked("ack entities web")
+        == "I can't: all that fail are in scheduled maintenance; nobody is notified anyway"
+    )
     assert await scene.events() == []
 
 

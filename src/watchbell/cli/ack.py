@@ -2,14 +2,17 @@
 
 import asyncio
 import re
+from collections.abc import Mapping
 
 import click
 
 from watchbell.alerting import event, history
+from watchbell.alerting.decide import acknowledgement
+from watchbell.alerting.decide.acknowledgement import Refusal
 from watchbell.alerting.history import Status
 from watchbell.alerting.intake import submit
 from watchbell.alerting.keys import Alerting
-from watchbell.alerting.model import FAILING, split_id
+from watchbell.alerting.model import split_id
 from watchbell.alerting.reading import text
 from watchbell.cli.audited import record_change, subject_of
 from watchbell.cli.formatting import counted, length, meant, plain, storable
@@ -61,15 +64,10 @@ async def _sent(
         by_short_id = await _by_short_id(store, target)
         ids = [by_short_id] if by_short_id else await meant(store, target)
         states = await history.check_states(store, ids, now)
-        failing = [status for status in states if status.state in FAILING]
-        if not failing:
-            what = f"{plain(ids[0])} is" if len(ids) == 1 else f"of {counted(len(ids), 'check')},"
-            none = "not failing" if len(ids) == 1 else "none is failing"
-            raise Refused(f"{what} {none}; there is nothing to acknowledge")
-        if all(status.scheduled is not None for status in failing):
-            what = f"{plain(failing[0].id)} is" if len(failing) == 1 else "all that fail are"
-            raise Refused(f"{what} in scheduled maintenance, in which nobody is told anyway")
-        asked = [status.id for status in failing if status.scheduled is None]
+        refusals = {status.id: _refusal(status) for status in states}
+        asked = [name for name, found in refusals.items() if found is None]
+        if not asked:
+            raise Refused(_why_none(refusals))
         await submit(
             store,
             *(
@@ -85,7 +83,22 @@ async def _sent(
         )
         words = ": ".join(filter(None, [spoken.in_words(duration), summary]))
         await record_change(store, "check.acknowledge", subject_of(asked, "check"), words)
-    return failing
+    return [one for one in states if refusals[one.id] is not Refusal.NOT_FAILING]
+
+
+def _refusal(status: Status) -> Refusal | None:
+    return acknowledgement.refusal(status.state, is_scheduled=status.scheduled is not None)
+
+
+def _why_none(refusals: Mapping[str, Refusal | None]) -> str:
+    """Why none of the checks that are meant can be acknowledged."""
+    if len(refusals) == 1:
+        ((name, found),) = refusals.items()
+        return f"{plain(name)}: {found.value if found else ''}"
+    if Refusal.SCHEDULED in refusals.values():
+        return "all failing checks are in scheduled maintenance, in which nobody is notified anyway"
+    number = counted(len(refusals), "check")
+    return f"none of {number} is failing; there is nothing to acknowledge"
 
 
 async def _by_short_id(store: Store, target: str) -> str | None:

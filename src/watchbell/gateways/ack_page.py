@@ -18,9 +18,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from watchbell.alerting import contacts, event, history, reports
+from watchbell.alerting.decide import acknowledgement
+from watchbell.alerting.decide.acknowledgement import Refusal
 from watchbell.alerting.history import Status
 from watchbell.alerting.intake import submit
-from watchbell.alerting.model import FAILING, Contact, split_id
+from watchbell.alerting.model import Contact, split_id
 from watchbell.alerting.reports import Change
 from watchbell.clock import Clock
 from watchbell.errors import Refused, StoreUnavailable
@@ -84,14 +86,18 @@ class Uses(Protocol):
     async def record(self, use: Use) -> None: ...
 
 
+def _sentence(refusal: Refusal) -> str:
+    return f"{refusal.value[0].upper()}{refusal.value[1:]}."
+
+
 class Idle(enum.Enum):
     """Why a link acknowledges nothing; the values are what people read."""
 
     REMOVED = (
         "The contact that this link was sent to has been removed, so the link no longer works."
     )
-    NOT_FAILING = "It is not failing at present."
-    SCHEDULED = "It is in scheduled maintenance, in which nobody is notified anyway."
+    NOT_FAILING = _sentence(Refusal.NOT_FAILING)
+    SCHEDULED = _sentence(Refusal.SCHEDULED)
     EARLIER = (
         "This link is from an earlier outage, which is over. The check has failed again since; "
         "use the link of a newer message."
@@ -230,10 +236,12 @@ def _why_idle(
     """Why an acknowledgement would be refused, or change nothing."""
     if who is None:
         return Idle.REMOVED
-    if status is None or status.state not in FAILING:
-        return Idle.NOT_FAILING
-    if status.scheduled is not None:
-        return Idle.SCHEDULED
+    refusal = acknowledgement.refusal(
+        status.state if status else None,
+        is_scheduled=status is not None and status.scheduled is not None,
+    )
+    if refusal is not None:
+        return Idle[refusal.name]
     if began is not None and offer.is_from_before(began):
         return Idle.EARLIER
     return None

@@ -13,6 +13,7 @@ from msgspec import Struct
 from watchbell import __version__
 from watchbell.alerting import contacts, entities, event, history, maintenance, patterns, reading
 from watchbell.alerting.check_writes import CheckWrites, short_id
+from watchbell.alerting.decide import acknowledgement
 from watchbell.alerting.decide.check import Verdict
 from watchbell.alerting.decide.routing import zone_of
 from watchbell.alerting.history import Status
@@ -108,10 +109,9 @@ async def _acknowledge(asked: Asked, command: commands.Acknowledge) -> list[str]
         raise NotFound(f"no check has the id {command.short_id}")
     event_id = reading.text(found)
     status = await _status(asked, event_id)
-    if status.state not in FAILING:
-        raise Refused(f"{event_id} is not failing; there is nothing to acknowledge")
-    if status.scheduled is not None:
-        raise Refused(f"{event_id} is in scheduled maintenance, in which nobody is told anyway")
+    refusal = acknowledgement.refusal(status.state, is_scheduled=status.scheduled is not None)
+    if refusal is not None:
+        raise Refused(f"{event_id}: {refusal.value}")
     await submit(
         asked.store,
         event.acknowledge(
@@ -133,7 +133,7 @@ async def _acknowledge_many(asked: Asked, command: commands.AcknowledgeMany) -> 
     states = await history.check_states(asked.store, meant, asked.now)
     ids = [status.id for status in states if status.scheduled is None]
     if not ids:
-        raise Refused("all that fail are in scheduled maintenance, in which nobody is told anyway")
+        raise Refused("all that fail are in scheduled maintenance; nobody is notified anyway")
     summary = f"{asked.speaker.name}: {command.comment or 'Set via chatbot'}"
     await submit(
         asked.store,

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 
 from watchbell.alerting import check_settings, event, history, maintenance
+from watchbell.alerting.decide import acknowledgement
 from watchbell.alerting.intake import submit
 from watchbell.alerting.model import CheckEvent, split_id
 from watchbell.alerting.windows import Kind, Window
@@ -62,9 +63,8 @@ def always(_: CheckRow) -> str:
 
 
 def can_be_acknowledged(row: CheckRow) -> str:
-    if not row.is_failing:
-        return "it is not failing; there is nothing to acknowledge"
-    return "it is in planned maintenance, which silences it anyway" if row.scheduled_until else ""
+    found = acknowledgement.refusal(row.state, is_scheduled=row.scheduled_until is not None)
+    return found.value if found else ""
 
 
 def can_be_disabled(row: CheckRow) -> str:

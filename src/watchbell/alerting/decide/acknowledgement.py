@@ -1,0 +1,19 @@
+"""Whether the failure of a check can be acknowledged. Command line, pages, chat and links ask."""
+
+from enum import Enum
+
+from watchbell.alerting.model import FAILING
+
+
+class Refusal(Enum):
+    """Why it can't; the values are what people read."""
+
+    NOT_FAILING = "it is not failing; there is nothing to acknowledge"
+    SCHEDULED = "it is in scheduled maintenance, in which nobody is notified anyway"
+
+
+def refusal(state: str | None, *, is_scheduled: bool) -> Refusal | None:
+    """`is_scheduled`: whether scheduled maintenance is open."""
+    if state not in FAILING:
+        return Refusal.NOT_FAILING
+    return Refusal.SCHEDULED if is_scheduled else None
