@@ -71,6 +71,7 @@ LEGAL: dict[str, tuple[str, st.SearchStrategy[str]]] = {
     "PIPELINE_ID": ("[0-9a-f]+", st.text(HEX, min_size=1)),
     "QUEUE": (r"\{[^{}]+\}", QUEUE),
     "LANE": ("[0-9a-f]+", st.text(HEX, min_size=16, max_size=16)),
+    "LANE_CHECK": ("[0-9a-f]+-[0-9a-f]+", st.just("0123456789abcdef-fedcba9876543210")),
     "MESSAGE": ("[0-9a-f]+", st.text(HEX, min_size=16, max_size=16)),
     "LOCK": (r"\{[^{}]+\}(?::locks:.+)?", st.just("{purging}") | st.just("{cronken}:locks:a")),
     "TAKER": (r"[^:]+\.[0-9]+\.[0-9a-f]{8}", st.just(process_name())),

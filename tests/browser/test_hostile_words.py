@@ -97,7 +97,8 @@ TAKEN = {
 UNNOTED = {
     *("/api/v1/maintenance/preview", "/api/v1/rules/describe", "/api/v1/rules/try"),
     *("/api/v1/cron/jobs/validate", "/api/v1/cron/preview", "/api/v1/cron/import/preview"),
-    *("/api/v1/check-events", "/api/v2/alerts", "/state", "/api/v1/alerts/retry"),
+    *("/api/v1/check-events", "/api/v1/alerts", "/api/v2/alerts", "/state"),
+    "/api/v1/alerts/retry",
 }
 
 

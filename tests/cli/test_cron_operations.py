@@ -116,7 +116,7 @@ def test_a_run_is_named_by_the_beginning_of_its_id(place: servers.Single) -> Non
     assert "several runs begin with 'ab': abc1, abd2, abd2x; give more of the id" in said
     for command in ("terminate", "kill"):
         assert "several runs begin with 'ab'" in ran(place, command, "ab", code=1)
-        assert "no run 'abc' is under way" in ran(place, command, "abc", code=1)
+        assert "no run 'abc1' is under way" in ran(place, command, "abc", code=1)
     assert "there is no job and no run 'zz'" in ran(place, "output", "zz", code=1)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.cron.test_claims import FIRE, claim, fires, job
+from tests.cron.test_fire_claims import FIRE, claim, fires, job
 from tests.cron.test_result_writer import final, writing
 from tests.cron.test_shared_locks import finish
 from watchbell import ids

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cron.crew import EVERY_SECOND, definition, ended, now, put, serving
-from tests.cron.test_claims import claim, fires, job
+from tests.cron.test_fire_claims import claim, fires, job
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import last_handled
 from watchbell.cron.claims import BEGUN

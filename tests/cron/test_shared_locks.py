@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.cron.crew import EVERY_SECOND, definition, ended, now, put, serving
-from tests.cron.test_claims import FIRE, claim, fires, job, reasons
+from tests.cron.test_fire_claims import FIRE, claim, fires, job, reasons
 from tests.cron.test_result_writer import writing
 from watchbell import ids
 from watchbell.cron.claims import BEGUN, LEFT_OUT, QUEUED

@@ -18,7 +18,7 @@ from tests.cron.crew import (
     serving,
     until,
 )
-from tests.cron.test_claims import claim, fires, job
+from tests.cron.test_fire_claims import claim, fires, job
 from tests.cron.test_marks_ahead import mark_ahead, reports
 from tests.waiting import eventually
 from watchbell.alerting.keys import Alerting

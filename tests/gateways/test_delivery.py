@@ -31,6 +31,15 @@ async def push(store: Store, *alerts: Alert | bytes) -> None:
     await store.call("RPUSH", Alerting(store.prefix).queue(QUEUE), *items)
 
 
+async def admitted(store: Store, *alerts: Alert) -> None:
+    """Alerts that are in their lanes already."""
+    await push(store, *alerts)
+    box = Outbox(store, QUEUE)
+    batch = await box.taker.take()
+    assert batch is not None
+    await box.admit(batch, SYSTEM.now())
+
+
 async def record(store: Store, one: Alert) -> None:
     """The record of an alert as the notifier leaves it."""
     key = Alerting(store.prefix).alert(one.id)
@@ -147,7 +156,7 @@ async def test_an_address_that_hangs_delays_no_other(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fare", "level", "words"),
+    ("medium_status", "level", "words"),
     [
         ({"delivered": 5, "last_success": 900}, "ok", "running"),
         (
@@ -426,11 +435,8 @@ async def test_a_bug_over_one_alert_is_told_and_stops_no_other(store: Store) -> 
 async def test_a_damaged_entry_of_the_outbox_is_put_aside_and_stops_no_other(
     store: Store, damage: str
 ) -> None:
-    post, box = Post(), Outbox(store, QUEUE)
-    await push(store, alert(1), alert(2), alert(3, check="DNS"))
-    batch = await box.taker.take()
-    assert batch is not None
-    await box.admit(batch, SYSTEM.now())
+    post = Post()
+    await admitted(store, alert(1), alert(2), alert(3, check="DNS"))
     await store.call("HSET", Gateways(store.prefix).outbox(QUEUE), "a1", damage)
     async with delivering(store, post):
         await eventually(lambda: len(post.letters) == 2)

@@ -128,7 +128,7 @@ def _lent(services: Services) -> Iterator[Litestar]:
     One that something went wrong with is lent to nobody again.
     """
     app = _idle.pop() if _idle else application(services)
-    app.state["desk"] = services
+    app.state["services"] = services
     yield app
     _idle.append(app)
 

@@ -145,7 +145,7 @@ async def test_what_of_ours_is_in_trouble_is_named(
 
 
 @pytest.mark.parametrize(
-    ("fare", "words"),
+    ("medium_status", "words"),
     [
         ({"seen": 100, "last_success": 90}, []),
         ({"seen": 100, "last_success": 90, "last_failure": 80, "last_error": "refused"}, []),

@@ -8,7 +8,7 @@ class Gateways(Keyspace, document="watchbell"):
     both address and check, within which alerts stay in their order."""
 
     outbox = Hash("gateway:MEDIA:outbox")
-    alerts = List("gateway:MEDIA:alerts:CHECK")
+    alerts = List("gateway:MEDIA:alerts:LANE_CHECK")
     checks = SortedSet("gateway:MEDIA:checks:LANE")
     lane = List("gateway:MEDIA:lane:LANE")
     lanes = SortedSet("gateway:MEDIA:lanes")

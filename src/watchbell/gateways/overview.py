@@ -34,12 +34,13 @@ return answers
 """)
 
 
-# KEYS[1] lanes, KEYS[2] outbox; ARGV[1] what lanes begin with, ARGV[2] how many lanes to look at.
-# Returns the first message of each lane.
+# KEYS[1] lanes, KEYS[2] outbox; ARGV[1] what sets of checks and ARGV[2] what lists of alerts begin
+# with, ARGV[3] how many lanes to look at. Returns the first alert of the first check of each lane.
 _HEADS = Script("""
 local heads = {}
-for _, lane in ipairs(redis.call('ZRANGE', KEYS[1], 0, ARGV[2] - 1)) do
-  local id = redis.call('LINDEX', ARGV[1] .. lane, 0)
+for _, lane in ipairs(redis.call('ZRANGE', KEYS[1], 0, ARGV[3] - 1)) do
+  local check = redis.call('ZRANGE', ARGV[1] .. lane, 0, 0)[1]
+  local id = check and redis.call('LINDEX', ARGV[2] .. check, 0)
   local item = id and redis.call('HGET', KEYS[2], id)
   if item then heads[#heads + 1] = item end
 end
@@ -157,7 +158,8 @@ async def oldest(store: Store, media: Sequence[str]) -> dict[str, float]:
     found = {}
     for medium in media:
         names = [keys.lanes(medium), keys.outbox(medium)]
-        heads = await _HEADS(store, names, [keys.lane(medium, ""), _LANES])
+        begin = [keys.checks(medium, ""), keys.alerts(medium, "")]
+        heads = await _HEADS(store, names, [*begin, _LANES])
         waiting = [msgspec.json.decode(head, type=_Head).since for head in heads]
         if waiting:
             found[medium] = min(waiting)

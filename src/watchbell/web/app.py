@@ -120,13 +120,13 @@ def application(services: Services) -> Litestar:
         exception_handlers={Exception: problems.answer, HTTPException: problems.answer},
         openapi_config=None,
         request_max_body_size=MOST_BYTES,
-        state=State({"desk": services, "describe": _describe}),
+        state=State({"services": services, "describe": _describe}),
         logging_config=None,
     )
 
 
 def _lifespan(app: Litestar) -> AbstractAsyncContextManager[None]:
-    services: Services = app.state["desk"]
+    services: Services = app.state["services"]
     return services.background.running()
 
 

@@ -41,7 +41,7 @@ def measured(app: ASGIApp) -> ASGIApp:
 
     async def middleware(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == ScopeType.HTTP:
-            latency: Latency = scope["litestar_app"].state["desk"].latency
+            latency: Latency = scope["litestar_app"].state["services"].latency
             send = latency.timing(scope, send)
         await app(scope, receive, send)
 

@@ -57,7 +57,7 @@ class Services(Struct, frozen=True):
 
 
 def services_of(request: Asked) -> Services:
-    services: Services = request.app.state["desk"]
+    services: Services = request.app.state["services"]
     return services
 
 

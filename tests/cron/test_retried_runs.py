@@ -85,7 +85,7 @@ def test_the_next_attempt_is_of_the_same_fire_and_waits_for_its_lock() -> None:
 
 
 @pytest.mark.parametrize(
-    ("conduct", "field"),
+    ("options", "field"),
     [
         ({"retries": -1}, "watchbell.retries"),
         ({"retries": 101}, "watchbell.retries"),
