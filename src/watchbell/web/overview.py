@@ -19,11 +19,11 @@ from watchbell.web.api.alert_shapes import AlertListed
 from watchbell.web.api.overview_shapes import (
     FailingShown,
     FireAhead,
-    HttpProblem,
     Overview,
     QueueLength,
     RunsShown,
     Severity,
+    SystemProblem,
 )
 from watchbell.web.live.filters import KEYS, CheckFilter
 from watchbell.web.live.rows import CheckRow
@@ -139,19 +139,19 @@ async def _queues(services: Services) -> list[QueueLength]:
     return [QueueLength(name, await services.store.call("LLEN", key)) for name, key in named]
 
 
-def of_gateways(statuses: Sequence[MediumStatus], now: float) -> Iterator[HttpProblem]:
+def of_gateways(statuses: Sequence[MediumStatus], now: float) -> Iterator[SystemProblem]:
     for medium_status in statuses:
         health = gateways.health(medium_status, now)
         if health.level != "ok":
             state: Severity = "critical" if health.level == "critical" else "warning"
-            yield HttpProblem("gateway", medium_status.medium, health.words, state)
+            yield SystemProblem("gateway", medium_status.medium, health.words, state)
 
 
-def of_checks(failing: Sequence[CheckRow]) -> Iterator[HttpProblem]:
+def of_checks(failing: Sequence[CheckRow]) -> Iterator[SystemProblem]:
     """Watchbell's own checks, which its roles report."""
     for row in failing:
         if row.entity == OURS and not row.acknowledged and row.scheduled_until is None:
-            yield HttpProblem("check", row.id, row.summary, _severity(row.state))
+            yield SystemProblem("check", row.id, row.summary, _severity(row.state))
 
 
 def _severity(state: str) -> Severity:
@@ -159,33 +159,33 @@ def _severity(state: str) -> Severity:
     return known.get(state, "warning")
 
 
-def of_processes(processes: Sequence[Process]) -> Iterator[HttpProblem]:
+def of_processes(processes: Sequence[Process]) -> Iterator[SystemProblem]:
     for process in processes:
         if not process.is_alive:
             words = f"process {process.pid} has stopped reporting"
-            yield HttpProblem("process", process.host, words, "critical")
+            yield SystemProblem("process", process.host, words, "critical")
             continue
         for role in process.roles:
             if role.state in ("failed", "waiting"):
                 state: Severity = "critical" if role.state == "failed" else "warning"
-                yield HttpProblem("role", f"{role.name} on {process.host}", role.words, state)
+                yield SystemProblem("role", f"{role.name} on {process.host}", role.words, state)
 
 
-async def _of_store(services: Services) -> list[HttpProblem]:
+async def _of_store(services: Services) -> list[SystemProblem]:
     found = []
     for primary in await services.store.primaries():
         for one in health.judge(primary.name, await health.facts(primary)):
             if one.level != "ok":
                 words = f"{one.text}; {one.advice}" if one.advice else one.text
-                found.append(HttpProblem("store", one.subject, words))
+                found.append(SystemProblem("store", one.subject, words))
     return found
 
 
-async def _of_events(services: Services, now: int) -> list[HttpProblem]:
+async def _of_events(services: Services, now: int) -> list[SystemProblem]:
     """What was rejected in this hour and the one before it."""
     family = AlertingOwn(services.store.prefix).rejections
     counts = [int(await services.store.call("LLEN", family(hour))) for hour in hours_back(now, 2)]
     if not sum(counts):
         return []
     words = f"{sum(counts):,} since the beginning of the last hour"
-    return [HttpProblem("rejected", "rejected events", words)]
+    return [SystemProblem("rejected", "rejected events", words)]

@@ -46,7 +46,7 @@ class QueueLength(Struct, frozen=True):
 Severity = Literal["critical", "warning", "unknown"]
 
 
-class HttpProblem(Struct, frozen=True):
+class SystemProblem(Struct, frozen=True):
     """Something of ours that somebody should look after."""
 
     kind: Literal["check", "gateway", "process", "role", "store", "rejected"]
@@ -73,4 +73,4 @@ class Overview(Struct, frozen=True, kw_only=True):
     queues: list[QueueLength]
     events: int
     """That were processed, ever; two answers give a rate."""
-    troubles: list[HttpProblem]
+    troubles: list[SystemProblem]
