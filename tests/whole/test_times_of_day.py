@@ -24,7 +24,7 @@ MOMENTS = {  # the zone, and the local time at which the clock begins to run
 QUICK = (
     "tests/test_clock.py",
     "tests/schedule/test_spoken.py",
-    "tests/cron/test_absence.py",
+    "tests/cron/test_unattended_jobs.py",
     "tests/alerting/test_intake.py",
 )
 ALL = tuple(
