@@ -8,7 +8,15 @@ class WatchbellError(Exception):
 
 
 class Refused(WatchbellError):
-    """The request was understood and is not allowed as things are."""
+    """The request was understood and is not allowed as things are.
+
+    `field` is the part of the request that is wrong, empty where no single part is; `code` is for
+    programs that act on the reason.
+    """
+
+    def __init__(self, reason: str, *, field: str = "", code: str = "") -> None:
+        super().__init__(f"{field}: {reason}" if field else reason)
+        self.reason, self.field, self.code = reason, field, code
 
 
 class Changed(WatchbellError):
