@@ -9,11 +9,11 @@ import msgspec
 from bench.figures import Figure, repeated
 from bench.stores import fresh
 from watchbell.alerting import contacts, rules
-from watchbell.alerting.effects import verbatim
 from watchbell.alerting.model import Contact, Medium, Notification, Rule
 from watchbell.alerting.notifier import Notifier, step
 from watchbell.roles.gc_tuning import COLLECT
 from watchbell.store.client import Store
+from watchbell.store.effects import verbatim
 from watchbell.store.script import Script
 
 CONTACTS, RULES, NOTIFICATIONS = 1_000, 5, 10_000

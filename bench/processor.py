@@ -16,10 +16,10 @@ import msgspec
 
 from bench.figures import Figure, repeated
 from bench.stores import fresh
-from watchbell.alerting.effects import verbatim
 from watchbell.alerting.processor import Processor, step
 from watchbell.roles.gc_tuning import COLLECT
 from watchbell.store.client import Store
+from watchbell.store.effects import verbatim
 from watchbell.store.script import Script
 
 EVENTS = 40_000

@@ -9,7 +9,8 @@ from functools import partial
 from bench.figures import Figure, repeated
 from bench.stores import fresh
 from watchbell.store.client import Store
-from watchbell.store.queue import Effects, Queue, Taker
+from watchbell.store.effects import Effects
+from watchbell.store.queue import Queue, Taker
 from watchbell.store.script import Script
 
 ITEMS = 100_000

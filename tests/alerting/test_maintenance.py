@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from watchbell.alerting import maintenance
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import split_id
-from watchbell.alerting.reading import pairs
 from watchbell.alerting.windows import (
     Kind,
     Window,
@@ -22,6 +21,7 @@ from watchbell.alerting.windows import (
 )
 from watchbell.errors import Refused
 from watchbell.store.client import Store
+from watchbell.store.replies import pairs
 
 NOW = 1_700_000_000
 HOUR = 3600

@@ -12,7 +12,8 @@ from watchbell import probes
 from watchbell.errors import LeaseLost
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
-from watchbell.store.queue import Effects, Queue, Taker
+from watchbell.store.effects import Effects
+from watchbell.store.queue import Queue, Taker
 
 # KEYS[1] hash of counts, ARGV[1] what the lists' keys begin with, ARGV[2] JSON [[key, n], …].
 append = Effects("""

@@ -11,8 +11,9 @@ from tests.families import keys
 from tests.waiting import eventually
 from watchbell.errors import LeaseLost
 from watchbell.store.client import Store
+from watchbell.store.effects import Effects
 from watchbell.store.keys import StoreKeys, tagged
-from watchbell.store.queue import Batch, Effects, Queue, Taker
+from watchbell.store.queue import Batch, Queue, Taker
 
 QUEUE = Queue(key=keys.queue("work"))
 APPLIED = keys.applied("work")

@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from tests.web.site import Site
-from watchbell.alerting import contacts, effects
+from watchbell.alerting import contacts
 from watchbell.alerting.alert_writes import AlertWrites
+from watchbell.alerting.effects import EFFECTS
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Alert, Contact
 from watchbell.gateways import alert_log, outbox
@@ -16,6 +17,7 @@ from watchbell.gateways.lanes import Lanes
 from watchbell.gateways.outbox import Item, Outbox
 from watchbell.gateways.samples import sample
 from watchbell.store.client import Store
+from watchbell.store.effects import flat, packed
 from watchbell.web import audit
 
 KEYS = Alerting()
@@ -25,7 +27,7 @@ NOW = 1_800_000_000
 async def recorded(store: Store, *alerts: Alert, now: int = NOW) -> None:
     """As the notifier does it."""
     commands = AlertWrites("", 90).alerts(alerts, now)
-    await effects.alone(store, [KEYS.alerts()], [effects.packed(effects.flat(commands))])
+    await EFFECTS.alone(store, [KEYS.alerts()], [packed(flat(commands))])
 
 
 async def settled(store: Store, medium: str, result: outbox.Result, alert: Alert) -> None:

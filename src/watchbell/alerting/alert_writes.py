@@ -9,7 +9,6 @@ import msgspec
 
 from watchbell.alerting.check_writes import DECISIONS_KEPT, DECISIONS_SECONDS
 from watchbell.alerting.decide.routing import ENDING, TELLING, Settled
-from watchbell.alerting.effects import Command, Word, verbatim
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import (
     FAILING,
@@ -19,6 +18,7 @@ from watchbell.alerting.model import (
     Notification,
     split_id,
 )
+from watchbell.store.effects import Command, Word, verbatim
 
 PARKED_KEPT, PARKED_SHOWN = 1_000, 10_000
 TAGS_KEPT = 50
@@ -74,14 +74,14 @@ class AlertWrites:
                 yield ["ZREM", alerted, event_id]
                 yield ["SREM", media, one.name]
         if notification.type in ENDING:  # also by media that no rule names now
-            yield ["FORGET", media, keys.alerting_checks.literals[0], event_id]
+            yield ["STOP_ALERTING", media, keys.alerting_checks.literals[0], event_id]
         if words:
             unless = (
                 *(keys.failed_checks(), keys.current_checks(check[0]), check[1]),
                 *(keys.scheduled(*check), keys.scheduled_windows(*check)),
                 *(keys.unscheduled(*check), keys.unscheduled_windows(*check)),
             )
-            yield from _pieces(("COUNT", media, now, event_id, *unless), words)
+            yield from _pieces(("COUNT_FAILING", media, now, event_id, *unless), words)
 
     def forgotten(self, contact: str, medium: str, strays: Sequence[bytes]) -> Iterable[Command]:
         """Checks that the contact's medium is alerted about no longer, whoever changed that."""
@@ -129,8 +129,8 @@ class AlertWrites:
         for key, end in ends.items():
             if end is not None:
                 held += (end, max(end - now, 1) * 1000, key)
-        yield from _pieces(("FREE", *records), gone)
-        yield from _pieces(("HOLD", *records), held)
+        yield from _pieces(("UNSUPPRESS", *records), gone)
+        yield from _pieces(("SUPPRESS", *records), held)
 
     def counted(self, notifications: Iterable[Notification]) -> Iterable[Command]:
         """How many notifications of each type there were, for metrics."""
@@ -139,7 +139,7 @@ class AlertWrites:
 
     def tidied(self, now: int) -> Command:
         """In a replay a key that held alerts back outlives its end, so it goes with its record."""
-        return ["TIDY", self.own.drops(), self.own.drop_expiries(), now, _TIDIED]
+        return ["END_SUPPRESSED", self.own.drops(), self.own.drop_expiries(), now, _TIDIED]
 
     def alerts(self, alerts: Sequence[Alert], now: int) -> Iterable[Command]:
         """The alerts on their queues, and in the records by which people find them."""
@@ -152,7 +152,7 @@ class AlertWrites:
             queue = queues.setdefault(keys.queue(alert.media), [])
             queue.append(verbatim(msgspec.json.encode(alert)))
             yield [
-                *("RECORD", keys.alert(alert.id), self._alert_seconds),
+                *("HSET_EXPIRE", keys.alert(alert.id), self._alert_seconds),
                 *("timestamp", now, "contact", alert.contact_id),
                 *("media", alert.media, "address", alert.address, "check", alert.event_id),
                 *("type", alert.notification_type, "rollup", alert.rollup or ""),
@@ -175,7 +175,7 @@ class AlertWrites:
     def parked(self, item: bytes, reason: str, now: int) -> Command:
         shown = item[:PARKED_SHOWN].decode(errors="replace")
         told = msgspec.json.encode({"time": now, "reason": reason, "notification": shown})
-        return ["NOTE", self.own.parked(), PARKED_KEPT, self._alert_seconds, verbatim(told)]
+        return ["LPUSH_CAPPED", self.own.parked(), PARKED_KEPT, self._alert_seconds, verbatim(told)]
 
     def decision(
         self, notification: Notification, contacts: list[ContactDecision], now: int
@@ -193,7 +193,7 @@ class AlertWrites:
         )
         key = self.own.decisions(*split_id(notification.event_id))
         told = verbatim(msgspec.json.encode(decision))
-        return ["NOTE", key, DECISIONS_KEPT, DECISIONS_SECONDS, told]
+        return ["LPUSH_CAPPED", key, DECISIONS_KEPT, DECISIONS_SECONDS, told]
 
 
 def _pieces(head: Sequence[Word], words: Sequence[Word]) -> Iterable[Command]:

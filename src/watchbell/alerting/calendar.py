@@ -11,12 +11,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from watchbell.alerting import reading
+from watchbell.alerting.check_script import CheckScript
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.maintenance import LATEST
-from watchbell.alerting.reading import CheckScript, number, text_or_none
 from watchbell.alerting.windows import Kind, Window
+from watchbell.store import replies
 from watchbell.store.client import Store
+from watchbell.store.replies import number, text_or_none
 
 KINDS: tuple[Kind, ...] = ("scheduled", "unscheduled")
 _AT_ONCE = 250
@@ -93,7 +94,7 @@ async def within(store: Store, start: int, end: int) -> list[Alike]:
 
 
 async def _found(store: Store, start: int, end: int) -> AsyncIterator[tuple[str, Kind, Window]]:
-    async for page in reading.members(store, Alerting(store.prefix).all_checks()):
+    async for page in replies.scored_members(store, Alerting(store.prefix).all_checks()):
         ids = [check for check, _ in page]
         async for check, records in _WITHIN.over(store, ids, [start, end], _AT_ONCE):
             for kind, window in map(_window, records):

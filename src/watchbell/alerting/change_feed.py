@@ -6,9 +6,9 @@ import msgspec
 from msgspec import Struct
 
 from watchbell.alerting.decide.check import Outcome
-from watchbell.alerting.effects import Command
 from watchbell.alerting.keys import AlertingOwn
 from watchbell.store.client import Store
+from watchbell.store.effects import Command
 
 
 class ChangeFeed(Struct):

@@ -3,7 +3,7 @@
 import msgspec
 
 from watchbell.alerting import change_feed
-from watchbell.alerting.effects import FORGET
+from watchbell.alerting.effects import STOP_ALERTING
 from watchbell.alerting.facts import SETTINGS, check_settings
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import split_id
@@ -16,12 +16,12 @@ from watchbell.store.script import READ, Script
 # ARGV[4] what keys of contact_alerting_checks begin with, ARGV[5…] a command that tells of it.
 # Returns whether the check was enabled.
 _DISABLE = Script(
-    FORGET
+    STOP_ALERTING
     + """
 local was = redis.call('ZREM', KEYS[1], ARGV[2])
 if redis.call('ZCARD', KEYS[1]) == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end
 redis.call('ZREM', KEYS[3], ARGV[3])
-forget(KEYS[4], ARGV[4], ARGV[3])
+stop_alerting(KEYS[4], ARGV[4], ARGV[3])
 if was == 1 then redis.call(unpack(ARGV, 5)) end
 return was
 """

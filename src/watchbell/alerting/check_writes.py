@@ -16,7 +16,6 @@ from watchbell.alerting.decide.check import (
     has_more,
     kinds,
 )
-from watchbell.alerting.effects import Command, verbatim
 from watchbell.alerting.event import perfdata_items
 from watchbell.alerting.keys import NOTIFICATIONS, Alerting, AlertingOwn
 from watchbell.alerting.model import FAILING, CheckEvent, Decision, Notification
@@ -27,6 +26,7 @@ from watchbell.alerting.windows import (
     commands_for_end_unscheduled,
     commands_for_scheduled,
 )
+from watchbell.store.effects import Command, verbatim
 from watchbell.store.families import Named
 
 DECISIONS_KEPT = 50
@@ -53,7 +53,7 @@ class CheckWrites:
         if event.type == "service":
             found += self._state(facts, event, outcome, count, now)
         else:
-            found.append(["ACT", keys.actions(entity, check), now, event.state])
+            found.append(["RECORD_ACTION", keys.actions(entity, check), now, event.state])
         if outcome.planned or outcome.entered or outcome.ended is not None or outcome.opened:
             found += self._maintenance(facts, event, outcome, now)
         ends = outcome.entered or outcome.opened or (outcome.changed and event.state == "ok")
@@ -78,7 +78,7 @@ class CheckWrites:
 
     def heard(self, unchanged: Iterable[str], now: int) -> Command:
         """That checks, by their keys, are as they were: of most events, all that is written."""
-        return ["HEAR", "last_update", now, *unchanged]
+        return ["HSET_MANY", "last_update", now, *unchanged]
 
     def _heard(self, facts: Facts, event: CheckEvent, now: int) -> list[Command]:
         """That a quiet check is as well as it was, in other words."""
@@ -188,13 +188,13 @@ class CheckWrites:
     def forgotten(self, entity: str, check: str) -> Command:
         """The same for whoever is alerted about it when that is done, just now included."""
         begin = self.keys.alerting_checks.literals[0]
-        return ["FORGET", self.own.alerting_media(entity, check), begin, f"{entity}:{check}"]
+        return ["STOP_ALERTING", self.own.alerting_media(entity, check), begin, f"{entity}:{check}"]
 
     def new_entity(self, entity: str) -> Command:
         """Gives the entity an id, unless somebody else has just done so."""
         keys = self.keys
         return [
-            *("CLAIM", keys.entity_ids(), keys.entity_names()),
+            *("NAME_ENTITY", keys.entity_ids(), keys.entity_names()),
             *(keys.entity_id(entity), keys.entity(""), entity, str(uuid.uuid4())),
         ]
 
@@ -217,7 +217,7 @@ class CheckWrites:
         if outcome.verdict is not Verdict.TELL and facts.last_verdict.startswith(begin):
             # By its content: the notifier may have put one of its own in front meanwhile.
             yield ["LREM", key, 1, verbatim(facts.last_verdict)]
-        yield ["NOTE", key, DECISIONS_KEPT, DECISIONS_SECONDS, verbatim(encoded)]
+        yield ["LPUSH_CAPPED", key, DECISIONS_KEPT, DECISIONS_SECONDS, verbatim(encoded)]
         facts.last_verdict = encoded
 
 

@@ -9,10 +9,10 @@ import msgspec
 from msgspec.structs import replace
 
 from watchbell.alerting import contact_loading, rules, unlinked_contacts
+from watchbell.alerting.check_script import CheckScript
 from watchbell.alerting.entities import ALL
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import Contact, Medium
-from watchbell.alerting.reading import CheckScript
 from watchbell.errors import Changed, NotFound, Refused
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import READ, Script

@@ -12,9 +12,9 @@ from watchbell.alerting.decide.check import (
     has_news,
     judge,
 )
-from watchbell.alerting.effects import Command, Word, flat
 from watchbell.alerting.event import ephemeral_tags
 from watchbell.alerting.model import CheckEvent, Rejection
+from watchbell.store.effects import Command, Word, flat
 
 Wanted = tuple[str, str, bool]
 """A check to be read: entity, check, and whether in depth."""

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from watchbell.alerting.decide.check import Facts, Maintenance
-from watchbell.alerting.effects import Command
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.store.client import Store
+from watchbell.store.effects import Command
 from watchbell.store.script import READ, Script
 
 SETTINGS = ("initial_failure_delay", "repeat_failure_delay", "initial_recovery_delay", "ttl")

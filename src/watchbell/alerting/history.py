@@ -6,13 +6,15 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from watchbell.alerting import patterns, reading
+from watchbell.alerting import patterns
+from watchbell.alerting.check_script import CheckScript
 from watchbell.alerting.keys import NOTIFICATIONS, Alerting
 from watchbell.alerting.model import FAILING, split_id
-from watchbell.alerting.reading import CheckScript, number, pairs, text, text_or_none
 from watchbell.alerting.reports import Change
 from watchbell.alerting.windows import Kind, Window
+from watchbell.store import replies
 from watchbell.store.client import Argument, Store
+from watchbell.store.replies import number, pairs, text, text_or_none
 from watchbell.store.script import READ, Script
 
 
@@ -190,7 +192,7 @@ async def windows_of(
 async def failing(store: Store) -> list[tuple[str, int]]:
     """Checks that fail, with when they last changed their state, the latest first."""
     found: dict[str, int] = {}
-    async for page in reading.members(store, Alerting(store.prefix).failed_checks()):
+    async for page in replies.scored_members(store, Alerting(store.prefix).failed_checks()):
         found.update(page)
     return sorted(found.items(), key=lambda item: (-item[1], item[0]))
 
@@ -206,17 +208,17 @@ async def find(store: Store, pattern: str, *, disabled: bool = False) -> list[st
         found = await _matching(store, patterns.compiled(pattern))
     if disabled:
         return found
-    asked = _ENABLED.over(store, found, [], reading.PAGE)
+    asked = _ENABLED.over(store, found, [], replies.PAGE)
     return [event_id async for event_id, enabled in asked if enabled]
 
 
 async def _matching(store: Store, wanted: patterns.Pattern) -> list[str]:
     keys, found = Alerting(store.prefix), set[str]()
     if wanted.entity is not None:
-        async for page in reading.members(store, keys.entity_checks(wanted.entity)):
+        async for page in replies.scored_members(store, keys.entity_checks(wanted.entity)):
             found |= {f"{wanted.entity}:{c}" for c, _ in page if wanted.matches(wanted.entity, c)}
     else:
-        async for page in reading.members(store, keys.all_checks()):
+        async for page in replies.scored_members(store, keys.all_checks()):
             found |= {event_id for event_id, _ in page if wanted.matches(*split_id(event_id))}
     return sorted(found)
 
@@ -229,7 +231,7 @@ async def notifications(
     times: dict[str, list[int]] = {}
     for kind, family in NOTIFICATIONS.items():
         found = await store.call("LRANGE", getattr(keys, family)(entity, check), 0, -1)
-        times[kind] = [t for t in reading.numbers(found) if _is_within(t, start, end)]
+        times[kind] = [t for t in replies.numbers(found) if _is_within(t, start, end)]
     states = {time: state for state in FAILING for time in times[state]}
     told = [
         Notified(time, kind, states.get(time) if kind == "problem" else None)
@@ -243,7 +245,7 @@ async def actions(
     store: Store, event_id: str, start: int | None, end: int | None
 ) -> list[tuple[int, str]]:
     """What people did in [start, end], in its order."""
-    found = await reading.fields(store, Alerting(store.prefix).actions(*split_id(event_id)))
+    found = await replies.hash_fields(store, Alerting(store.prefix).actions(*split_id(event_id)))
     times = [(number(time), text(action)) for time, action in found.items()]
     return sorted((t, a) for t, a in times if t is not None and _is_within(t, start, end))
 

@@ -10,7 +10,6 @@ from watchbell.alerting.check_writes import CheckWrites
 from watchbell.alerting.history import windows_of
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import split_id
-from watchbell.alerting.reading import number, pairs, text, text_or_none
 from watchbell.alerting.windows import (
     Command,
     Kind,
@@ -25,6 +24,7 @@ from watchbell.alerting.windows import (
 )
 from watchbell.errors import Refused
 from watchbell.store.client import Argument, Store
+from watchbell.store.replies import number, pairs, text, text_or_none
 from watchbell.store.script import RAISE_NOT_NOW, Script
 
 # KEYS of each check: the window that is open, all windows, summary of the one in question, media

@@ -8,10 +8,10 @@ from msgspec import Struct
 from watchbell import ids, logs
 from watchbell.alerting.alert_writes import AlertWrites, Ends, Fated
 from watchbell.alerting.decide.routing import Addressee, Alerting, Settled, Standing, route, settle
-from watchbell.alerting.effects import Word, flat
 from watchbell.alerting.model import Alert, Contact, ContactDecision, Notification
 from watchbell.alerting.routing_facts import Loaded, Pair, Subject
 from watchbell.alerting.summaries import Summary
+from watchbell.store.effects import Word, flat
 
 
 class BatchEffects(Struct, gc=False):

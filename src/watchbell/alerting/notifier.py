@@ -4,8 +4,9 @@ import msgspec
 from msgspec import Struct
 
 from watchbell import logs
-from watchbell.alerting import effects, foreign, priority
+from watchbell.alerting import foreign, priority
 from watchbell.alerting.alert_writes import AlertWrites
+from watchbell.alerting.effects import EFFECTS
 from watchbell.alerting.model import Notification
 from watchbell.alerting.notification_batch import BatchEffects, NotificationBatch
 from watchbell.alerting.processor import DEADLY
@@ -15,6 +16,7 @@ from watchbell.errors import LeaseLost
 from watchbell.probes import probe
 from watchbell.settings import Alerting as Settings
 from watchbell.store.client import Store, patiently
+from watchbell.store.effects import flat, packed
 from watchbell.store.pipelining import pipelined, yielding
 from watchbell.store.queue import Batch, Queue, Taker
 
@@ -74,15 +76,15 @@ class Notifier:
         async def decide(_: Batch, found: tuple[Opened, Loaded]) -> BatchEffects | bytes:
             opened, loaded = found
             settling.remember(loaded)
-            settlement = BatchEffects(words=effects.flat([self._alert_writes.tidied(now)]))
+            settlement = BatchEffects(words=flat([self._alert_writes.tidied(now)]))
             for pair, strays in loaded.strays.items():
-                settlement.words += effects.flat(self._alert_writes.forgotten(*pair, strays))
+                settlement.words += flat(self._alert_writes.forgotten(*pair, strays))
             pairs = zip(opened.notifications, loaded.addressees, strict=True)
             async for notification, addressees in yielding(pairs, 20):
                 settlement.add(settling.settle(notification, addressees))
             parked = (self._alert_writes.parked(*bad, now) for bad in opened.unreadable)
-            settlement.words += effects.flat(parked)
-            settlement.words += effects.flat(self._alert_writes.counted(opened.notifications))
+            settlement.words += flat(parked)
+            settlement.words += flat(self._alert_writes.counted(opened.notifications))
             tally.notifications += len(opened.notifications)
             tally.alerts += len(settlement.alerts)
             # What waits for nothing is packed while the store still applies the piece before.
@@ -91,7 +93,7 @@ class Notifier:
         async def apply(piece: Batch, settled: BatchEffects | bytes) -> None:
             packed = settled if isinstance(settled, bytes) else await self._filled(settled, now)
             probe("notifier.decided")
-            refused = await self.taker.acknowledge(piece, effects.run, [], [packed])
+            refused = await self.taker.acknowledge(piece, EFFECTS.acknowledging, [], [packed])
             probe("notifier.applied")
             for words in refused or ():
                 logs.get(role="notifier").error("the store refused", command=words)
@@ -109,9 +111,9 @@ class Notifier:
 
     def _packed(self, settlement: BatchEffects, now: int) -> bytes:
         words = settlement.words
-        words += effects.flat(self._alert_writes.recorded(settlement.ends, now))
-        words += effects.flat(self._alert_writes.alerts(settlement.alerts, now))
-        return effects.packed(words)
+        words += flat(self._alert_writes.recorded(settlement.ends, now))
+        words += flat(self._alert_writes.alerts(settlement.alerts, now))
+        return packed(words)
 
 
 def _opened(piece: Batch) -> Opened:

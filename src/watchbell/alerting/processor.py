@@ -8,11 +8,11 @@ import msgspec
 from msgspec import Struct
 
 from watchbell import logs
-from watchbell.alerting import effects, priority
+from watchbell.alerting import priority
 from watchbell.alerting.change_feed import ChangeFeed
 from watchbell.alerting.check_writes import CheckWrites
 from watchbell.alerting.decide.check import QUIET, Delays, Policy
-from watchbell.alerting.effects import Command, Word
+from watchbell.alerting.effects import EFFECTS
 from watchbell.alerting.event import NOOP, encode, parse
 from watchbell.alerting.event_batch import EventBatch
 from watchbell.alerting.facts import CheckFacts
@@ -22,6 +22,7 @@ from watchbell.errors import LeaseLost
 from watchbell.probes import probe
 from watchbell.settings import Alerting as Settings
 from watchbell.store.client import Store, patiently
+from watchbell.store.effects import Command, Word, flat, packed, verbatim
 from watchbell.store.pipelining import pipelined, yielding
 from watchbell.store.queue import Batch, Queue, Taker
 from watchbell.store.script import Script
@@ -104,18 +105,18 @@ class Processor:
             return heard
 
         async def decide(_: Batch, heard: Heard) -> bytes:
-            words = effects.flat(heard.tidying)
+            words = flat(heard.tidying)
             words += await self._decided(heard, judging, tally)
             words += judging.heard()
-            words += effects.flat(self._shared(heard, now))
-            words += effects.flat(self._rejections(heard.rejected, now))
+            words += flat(self._shared(heard, now))
+            words += flat(self._rejections(heard.rejected, now))
             tally.events += len(heard.events)
             tally.rejected += len(heard.rejected)
             probe("processor.decided")
-            return effects.packed(words)
+            return packed(words)
 
-        async def apply(piece: Batch, packed: bytes) -> None:
-            refused = await self.taker.acknowledge(piece, effects.run, [], [packed])
+        async def apply(piece: Batch, commands: bytes) -> None:
+            refused = await self.taker.acknowledge(piece, EFFECTS.acknowledging, [], [commands])
             probe("processor.applied")
             for command in refused or ():
                 logs.get(role="processor").error("the store refused", command=command)
@@ -142,7 +143,7 @@ class Processor:
             if outcome is not QUIET:
                 news.note(event.id, outcome)
             tally.notifications += outcome.notification is not None
-        return words + effects.flat(news.commands(self._own))
+        return words + flat(news.commands(self._own))
 
     def _shared(self, heard: Heard, now: int) -> Iterable[Command]:
         """What is written at once for all: indexes, counters and the archive."""
@@ -172,7 +173,7 @@ class Processor:
 
     def _archived(self, heard: Heard, now: int) -> Iterable[Command]:
         good = [
-            effects.verbatim(_copy(item, event, now))
+            verbatim(_copy(item, event, now))
             for item, event in zip(heard.items, heard.parsed, strict=True)
             if isinstance(event, CheckEvent)
         ]
@@ -189,8 +190,8 @@ class Processor:
         for item, reason in rejected:
             shown = item[:_SHOWN].decode(errors="replace")
             told = msgspec.json.encode({"time": now, "reason": reason, "event": shown})
-            yield ["LPUSH", raw, effects.verbatim(item)]
-            yield ["LPUSH", reasons, effects.verbatim(told)]
+            yield ["LPUSH", raw, verbatim(item)]
+            yield ["LPUSH", reasons, verbatim(told)]
         for key in (raw, reasons):
             yield ["EXPIRE", key, self._settings.rejected_days * 86_400]
 

@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from watchbell.alerting import reading
+from watchbell.alerting.check_script import CheckScript
 from watchbell.alerting.keys import NOTIFICATIONS, Alerting
 from watchbell.alerting.model import split_id
-from watchbell.alerting.reading import CheckScript, number, pairs
 from watchbell.alerting.windows import Command, Kind, Window, commands_for_removal
 from watchbell.settings import Alerting as Policy
+from watchbell.store import replies
 from watchbell.store.client import Store
+from watchbell.store.replies import number, pairs
 from watchbell.store.script import RAISE_NOT_NOW, Script
 
 DAY = 86_400
@@ -207,7 +208,7 @@ async def purge(
     if ids is not None:
         done.add(await _checks(store, ids, policy, now, dry_run))
         return done
-    async for page in reading.members(store, Alerting(store.prefix).all_checks()):
+    async for page in replies.scored_members(store, Alerting(store.prefix).all_checks()):
         some = list(dict(page))
         for first in range(0, len(some), _CHECKS):
             done.add(await _checks(store, some[first : first + _CHECKS], policy, now, dry_run))
@@ -247,7 +248,7 @@ async def _read(store: Store, event_id: str, answer: list[Any], step: int) -> Re
     times: list[int] = []
     if actions:
         key = Alerting(store.prefix).actions(*split_id(event_id))
-        times = sorted(reading.numbers(await reading.fields(store, key)))
+        times = sorted(replies.numbers(await replies.hash_fields(store, key)))
     return Records(
         changes=_oldest(*changes),
         notifications={
@@ -264,7 +265,7 @@ async def _read(store: Store, event_id: str, answer: list[Any], step: int) -> Re
 
 
 def _oldest(total: int, times: Iterable[bytes]) -> Oldest:
-    return Oldest(total, reading.numbers(times))
+    return Oldest(total, replies.numbers(times))
 
 
 async def _alerts(store: Store, cutoff: int, dry_run: bool) -> int:
@@ -283,7 +284,7 @@ async def _contact_indexes(store: Store, begin: str) -> AsyncIterator[bytes]:
     for primary in await store.primaries():
         cursor: int | bytes = 0
         while True:
-            command = ("SCAN", cursor, "MATCH", pattern, "COUNT", reading.PAGE, "TYPE", "zset")
+            command = ("SCAN", cursor, "MATCH", pattern, "COUNT", replies.PAGE, "TYPE", "zset")
             cursor, names = await primary.call(*command)
             for name in names:
                 yield name
@@ -302,7 +303,7 @@ async def _cut(store: Store, key: str | bytes, cutoff: int, records: str = "") -
 async def _archives(store: Store, dry_run: bool) -> int:
     key, gone, cursor = Alerting(store.prefix).archives(), 0, 0
     while True:
-        cursor, page = await store.call("SSCAN", key, cursor, "COUNT", reading.PAGE)
+        cursor, page = await store.call("SSCAN", key, cursor, "COUNT", replies.PAGE)
         if page and dry_run:
             gone += len(page) - await store.call("EXISTS", *page)
         elif page:

@@ -3,11 +3,12 @@
 from msgspec import Struct
 
 from watchbell.alerting import facts, history
+from watchbell.alerting.check_script import CheckScript
 from watchbell.alerting.keys import NOTIFICATIONS, Alerting, AlertingOwn
 from watchbell.alerting.model import split_id
-from watchbell.alerting.reading import CheckScript, number, text, text_or_none
 from watchbell.alerting.reports import Change
 from watchbell.store.client import Argument, Store
+from watchbell.store.replies import number, text, text_or_none
 
 MOST_CHANGES = 20_000
 """That are read of one check at the most: one a minute for two weeks."""

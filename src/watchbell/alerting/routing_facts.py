@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from watchbell.alerting import contact_loading, members, rules
 from watchbell.alerting.decide.routing import Addressee, Alerting, Standing, addressee
-from watchbell.alerting.effects import verbatim
 from watchbell.alerting.keys import Alerting as Keys
 from watchbell.alerting.keys import AlertingOwn
 from watchbell.alerting.model import Contact, Notification, split_id
 from watchbell.store.client import Argument, Store
+from watchbell.store.effects import verbatim
 from watchbell.store.script import READ, Script
 
 _FAMILIES = (

@@ -2,13 +2,13 @@
 
 import msgspec
 
-from watchbell.alerting.effects import verbatim
 from watchbell.alerting.event import encode
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import CheckEvent, split_id
-from watchbell.alerting.reading import number, text
 from watchbell.schedule import spoken
 from watchbell.store.client import Store
+from watchbell.store.effects import verbatim
+from watchbell.store.replies import number, text
 from watchbell.store.script import Script
 
 _MOST = 500

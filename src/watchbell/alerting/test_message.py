@@ -1,11 +1,12 @@
 """A test message to one contact by one medium, on the way that all alerts go."""
 
 from watchbell import ids
-from watchbell.alerting import effects
 from watchbell.alerting.alert_writes import AlertWrites
+from watchbell.alerting.effects import EFFECTS
 from watchbell.alerting.model import Alert, Contact
 from watchbell.errors import NotFound
 from watchbell.store.client import Store
+from watchbell.store.effects import flat, packed
 
 CHECK = "watchbell:test"
 """What such messages are about."""
@@ -31,6 +32,6 @@ async def send(
         notification_type="test",
     )
     alert_writes = AlertWrites(store.prefix, alert_days)
-    commands = effects.flat(alert_writes.alerts([alert], now))
-    await effects.alone(store, [alert_writes.keys.alerts()], [effects.packed(commands)])
+    commands = flat(alert_writes.alerts([alert], now))
+    await EFFECTS.alone(store, [alert_writes.keys.alerts()], [packed(commands)])
     return alert.id

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
-from watchbell.alerting import reading
+from watchbell.alerting.check_script import CheckScript
 from watchbell.alerting.keys import Alerting, AlertingOwn
-from watchbell.alerting.reading import CheckScript, text
+from watchbell.store import replies
 from watchbell.store.client import Store
+from watchbell.store.replies import text
 from watchbell.store.script import Script
 
 _AT_ONCE = 200
@@ -37,7 +38,7 @@ async def forget_lost(store: Store, contacts: Iterable[str]) -> None:
     for contact in contacts:
         for medium in map(text, await store.call("HKEYS", keys.media(contact))):
             alerted = keys.alerting_checks(contact, medium)
-            async for page in reading.members(store, alerted):
+            async for page in replies.scored_members(store, alerted):
                 ids = [event_id for event_id, _ in page]
                 asked = _IS_TOLD.over(store, ids, [contact], _AT_ONCE)
                 lost = [event_id async for event_id, is_told in asked if not is_told]

@@ -13,7 +13,6 @@ from watchbell.alerting.history import Status
 from watchbell.alerting.intake import submit
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import split_id
-from watchbell.alerting.reading import text
 from watchbell.cli.audited import record_change, subject_of
 from watchbell.cli.formatting import counted, length, meant, plain, storable
 from watchbell.cli.options import opened, with_settings
@@ -22,6 +21,7 @@ from watchbell.errors import Refused
 from watchbell.schedule import spoken
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
+from watchbell.store.replies import text
 
 _SHORT_ID = re.compile("[0-9a-f]{8}", re.IGNORECASE)
 

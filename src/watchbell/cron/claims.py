@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from watchbell.alerting.effects import verbatim
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import last_handled
 from watchbell.cron.fire_lua import COMMON, prefixes
@@ -21,6 +20,7 @@ from watchbell.cron.model import Begun, Fire, parsed
 from watchbell.cron.placement import Placement, Site, permits
 from watchbell.store import health
 from watchbell.store.client import Argument, Store
+from watchbell.store.effects import verbatim
 from watchbell.store.script import Script
 
 MOST_OMISSIONS = 10_000

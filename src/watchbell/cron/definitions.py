@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 
 import msgspec
 
-from watchbell.alerting.effects import verbatim
 from watchbell.cron.keys import Cron
 from watchbell.cron.last_handled import marked
 from watchbell.cron.model import Invalid, Job
 from watchbell.cron.validation import Reading, read, with_state
 from watchbell.store.client import Store
+from watchbell.store.effects import verbatim
 from watchbell.store.script import READ, Script
 
 Pair = tuple[bytes, bytes]

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from watchbell.alerting.effects import verbatim
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import check_reports, lua
 from watchbell.cron.keys import CronOwn
 from watchbell.store.client import Store
+from watchbell.store.effects import verbatim
 from watchbell.store.script import Script
 
 # KEYS events, unreported; ARGV[1] most events, ARGV[2] msgpack: {check, event}.

@@ -12,13 +12,13 @@ import msgspec
 from msgspec import Struct
 
 from watchbell import logs
-from watchbell.alerting.effects import verbatim
 from watchbell.alerting.keys import Alerting
 from watchbell.cron.fire_lua import SHARED, prefixes
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.output_lines import SECOND, Lines
 from watchbell.errors import StoreUnavailable
 from watchbell.store.client import Argument, Store, patiently
+from watchbell.store.effects import verbatim
 from watchbell.store.script import RAISE_NOT_NOW, Script
 
 OUTPUT_KEPT = 86_400_000

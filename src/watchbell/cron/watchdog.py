@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from watchbell import logs
-from watchbell.alerting.effects import verbatim
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import check_reports, history, last_handled, lua
 from watchbell.cron.agenda import Agenda
@@ -19,6 +18,7 @@ from watchbell.cron.model import Fire, Job, decoded, parsed
 from watchbell.errors import StoreUnavailable
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import Argument, Store
+from watchbell.store.effects import verbatim
 from watchbell.store.script import READ, Script
 
 _EVERY = 5.0

@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Alert, NotificationType, split_id
-from watchbell.alerting.reading import number, pairs, text
 from watchbell.errors import NotFound
 from watchbell.gateways.keys import Gateways
 from watchbell.gateways.outbox import Item, Outbox
 from watchbell.store.client import Argument, Store
+from watchbell.store.replies import number, pairs, text
 from watchbell.store.script import READ, Script
 
 Outcome = Literal["queued", "underway", "delivered", "failed"]

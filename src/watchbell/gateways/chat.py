@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from watchbell import __version__
-from watchbell.alerting import contacts, entities, event, history, maintenance, patterns, reading
+from watchbell.alerting import contacts, entities, event, history, maintenance, patterns
 from watchbell.alerting.check_writes import CheckWrites, short_id
 from watchbell.alerting.decide import acknowledgement
 from watchbell.alerting.decide.check import Verdict
@@ -26,6 +26,7 @@ from watchbell.gateways.commands import FORMS, Command, Which
 from watchbell.gateways.keys import Gateways
 from watchbell.gateways.message_texts import in_title_case, one_line
 from watchbell.schedule import spoken
+from watchbell.store import replies
 from watchbell.store.client import Store
 
 MOST = 30
@@ -107,7 +108,7 @@ async def _acknowledge(asked: Asked, command: commands.Acknowledge) -> list[str]
     found = await asked.store.call("HGET", key, command.short_id)
     if found is None:
         raise NotFound(f"no check has the id {command.short_id}")
-    event_id = reading.text(found)
+    event_id = replies.text(found)
     status = await _status(asked, event_id)
     refusal = acknowledgement.refusal(status.state, is_scheduled=status.scheduled is not None)
     if refusal is not None:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from watchbell.alerting.reading import text
 from watchbell.gateways import overview
 from watchbell.gateways.keys import Gateways
 from watchbell.gateways.outbox import Item, Outbox, Unfit
 from watchbell.store.client import Store
+from watchbell.store.replies import text
 from watchbell.store.script import Script
 
 _AT_ONCE = 1_000

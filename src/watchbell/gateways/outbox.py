@@ -13,7 +13,8 @@ from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Alert, CheckEvent
 from watchbell.gateways.keys import Gateways
 from watchbell.store.client import Argument, Store, patiently
-from watchbell.store.queue import Batch, Effects, Queue, Taker
+from watchbell.store.effects import Effects
+from watchbell.store.queue import Batch, Queue, Taker
 from watchbell.store.script import Script
 
 LEASE = 15.0

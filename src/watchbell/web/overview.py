@@ -6,7 +6,6 @@ from typing import NamedTuple
 from watchbell.alerting import contacts
 from watchbell.alerting.hours import hours_back
 from watchbell.alerting.keys import Alerting, AlertingOwn
-from watchbell.alerting.reading import number, text
 from watchbell.cron import history
 from watchbell.cron.job_filter import Orders
 from watchbell.gateways import alert_log, catalogue
@@ -14,6 +13,7 @@ from watchbell.gateways import overview as gateways
 from watchbell.gateways.overview import MediumStatus
 from watchbell.store import health, presence
 from watchbell.store.presence import Process
+from watchbell.store.replies import number, text
 from watchbell.web import run_view
 from watchbell.web.api.alert_shapes import AlertListed
 from watchbell.web.api.overview_shapes import (

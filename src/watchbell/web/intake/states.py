@@ -12,10 +12,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from watchbell.alerting.check_script import CheckScript
 from watchbell.alerting.event import encode
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import FAILING, CheckEvent
-from watchbell.alerting.reading import CheckScript
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
 from watchbell.web.keys import Web

@@ -15,11 +15,12 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from watchbell import logs
-from watchbell.alerting import change_feed, reading
+from watchbell.alerting import change_feed
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import split_id
 from watchbell.clock import Clock
 from watchbell.errors import StoreUnavailable
+from watchbell.store import replies
 from watchbell.store.client import Store, patiently
 from watchbell.store.live import Gap, listen
 from watchbell.web.live import tags
@@ -197,7 +198,7 @@ class _Kept:
         """Reads every check, with so many seconds for each; drops those that there are no more."""
         await self._retag()
         before = set(self.ledger.rows)
-        async for page in reading.members(self._store, self._all):
+        async for page in replies.scored_members(self._store, self._all):
             names = [name for name, _ in page]
             await self._take(names)
             before.difference_update(names)

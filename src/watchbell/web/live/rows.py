@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from watchbell.alerting.check_script import CheckScript
 from watchbell.alerting.facts import event_tags
 from watchbell.alerting.model import FAILING, SEVERITY, State, split_id
-from watchbell.alerting.reading import CheckScript, number, text
 from watchbell.store.client import Store
+from watchbell.store.replies import number, text
 
 SUMMARY = 200
 """Characters of a summary that are shown."""

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from watchbell.alerting import reading
 from watchbell.alerting.keys import Alerting
+from watchbell.store import replies
 from watchbell.store.client import Store
 from watchbell.store.families import Named
 from watchbell.store.search import MEMBERS
@@ -30,22 +30,22 @@ async def read(store: Store) -> Tags:
     by_id = await _tagged(store, keys.entity_tag, keys.known_tags("entity_tag"))
     if not by_id:
         return Tags({}, checks)
-    names = await reading.fields(store, keys.entity_names())
-    named = {reading.text(id_): reading.text(name) for id_, name in names.items()}
+    names = await replies.hash_fields(store, keys.entity_names())
+    named = {replies.text(id_): replies.text(name) for id_, name in names.items()}
     entities = {named[id_]: tags for id_, tags in by_id.items() if id_ in named}
     return Tags(entities, checks)
 
 
 async def _tagged(store: Store, family: Named, known: str) -> dict[str, tuple[str, ...]]:
     """The tags of each member."""
-    tags = sorted(map(reading.text, await store.call("SMEMBERS", known)))
+    tags = sorted(map(replies.text, await store.call("SMEMBERS", known)))
     found: dict[str, list[str]] = {}
     for first in range(0, len(tags), _AT_ONCE):
         some = tags[first : first + _AT_ONCE]
         sets = await MEMBERS(store, [family(tag) for tag in some])
         for tag, members in zip(some, sets, strict=True):
             for member in members:
-                found.setdefault(reading.text(member), []).append(tag)
+                found.setdefault(replies.text(member), []).append(tag)
     return _shared(found.items())
 
 

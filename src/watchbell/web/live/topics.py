@@ -20,12 +20,12 @@ import msgspec
 
 from watchbell import logs
 from watchbell.alerting.keys import Alerting
-from watchbell.alerting.reading import number
 from watchbell.clock import Clock
 from watchbell.cron.keys import Cron
 from watchbell.errors import StoreUnavailable
 from watchbell.gateways import overview
 from watchbell.store.client import Store
+from watchbell.store.replies import number
 from watchbell.store.script import READ, Script
 from watchbell.web.live.background import Background
 from watchbell.web.live.check_table import CheckTable

@@ -1,6 +1,6 @@
-"""How records of many checks are read: scripts that make the keys, pages, plain values."""
+"""A script that is run for each of many checks, and makes their keys itself."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -10,8 +10,6 @@ from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import split_id
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
-
-PAGE = 1000
 
 
 class CheckScript(Script):
@@ -69,48 +67,3 @@ def _families(prefix: str) -> tuple[bytes, str]:
         for family in space.families()
     }
     return msgspec.msgpack.encode(literals), keys.all_checks()
-
-
-async def members(store: Store, key: str) -> AsyncIterator[list[tuple[str, int]]]:
-    """The members of a sorted set with their scores, page by page; one may come twice."""
-    cursor = 0
-    while True:
-        cursor, page = await store.call("ZSCAN", key, cursor, "COUNT", PAGE)
-        yield [(text(member), number(score) or 0) for member, score in page]
-        if cursor == 0:
-            return
-
-
-async def fields(store: Store, key: str) -> dict[bytes, bytes]:
-    """All of a hash, however large, without holding up the others."""
-    found: dict[bytes, bytes] = {}
-    cursor = 0
-    while True:
-        cursor, page = await store.call("HSCAN", key, cursor, "COUNT", PAGE)
-        found |= page
-        if cursor == 0:
-            return found
-
-
-def pairs(flat: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    return zip(flat[::2], flat[1::2], strict=True)
-
-
-def text(value: bytes) -> str:
-    return value.decode(errors="replace")
-
-
-def text_or_none(value: bytes | None) -> str | None:
-    return None if value is None else text(value)
-
-
-def number(value: bytes | float | None) -> int | None:
-    """A whole number that somebody wrote, or nothing where it is none."""
-    try:
-        return None if value is None else int(float(value))
-    except (ValueError, OverflowError):
-        return None
-
-
-def numbers(values: Iterable[bytes]) -> list[int]:
-    return [found for found in map(number, values) if found is not None]
