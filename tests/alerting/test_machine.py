@@ -514,7 +514,7 @@ def test_whatever_happens_the_model_would_have_said_so(world: type[World]) -> No
     run_state_machine_as_test(
         world,
         settings=settings(
-            max_examples=EXAMPLES or 150,
+            max_examples=EXAMPLES or 100,
             phases=[Phase.generate, *([Phase.shrink] if EXAMPLES else [])],
             stateful_step_count=30,
             derandomize=not EXAMPLES,

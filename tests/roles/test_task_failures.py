@@ -1,6 +1,8 @@
 """How the failure of a task reaches its role, the log, or both; and that a process always ends."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ from typing import Any
 import pytest
 from redis.exceptions import ResponseError
 
+from tests import servers
 from tests.families import keys
 from tests.logged import logged
 from tests.waiting import eventually
@@ -50,6 +53,47 @@ async def test_a_role_that_ignores_its_cancellation_does_not_keep_the_supervisor
     (line,) = lines.all()
     assert line["event"] == "role did not end in time"
     assert "stubborn" in line["where"].splitlines()[1]
+
+
+STUCK = """
+import asyncio, sys
+from pathlib import Path
+from watchbell.roles.role import Role
+from watchbell.roles.supervisor import Supervisor
+from watchbell.settings import Settings
+from watchbell.store import url
+from watchbell.store.client import Store
+
+begun = asyncio.Event()
+
+async def stubborn(_):
+    begun.set()
+    while True:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            print("cancelled")
+
+async def main():
+    role = Role("stubborn", "a role", stubborn, lambda _: 0.01)
+    settings, store = Settings(data=Path("/nonexistent")), Store(url.parse(sys.argv[1]))
+    supervisor = Supervisor([role], settings, store)
+    task = asyncio.create_task(supervisor.run())
+    await begun.wait()
+    task.cancel()
+    await asyncio.wait([task])
+    supervisor.exit_if_stuck()
+
+asyncio.run(main())
+"""
+
+
+def test_a_process_ends_although_one_of_its_roles_does_not(server: servers.Single) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", STUCK, server.url], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.startswith("cancelled\n"), done.stderr
+    assert done.returncode == 1
 
 
 async def test_failures_of_callbacks_and_of_tasks_nobody_waits_for_are_logged(

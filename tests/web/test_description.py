@@ -22,7 +22,7 @@ CHECKS = (
 async def test_strangers_are_answered_as_the_description_says(
     store: Store, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    examples = "15" if request.config.getoption("--long") else "5"
+    examples = "15" if request.config.getoption("--long") else "3"
     async with served(store, intake_rate=0) as site:
         secret, _ = await site.services.api_keys.make("schemathesis", ("admin",), BY)
         command = [
