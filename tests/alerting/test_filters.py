@@ -5,10 +5,10 @@ import pytest
 from watchbell.alerting.decide.check import (
     Delays,
     Facts,
-    Maintenance,
     Outcome,
     Policy,
     Verdict,
+    Window,
     delays,
     follow,
     judge,
@@ -59,37 +59,37 @@ def judged(facts: Facts, state: str, policy: Policy | None = None, **fields: obj
         ),
         # maintenance
         (
-            check("critical", scheduled=Maintenance(NOW - 1, NOW + 9)),
+            check("critical", scheduled=Window(NOW - 1, NOW + 9)),
             "critical",
             Verdict.SCHEDULED,
             NOW + 9,
         ),
         (
-            check("critical", scheduled=Maintenance(NOW - 1, NOW + 9)),
+            check("critical", scheduled=Window(NOW - 1, NOW + 9)),
             "acknowledgement",
             Verdict.SCHEDULED,
             NOW + 9,
         ),
         (
-            check("critical", scheduled=Maintenance(NOW - 1, NOW + 9)),
+            check("critical", scheduled=Window(NOW - 1, NOW + 9)),
             "test_notifications",
             Verdict.SCHEDULED,
             NOW + 9,
         ),
         (
-            check("critical", unscheduled=Maintenance(NOW - 1, NOW + 9)),
+            check("critical", unscheduled=Window(NOW - 1, NOW + 9)),
             "critical",
             Verdict.UNSCHEDULED,
             NOW + 9,
         ),
         (
-            check("critical", unscheduled=Maintenance(NOW - 1, NOW + 9)),
+            check("critical", unscheduled=Window(NOW - 1, NOW + 9)),
             "test_notifications",
             Verdict.UNSCHEDULED,
             NOW + 9,
         ),
         (
-            check("critical", unscheduled=Maintenance(NOW - 1, NOW + 9)),
+            check("critical", unscheduled=Window(NOW - 1, NOW + 9)),
             "acknowledgement",
             Verdict.TELL,
             None,
@@ -168,8 +168,8 @@ def test_a_recovery_may_have_to_last_too() -> None:
 def test_a_recovery_ends_unscheduled_maintenance_even_in_a_scheduled_one() -> None:
     facts = check(
         "critical",
-        unscheduled=Maintenance(NOW - 50, NOW + 50),
-        scheduled=Maintenance(NOW - 9, NOW + 9),
+        unscheduled=Window(NOW - 50, NOW + 50),
+        scheduled=Window(NOW - 9, NOW + 9),
         told={"problem": 5, "critical": 5},
     )
     outcome = judged(facts, "ok")
@@ -177,11 +177,11 @@ def test_a_recovery_ends_unscheduled_maintenance_even_in_a_scheduled_one() -> No
 
 
 def test_an_acknowledgement_opens_unscheduled_maintenance_for_four_hours_or_as_asked() -> None:
-    assert judged(check("critical"), "acknowledgement").opened == Maintenance(NOW, NOW + 14_400)
+    assert judged(check("critical"), "acknowledgement").opened == Window(NOW, NOW + 14_400)
     asked = judged(check("critical"), "acknowledgement", duration=60)
-    assert asked.opened == Maintenance(NOW, NOW + 60)
-    again = judged(check("critical", unscheduled=Maintenance(NOW - 9, NOW + 9)), "acknowledgement")
-    assert (again.ended, again.opened) == (NOW, Maintenance(NOW, NOW + 14_400))
+    assert asked.opened == Window(NOW, NOW + 60)
+    again = judged(check("critical", unscheduled=Window(NOW - 9, NOW + 9)), "acknowledgement")
+    assert (again.ended, again.opened) == (NOW, Window(NOW, NOW + 14_400))
 
 
 def test_two_changes_in_one_second_take_one_second_each() -> None:
@@ -197,7 +197,7 @@ def test_two_changes_in_one_second_take_one_second_each() -> None:
 def test_a_new_check_may_begin_in_maintenance() -> None:
     policy = Policy(new_check_maintenance=1000, new_check_ignore_tags=frozenset(["now"]))
     outcome = judged(check(None), "critical", policy)
-    assert outcome.planned == Maintenance(NOW, NOW + 1000)
+    assert outcome.planned == Window(NOW, NOW + 1000)
     assert outcome.verdict is Verdict.SCHEDULED
     known = judge(check(None), event("critical"), frozenset(["now"]), policy, 1, NOW)
     assert known.planned is None
@@ -206,12 +206,12 @@ def test_a_new_check_may_begin_in_maintenance() -> None:
 
 def test_a_planned_window_is_found_by_the_report_that_falls_into_it() -> None:
     windows = [
-        Maintenance(NOW - 10, NOW + 5),
-        Maintenance(NOW - 5, NOW + 20),
-        Maintenance(NOW + 1, NOW + 99),
+        Window(NOW - 10, NOW + 5),
+        Window(NOW - 5, NOW + 20),
+        Window(NOW + 1, NOW + 99),
     ]
     outcome = judged(check("critical", windows=windows), "critical")
-    assert outcome.entered == Maintenance(NOW - 5, NOW + 20)
+    assert outcome.entered == Window(NOW - 5, NOW + 20)
     assert (outcome.verdict, outcome.until) == (Verdict.SCHEDULED, NOW + 20)
 
 

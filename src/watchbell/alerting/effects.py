@@ -1,5 +1,6 @@
 """The commands that alerting adds to those of Redis, for what follows from its decisions."""
 
+from watchbell.alerting.decide.maintenance import IS_OPEN
 from watchbell.store.effects import CommandEffects
 
 STOP_ALERTING = """
@@ -14,6 +15,7 @@ end
 
 _COMMANDS = (
     STOP_ALERTING
+    + IS_OPEN
     + """
 commands.STOP_ALERTING = stop_alerting
 
@@ -27,14 +29,6 @@ function commands.NAME_ENTITY(ids, names, by_name, begin, entity, id)
   redis.pcall('HSET', names, id, entity)
   redis.pcall('SET', by_name, id)
   return redis.pcall('HSET', begin .. id, 'name', entity)
-end
-
-local function is_open(key, windows, now)
-  local start = redis.pcall('GET', key)
-  if type(start) ~= 'string' then return false end
-  local length = redis.pcall('ZSCORE', windows, start)
-  local last = type(length) == 'string' and tonumber(start) and tonumber(start) + tonumber(length)
-  return not last or last > now
 end
 
 -- COUNT_FAILING: a check is added to the failing checks of contacts' media (for each medium its

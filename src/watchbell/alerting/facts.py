@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from watchbell.alerting.decide.check import Facts, Maintenance
+from watchbell.alerting.decide.check import Facts, Window
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.store.client import Store
 from watchbell.store.effects import Command
@@ -204,7 +204,7 @@ class CheckFacts:
         _, times, length, left, planned, known, before, decided = answer
         facts.entity_known = bool(known)
         facts.windows = [
-            Maintenance(_whole(start), _whole(start) + _whole(lasting))
+            Window(_whole(start), _whole(start) + _whole(lasting))
             for start, lasting in zip(planned[::2], planned[1::2], strict=True)
         ]
         self._read_maintenance(facts, times, (length, *left), now, tidying)
@@ -234,7 +234,7 @@ class CheckFacts:
             ends = [window.end for window in facts.windows if window.start == start]
             end = max(ends) if ends else now + max(_whole(left), 1000) // 1000
             if end > now:
-                facts.scheduled = Maintenance(start, end)
+                facts.scheduled = Window(start, end)
             else:
                 tidying.append(["DEL", self._keys.scheduled(entity, check)])
         if times[1] is not None:
@@ -242,7 +242,7 @@ class CheckFacts:
             end = now + max(_whole(left_unscheduled), 1000) // 1000
             end = end if known is None else start + known
             if end > now:
-                facts.unscheduled = Maintenance(start, end)
+                facts.unscheduled = Window(start, end)
             else:
                 tidying.append(["DEL", self._keys.unscheduled(entity, check)])
 

@@ -8,6 +8,12 @@ from msgspec import Struct
 
 from watchbell.alerting import patterns
 from watchbell.alerting.check_script import CheckScript
+from watchbell.alerting.decide.maintenance import (
+    OPEN_WINDOW,
+    Maintenance,
+    is_acknowledged,
+    maintenance,
+)
 from watchbell.alerting.keys import NOTIFICATIONS, Alerting
 from watchbell.alerting.model import FAILING, split_id
 from watchbell.alerting.reports import Change
@@ -62,30 +68,27 @@ class Status(Struct, frozen=True, kw_only=True):
     last_notifications: dict[str, int] = {}
     """Kind to when the latest of that kind was made."""
 
+    @property
+    def maintenance(self) -> Maintenance | None:
+        return maintenance(self.scheduled, self.unscheduled)
+
+    @property
+    def is_acknowledged(self) -> bool:
+        return is_acknowledged(self.state, self.unscheduled)
+
 
 # given[1] now. The fields, whether it is enabled, the open window of each kind as {start, duration,
-# summary}, the times of the last notifications. A window is open by its record, so that a plan
-# counts from its beginning on; one without a record by its key.
-_STATUS = CheckScript("""
+# summary}, the times of the last notifications.
+_STATUS = CheckScript(
+    OPEN_WINDOW
+    + """
 local now = tonumber(given[1])
 local function opened(kind)
-  local windows, present = key(kind .. '_windows', entity, check), key(kind, entity, check)
-  if redis.call('EXISTS', windows, present) == 0 then return {} end
-  local found = redis.call('ZRANGE', windows, 0, -1, 'WITHSCORES')
-  local start, length, last
-  for i = 1, #found, 2 do
-    local from, span = tonumber(found[i]), tonumber(found[i + 1])
-    if from and from <= now and now < from + span and (not last or from + span >= last) then
-      start, length, last = found[i], found[i + 1], from + span
-    end
-  end
-  if not start then
-    start = redis.call('GET', present)
-    if not tonumber(start) or redis.call('ZSCORE', windows, start) then return {} end
-    local left = math.ceil(redis.call('PTTL', present) / 1000)
-    length = string.format('%.0f', now + left - tonumber(start))
-  end
-  return {start, length, redis.call('GET', key(kind .. '_summary', entity, check, start))}
+  local windows = key(kind .. '_windows', entity, check)
+  local start, last = open_window(key(kind, entity, check), windows, now)
+  if not start then return {} end
+  return {start, string.format('%.0f', last - tonumber(start)),
+    redis.call('GET', key(kind .. '_summary', entity, check, start))}
 end
 local last = {}
 for i, kind in ipairs({'problem', 'unknown', 'warning', 'critical', 'recovery', 'acknowledgement',
@@ -95,7 +98,8 @@ return {
   redis.call('ZSCORE', key('current_checks', entity), check),
   opened('scheduled'), opened('unscheduled'), redis.call('MGET', unpack(last)),
 }
-""")
+"""
+)
 
 # given[1], given[2] the range, as scores; given[3] the latest so many of it, or -1; given[4] 1 for
 # the change before it, too. Records, newest first: time, state, summary, details, count, latency.

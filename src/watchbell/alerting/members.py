@@ -9,6 +9,8 @@ of them are then notified in a summary, as the failures were. So members are loo
 notifications are queued than those in hand; a burst pays nothing for it.
 """
 
+from watchbell.alerting.decide.maintenance import IS_OPEN
+
 FAMILIES = (
     *("failed_checks", "current_checks"),
     *("scheduled", "scheduled_windows", "unscheduled", "unscheduled_windows"),
@@ -17,23 +19,17 @@ FAMILIES = (
 
 # Uses `read`, `now` and `families`, what stands between the parts of the keys of each family. What
 # was read of a check or a link is remembered while the script runs.
-LUA = """
+LUA = (
+    IS_OPEN
+    + """
 local function of_check(name, entity, check)
   local parts = families[name]
   return parts[1] .. entity .. parts[2] .. check .. parts[3]
 end
 
--- Maintenance ends by its record, so that a replay sees it end.
-local function is_open(key, windows)
-  local start = read('GET', key)
-  if not start then return false end
-  local length = read('ZSCORE', windows, start)
-  local last = length and tonumber(start) and tonumber(start) + tonumber(length)
-  return not last or last > now
-end
-
 local function is_maintained(kind, entity, check)
-  return is_open(of_check(kind, entity, check), of_check(kind .. '_windows', entity, check))
+  local windows = of_check(kind .. '_windows', entity, check)
+  return is_open(of_check(kind, entity, check), windows, now)
 end
 
 -- Of each check: 'counts', 'over' where it recovered or was acknowledged, or 'gone' where it is
@@ -118,3 +114,4 @@ local function strays(contact, key, enough, pending)
   return found
 end
 """
+)

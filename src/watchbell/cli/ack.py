@@ -49,7 +49,7 @@ def command(*, loaded: Loaded, target: str, summary: str | None, duration: int) 
     Example: watchbell ack web-1:HTTP --summary "Alice is on it" --for "2 hours"
     """
     for status in asyncio.run(_sent(loaded.settings, target, summary, duration)):
-        if status.scheduled is None:
+        if _refusal(status) is None:
             click.echo(f"acknowledged for {spoken.in_words(duration)}: {plain(status.id)}")
         else:
             click.echo(f"silent anyway, in scheduled maintenance: {plain(status.id)}")
@@ -87,7 +87,7 @@ async def _sent(
 
 
 def _refusal(status: Status) -> Refusal | None:
-    return acknowledgement.refusal(status.state, is_scheduled=status.scheduled is not None)
+    return acknowledgement.refusal(status.state, status.maintenance)
 
 
 def _why_none(refusals: Mapping[str, Refusal | None]) -> str:

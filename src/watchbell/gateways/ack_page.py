@@ -192,7 +192,7 @@ class AckPage:
         lines = [f"It is {status.state}."]
         if status.summary:
             lines.append(status.summary)
-        if status.unscheduled is not None:
+        if status.is_acknowledged:
             lines.append("Somebody has acknowledged it already; you can do so again.")
         return _page(
             200,
@@ -238,7 +238,7 @@ def _why_idle(
         return Idle.REMOVED
     refusal = acknowledgement.refusal(
         status.state if status else None,
-        is_scheduled=status is not None and status.scheduled is not None,
+        status.maintenance if status else None,
     )
     if refusal is not None:
         return Idle[refusal.name]

@@ -110,7 +110,7 @@ async def _acknowledge(asked: Asked, command: commands.Acknowledge) -> list[str]
         raise NotFound(f"no check has the id {command.short_id}")
     event_id = replies.text(found)
     status = await _status(asked, event_id)
-    refusal = acknowledgement.refusal(status.state, is_scheduled=status.scheduled is not None)
+    refusal = acknowledgement.refusal(status.state, status.maintenance)
     if refusal is not None:
         raise Refused(f"{event_id}: {refusal.value}")
     await submit(
@@ -132,7 +132,7 @@ async def _acknowledge_many(asked: Asked, command: commands.AcknowledgeMany) -> 
     if not meant:
         raise Refused("none of these is failing; there is nothing to acknowledge")
     states = await history.check_states(asked.store, meant, asked.now)
-    ids = [status.id for status in states if status.scheduled is None]
+    ids = [one.id for one in states if not acknowledgement.refusal(one.state, one.maintenance)]
     if not ids:
         raise Refused("all that fail are in scheduled maintenance; nobody is notified anyway")
     summary = f"{asked.speaker.name}: {command.comment or 'Set via chatbot'}"

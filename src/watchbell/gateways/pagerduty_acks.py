@@ -13,6 +13,7 @@ from watchbell import logs
 from watchbell.alerting import contacts, history
 from watchbell.alerting.check_script import CheckScript
 from watchbell.alerting.check_writes import short_id
+from watchbell.alerting.decide.maintenance import IS_OPEN
 from watchbell.alerting.event import acknowledge, encode
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import FAILING, Contact, split_id
@@ -38,14 +39,20 @@ _ACCOUNTS = 10
 _REMEMBERED = 30 * 86_400
 _SUBDOMAIN = re.compile("[a-z0-9][a-z0-9-]{0,62}(\\.eu)?", re.IGNORECASE)
 
-# 1 where it fails and may be acknowledged: enabled, and in no maintenance.
-_OPEN = CheckScript("""
+# given[1] now. 1 where it fails and may be acknowledged: enabled, and in no maintenance.
+_OPEN = CheckScript(
+    IS_OPEN
+    + """
 local state = redis.call('HGET', key('current', entity, check), 'state')
 if not state or state == 'ok' then return 0 end
 if not redis.call('ZSCORE', key('current_checks', entity), check) then return 0 end
-return 1 - math.min(1, redis.call('EXISTS',
-  key('unscheduled', entity, check), key('scheduled', entity, check)))
-""")
+for _, kind in ipairs({'scheduled', 'unscheduled'}) do
+  local windows = key(kind .. '_windows', entity, check)
+  if is_open(key(kind, entity, check), windows, tonumber(given[1])) then return 0 end
+end
+return 1
+"""
+)
 
 # KEYS[1] acknowledgements that were passed on, KEYS[2] events, KEYS[3] the check, KEYS[4] its
 # unscheduled maintenance; ARGV[1] the event, ARGV[2] seconds for which acknowledgements are
@@ -137,7 +144,8 @@ class Acknowledgements:
     async def _accounts(self, store: Store) -> dict[Account, set[str]]:
         """The accounts of those who are told of what fails, each with the checks in question."""
         failing = [event_id for event_id, _ in await history.failing(store)]
-        waiting = [i async for i, is_open in _OPEN.over(store, failing, [], _AT_ONCE) if is_open]
+        asked = _OPEN.over(store, failing, [int(SYSTEM.now())], _AT_ONCE)
+        waiting = [event_id async for event_id, is_open in asked if is_open]
         found = dict[Account, set[str]]()
         for first in range(0, len(waiting), _AT_ONCE):
             some = waiting[first : first + _AT_ONCE]
@@ -213,7 +221,7 @@ async def _passed_on(store: Store, found: Mapping[str, list[Acknowledged]]) -> i
     now, count = int(SYSTEM.now()), 0
     keys, own = Alerting(store.prefix), PagerDutyOwn(store.prefix)
     for status in await history.check_states(store, list(found), now):
-        if status.state not in FAILING or status.scheduled or status.unscheduled:
+        if status.state not in FAILING or status.maintenance is not None:
             continue
         (entity, check), given = split_id(status.id), found[status.id]
         event = acknowledge(

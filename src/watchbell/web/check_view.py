@@ -7,7 +7,7 @@ from watchbell.alerting.calendar import Alike
 from watchbell.alerting.check_writes import short_id
 from watchbell.alerting.event import ephemeral_tags
 from watchbell.alerting.history import Status
-from watchbell.alerting.model import FAILING, split_id
+from watchbell.alerting.model import split_id
 from watchbell.alerting.reports import Change
 from watchbell.alerting.windows import Kind, Window
 from watchbell.errors import NotFound
@@ -93,7 +93,7 @@ def _measurements(perfdata: Iterable[object]) -> list[Measurement]:
 
 def _acknowledged(status: Status) -> Acknowledged | None:
     window = status.unscheduled
-    if window is None or status.state not in FAILING:
+    if window is None or not status.is_acknowledged:
         return None
     return Acknowledged(window.start, window.end, window.summary)
 

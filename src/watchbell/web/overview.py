@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from watchbell.alerting import contacts
+from watchbell.alerting.decide.maintenance import Maintenance
 from watchbell.alerting.hours import hours_back
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.cron import history
@@ -91,7 +92,7 @@ def parted(failing: Sequence[CheckRow]) -> FailingShown:
     """By what is done about them."""
     open_, acknowledged, maintenance = list[CheckRow](), list[CheckRow](), list[CheckRow]()
     for row in failing:
-        if row.scheduled_until is not None:
+        if row.in_maintenance is Maintenance.SCHEDULED:
             maintenance.append(row)
         else:
             (acknowledged if row.acknowledged else open_).append(row)
@@ -150,7 +151,7 @@ def of_gateways(statuses: Sequence[MediumStatus], now: float) -> Iterator[System
 def of_checks(failing: Sequence[CheckRow]) -> Iterator[SystemProblem]:
     """Watchbell's own checks, which its roles report."""
     for row in failing:
-        if row.entity == OURS and not row.acknowledged and row.scheduled_until is None:
+        if row.entity == OURS and row.in_maintenance is None:
             yield SystemProblem("check", row.id, row.summary, _severity(row.state))
 
 

@@ -2,6 +2,7 @@
 
 from enum import Enum
 
+from watchbell.alerting.decide.maintenance import Maintenance
 from watchbell.alerting.model import FAILING
 
 
@@ -12,8 +13,7 @@ class Refusal(Enum):
     SCHEDULED = "it is in scheduled maintenance, in which nobody is notified anyway"
 
 
-def refusal(state: str | None, *, is_scheduled: bool) -> Refusal | None:
-    """`is_scheduled`: whether scheduled maintenance is open."""
+def refusal(state: str | None, maintenance: Maintenance | None) -> Refusal | None:
     if state not in FAILING:
         return Refusal.NOT_FAILING
-    return Refusal.SCHEDULED if is_scheduled else None
+    return Refusal.SCHEDULED if maintenance is Maintenance.SCHEDULED else None

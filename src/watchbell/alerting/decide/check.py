@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from watchbell.alerting.decide.maintenance import Maintenance, maintenance
 from watchbell.alerting.model import (
     FAILING,
     SEVERITY,
@@ -35,7 +36,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     new_check_ignore_tags: frozenset[str] = frozenset()
 
 
-class Maintenance(NamedTuple):
+class Window(NamedTuple):
     start: int
     end: int
 
@@ -56,9 +57,9 @@ class Facts(Struct, kw_only=True):
     last_state: str | None = None
     """The state before the present one, and the summary that came with it."""
     last_summary: str | None = None
-    scheduled: Maintenance | None = None
-    unscheduled: Maintenance | None = None
-    windows: list[Maintenance] = []
+    scheduled: Window | None = None
+    unscheduled: Window | None = None
+    windows: list[Window] = []
     told: dict[str, int] = {}
     """When a notification of each kind was last made."""
     delays: dict[str, int] = {}
@@ -80,8 +81,8 @@ class Verdict(enum.Enum):
     FIRST_OK = "the first report about the check says that all is well"
     NEVER_TOLD = "all is well, and nobody was told of a problem"
     RECOVERY_TOLD = "all is well, and that was told already"
-    SCHEDULED = "the check is in scheduled maintenance"
-    UNSCHEDULED = "the check is acknowledged, in unscheduled maintenance"
+    SCHEDULED = Maintenance.SCHEDULED.value
+    UNSCHEDULED = Maintenance.UNSCHEDULED.value
     RECOVERY_DELAY = "it has not been well for long enough"
     FAILURE_DELAY = "it has not failed for long enough"
     REPEAT_DELAY = "the same was told a moment ago"
@@ -103,13 +104,13 @@ class Outcome(Struct, kw_only=True):
     """The second that the notification is recorded under, later than that of the last one."""
     verdict: Verdict = Verdict.TELL
     until: int | None = None
-    opened: Maintenance | None = None
+    opened: Window | None = None
     """Unscheduled maintenance that begins, after `ended` if both."""
     ended: int | None = None
     """When the unscheduled maintenance that was open ended."""
-    entered: Maintenance | None = None
+    entered: Window | None = None
     """The scheduled window that the check is found to be in."""
-    planned: Maintenance | None = None
+    planned: Window | None = None
     """Scheduled maintenance that a new check begins with."""
     notification: Notification | None = None
 
@@ -124,8 +125,8 @@ class Situation(NamedTuple):
     event: CheckEvent
     facts: Facts
     last_change: int
-    scheduled: Maintenance | None
-    unscheduled: Maintenance | None
+    scheduled: Window | None
+    unscheduled: Window | None
     delays: Delays
     now: int
 
@@ -145,14 +146,13 @@ def all_is_well(at: Situation) -> Held | None:
     return Held(Verdict.RECOVERY_TOLD) if told == "recovery" else None
 
 
-def in_scheduled(at: Situation) -> Held | None:
-    return Held(Verdict.SCHEDULED, at.scheduled.end) if at.scheduled else None
-
-
-def in_unscheduled(at: Situation) -> Held | None:
-    if at.unscheduled is None or at.event.state == "acknowledgement":
+def in_maintenance(at: Situation) -> Held | None:
+    """An acknowledgement is one more reason to stay silent, and may follow another one."""
+    found = maintenance(at.scheduled, at.unscheduled)
+    if found is None or (found is Maintenance.UNSCHEDULED and at.event.state == "acknowledgement"):
         return None
-    return Held(Verdict.UNSCHEDULED, at.unscheduled.end)
+    window = at.scheduled or at.unscheduled
+    return Held(Verdict[found.name], window.end if window else None)
 
 
 def too_early(at: Situation) -> Held | None:
@@ -181,8 +181,7 @@ def nothing_to_acknowledge(at: Situation) -> Held | None:
 
 FILTERS: list[Callable[[Situation], Held | None]] = [
     all_is_well,
-    in_scheduled,
-    in_unscheduled,
+    in_maintenance,
     too_early,
     nothing_to_acknowledge,
 ]
@@ -220,7 +219,7 @@ def judge(
         return outcome
     if event.state == "acknowledgement":
         outcome.ended = now if facts.unscheduled else None
-        outcome.opened = Maintenance(now, now + (event.duration or ACKNOWLEDGED_FOR))
+        outcome.opened = Window(now, now + (event.duration or ACKNOWLEDGED_FOR))
     outcome.notification = _notification(facts, event, tags, outcome, last_change, count, now)
     outcome.told_at = _told_at(outcome.notification, facts.told, now)
     return outcome
@@ -294,10 +293,10 @@ def delays(event: CheckEvent, facts: Facts, default: Delays) -> Delays:
     )
 
 
-def _first_maintenance(tags: frozenset[str], policy: Policy, now: int) -> Maintenance | None:
+def _first_maintenance(tags: frozenset[str], policy: Policy, now: int) -> Window | None:
     if not policy.new_check_maintenance or tags & policy.new_check_ignore_tags:
         return None
-    return Maintenance(now, now + policy.new_check_maintenance)
+    return Window(now, now + policy.new_check_maintenance)
 
 
 def _maintain(outcome: Outcome, facts: Facts, event: CheckEvent, now: int) -> None:
@@ -311,7 +310,7 @@ def _maintain(outcome: Outcome, facts: Facts, event: CheckEvent, now: int) -> No
             outcome.entered = window
 
 
-def _windows(facts: Facts, outcome: Outcome) -> list[Maintenance]:
+def _windows(facts: Facts, outcome: Outcome) -> list[Window]:
     """A window that is planned takes the place of one that begins in the same second."""
     if outcome.planned is None:
         return facts.windows

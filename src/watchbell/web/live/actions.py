@@ -63,7 +63,7 @@ def always(_: CheckRow) -> str:
 
 
 def can_be_acknowledged(row: CheckRow) -> str:
-    found = acknowledgement.refusal(row.state, is_scheduled=row.scheduled_until is not None)
+    found = acknowledgement.refusal(row.state, row.in_maintenance)
     return found.value if found else ""
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from watchbell.alerting.decide.maintenance import Maintenance
 from watchbell.alerting.model import SEVERITY, State
 from watchbell.web.live.rows import CheckRow
 from watchbell.web.problems import HttpProblem
@@ -80,7 +81,7 @@ def _tests(wanted: CheckFilter) -> list[Test | None]:
         _flag(wanted.failing, lambda row: row.is_failing),
         (lambda row: row.entity in entities) if entities else None,
         _flag(wanted.acknowledged, lambda row: row.acknowledged),
-        _flag(wanted.maintenance, lambda row: row.scheduled_until is not None),
+        _flag(wanted.maintenance, lambda row: row.in_maintenance is Maintenance.SCHEDULED),
         (lambda row: tags.issubset(row.tags)) if tags else None,
         _text(wanted.text.split()),
     ]

@@ -6,6 +6,12 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from watchbell.alerting.check_script import CheckScript
+from watchbell.alerting.decide.maintenance import (
+    OPEN_WINDOW,
+    Maintenance,
+    is_acknowledged,
+    maintenance,
+)
 from watchbell.alerting.facts import event_tags
 from watchbell.alerting.model import FAILING, SEVERITY, State, split_id
 from watchbell.store.client import Store
@@ -47,6 +53,10 @@ class CheckRow(Struct, frozen=True, kw_only=True, gc=False):
     def is_failing(self) -> bool:
         return self.state in FAILING
 
+    @property
+    def in_maintenance(self) -> Maintenance | None:
+        return maintenance(self.scheduled_until, self.unscheduled_until)
+
 
 class Read(NamedTuple):
     row: CheckRow
@@ -60,7 +70,9 @@ class Read(NamedTuple):
 # checks that fail, since when; the end of the planned window that is open, the next time at which
 # one begins, the end of the unscheduled one; the tags of its latest report. Nothing for a check
 # that there is not.
-_ROW = CheckScript("""
+_ROW = CheckScript(
+    OPEN_WINDOW
+    + """
 if not redis.call('ZSCORE', key('all_checks'), entity .. ':' .. check) then return false end
 local now, latest = tonumber(given[1]), 2 ^ 50
 local row = redis.call('HMGET', key('current', entity, check), 'state', 'summary', 'last_change',
@@ -78,34 +90,20 @@ if row[1] and row[1] ~= 'ok' then
   end
 end
 local planned, present = key('scheduled_windows', entity, check), key('scheduled', entity, check)
-local open = key('unscheduled', entity, check)
-if redis.call('EXISTS', planned, present, open) == 0 then return row end
-local found, records = redis.call('ZRANGE', planned, 0, -1, 'WITHSCORES'), {}
-for i = 1, #found, 2 do
-  local from, span = tonumber(found[i]), tonumber(found[i + 1])
-  if from then
-    records[found[i]] = true
-    if from > now and (not row[8] or from < row[8]) then row[8] = from end
-    if from <= now and now < from + span then
-      row[7] = math.min(math.max(row[7] or 0, from + span), latest)
-    end
-  end
+local past, open = key('unscheduled_windows', entity, check), key('unscheduled', entity, check)
+if redis.call('EXISTS', planned, present, past, open) == 0 then return row end
+local starts = redis.call('ZRANGE', planned, 0, -1)
+for _, start in ipairs(starts) do
+  local from = tonumber(start)
+  if from and from > now and (not row[8] or from < row[8]) then row[8] = from end
 end
--- A key that somebody wrote without an end is looked at again after a while.
-local function left(name)
-  local ms = redis.call('PTTL', name)
-  return now + (ms > 0 and math.ceil(ms / 1000) or 60)
-end
-local start = redis.call('GET', present)
-if not row[7] and start and not records[start] then row[7] = left(present) end
-start = redis.call('GET', open)
-if start then
-  local span = redis.call('ZSCORE', key('unscheduled_windows', entity, check), start)
-  local last = span and tonumber(start) and tonumber(start) + tonumber(span) or left(open)
-  if last > now then row[9] = math.min(last, latest) end
-end
+local _, last = open_window(present, planned, now)
+row[7] = last and math.min(last, latest) or false
+_, last = open_window(open, past, now)
+row[9] = last and math.min(last, latest) or false
 return row
-""")
+"""
+)
 
 
 class Reader:
@@ -141,7 +139,7 @@ class Reader:
             since=number(raw[2]),
             failing_since=number(raw[5]),
             last_update=number(raw[3]),
-            acknowledged=unscheduled is not None and state in FAILING,
+            acknowledged=is_acknowledged(state, unscheduled),
             unscheduled_until=unscheduled,
             scheduled_until=planned,
             enabled=raw[4] == 1,

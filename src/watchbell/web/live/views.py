@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from watchbell.alerting.decide.maintenance import Maintenance
 from watchbell.web.live.filters import KEYS, CheckFilter, Key, Sort, matching
 from watchbell.web.live.rows import CheckRow
 
@@ -32,7 +33,7 @@ class CheckCounts(Struct):
     def add(self, row: CheckRow, sign: int) -> None:
         setattr(self, row.state, getattr(self, row.state) + sign)
         self.acknowledged += sign * row.acknowledged
-        self.maintenance += sign * (row.scheduled_until is not None)
+        self.maintenance += sign * (row.in_maintenance is Maintenance.SCHEDULED)
 
 
 class Change(Struct, frozen=True, gc=False):
