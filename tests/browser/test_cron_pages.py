@@ -12,7 +12,7 @@ from playwright.async_api import Locator, Page, expect
 from tests.browser.visits import Look, Visits
 from tests.cron.crew import READING, definition, put, running, say, serving
 from tests.cron.test_job_cache import result
-from tests.cron.test_output_windows import printed
+from tests.runs.test_output_store import printed
 from tests.waiting import eventually
 from tests.web.site import Site
 from watchbell.cron import jobs

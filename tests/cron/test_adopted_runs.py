@@ -11,7 +11,7 @@ from tests import servers
 from tests.cron.crew import EVERY_SECOND, definition, ended, put, running, say
 from tests.cron.fleet import Fleet, alive, check_invariants
 from tests.waiting import eventually
-from watchbell.cron import history, output_store
+from watchbell.cron import history
 from watchbell.cron.keys import Cron
 from watchbell.cron.model import lock_of
 from watchbell.store.client import Store
@@ -40,7 +40,7 @@ async def killed_and_replaced(fleet: Fleet, store: Store, **settings: Any) -> No
 
 
 async def output(store: Store, run: str) -> bytes:
-    return b"".join([line.text async for page in output_store.follow(store, run) for line in page])
+    return b"".join([line.text async for page in history.follow(store, run) for line in page])
 
 
 async def leave(fleet: Fleet, store: Store, folder: Path) -> None:
@@ -62,7 +62,7 @@ async def test_a_run_of_a_killed_instance_goes_on_and_has_one_result(
     await put(store, "long", job)
     await say(store, "reload", {})
     [seen] = await running(store, "long")
-    await eventually(lambda: output_store.tail(store, seen.id, 1), why="some output in the store")
+    await eventually(lambda: history.output(store, seen.id).tail(1), why="some output in the store")
     await killed_and_replaced(fleet, store, heartbeat=600, upstream_data=upstream)
     assert alive(seen.id)
     assert await store.call("GET", KEYS.lock(lock_of("long"))) == seen.id.encode()
@@ -154,7 +154,7 @@ async def test_where_orphans_are_to_end_those_of_an_instance_that_kept_them_do(
     await say(store, "reload", {})
     await say(store, "trigger", "long")
     [seen] = await running(store, "long")
-    await eventually(lambda: output_store.tail(store, seen.id, 1), why="some output in the store")
+    await eventually(lambda: history.output(store, seen.id).tail(1), why="some output in the store")
     await killed_and_replaced(fleet, store, heartbeat=600, orphans="end")
     [done] = await ended(store, "long")
     assert (done.id, done.record.status, done.record.retcode) == (seen.id, "fail", -15)

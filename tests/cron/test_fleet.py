@@ -18,7 +18,7 @@ from tests.faults import faketime
 from tests.faults.invariants import check, run_once
 from tests.faults.proxy import Mode, Proxy
 from tests.waiting import eventually
-from watchbell.cron import history, jobs, output_store
+from watchbell.cron import history, jobs
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import lock_of
 from watchbell.store.client import Store
@@ -274,7 +274,7 @@ async def survive(fleet: Fleet, store: Store, proxy: Proxy) -> None:
     seen = next(one for one in await ended(store, "talker", 1) if one.id == talker)
     assert seen.record.status == "success"
     assert (seen.record.duration or 0) > 2.9
-    texts = [line.text async for page in output_store.follow(store, talker) for line in page]
+    texts = [line.text async for page in history.follow(store, talker) for line in page]
     assert texts == [b"%d\n" % n for n in range(1, 31)]
     # The instance listens again some time after it works again.
     await eventually(lambda: say(store, "pause", "all"), why="an instance that listens")

@@ -16,8 +16,8 @@ from tests.waiting import eventually
 from watchbell.cron.history import RunRecord
 from watchbell.cron.keys import Cron
 from watchbell.cron.model import lock_of
-from watchbell.cron.run_leases import NOT_RENEWED
 from watchbell.process.run import Cause
+from watchbell.runs.leases import NOT_RENEWED
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
 

@@ -28,7 +28,7 @@ from tests.cron.crew import (
 from tests.faults.invariants import check, marked, none_alive, run_once
 from tests.waiting import eventually
 from watchbell.alerting.keys import Alerting
-from watchbell.cron import history, jobs, output_store
+from watchbell.cron import history, jobs
 from watchbell.cron.history import RunRecord
 from watchbell.cron.instances import instances
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
@@ -46,7 +46,7 @@ async def events(store: Store) -> list[dict[str, Any]]:
 
 
 async def output(store: Store, run: str) -> bytes:
-    return b"".join([line.text async for page in output_store.follow(store, run) for line in page])
+    return b"".join([line.text async for page in history.follow(store, run) for line in page])
 
 
 async def test_a_job_is_run_at_its_second_on_every_kind_of_store(
@@ -166,7 +166,7 @@ async def test_a_million_short_lines_do_not_fill_the_store(store: Store, folder:
         await jobs.trigger(store, "yes")
         [seen] = await ended(store, "yes")
     assert 104_857 <= await store.call("ZCARD", KEYS.output(seen.id)) < 300_000
-    lines = await output_store.lines(store, seen.id, most=100)
+    lines = await history.output(store, seen.id).lines(most=100)
     assert [line.text for line in lines] == [b"y\n"] * 100
     assert seen.record.output == "y\n" * 9 + "end\n"
     assert seen.detail.output_bytes == 2_000_004
@@ -179,7 +179,7 @@ async def test_output_can_be_followed_while_the_run_goes_on(store: Store, folder
         await jobs.trigger(store, "slow")
         [seen] = await running(store, "slow")
         texts = []
-        async for page in output_store.follow(store, seen.id):
+        async for page in history.follow(store, seen.id):
             texts += [line.text for line in page]
             gate.touch()
     assert texts == [b"first\n", b"last\n"]

@@ -8,7 +8,7 @@ import pytest
 from tests import servers
 from tests.cron.crew import definition, ended, put
 from tests.cron.fleet import Fleet
-from watchbell.cron import jobs, output_store
+from watchbell.cron import history, jobs
 from watchbell.store.client import Store
 
 SECRET = "hunter2-geheim"
@@ -56,5 +56,5 @@ async def test_a_job_inherits_neither_our_variables_nor_those_that_hold_secrets(
 
 
 async def _lines(store: Store, run: str) -> list[str]:
-    texts = [line.text async for page in output_store.follow(store, run) for line in page]
+    texts = [line.text async for page in history.follow(store, run) for line in page]
     return b"".join(texts).decode().splitlines()

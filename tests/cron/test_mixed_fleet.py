@@ -15,7 +15,7 @@ from tests.cron import upstream
 from tests.cron.crew import EVERY_SECOND, READING, definition, ended, put, say
 from tests.cron.fleet import Fleet, check_invariants
 from tests.waiting import eventually
-from watchbell.cron import history, jobs, output_store
+from watchbell.cron import history, jobs
 from watchbell.cron.history import RunRecord
 from watchbell.cron.keys import Cron, CronUpstream
 from watchbell.store.client import Store
@@ -102,7 +102,7 @@ async def test_both_kinds_serve_one_list_and_read_each_other(
     for seen in await eventually(both_ran, 30, "runs of both kinds"):
         assert (seen.record.status, seen.record.retcode) == ("success", 0)
         assert seen.record.output == "1\n2\n3\n4\n5\n"
-        assert [line.text for line in await output_store.lines(store, seen.id)][-1] == b"5\n"
+        assert [line.text for line in await history.output(store, seen.id).lines()][-1] == b"5\n"
         assert await store.call("TYPE", KEYS.output(seen.id)) == b"list"
     await ended(store, "long", 3)
     assert not together.exists()

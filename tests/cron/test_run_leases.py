@@ -1,11 +1,7 @@
 """Runs and their locks: kept while they go on, and ended when the lock is lost or can't be kept."""
 
-import asyncio
 from functools import partial
-from math import inf
 from pathlib import Path
-
-import pytest
 
 from tests import servers
 from tests.conftest import watched
@@ -16,10 +12,9 @@ from tests.faults.proxy import Mode, Proxy
 from tests.waiting import eventually
 from watchbell.cron import history, jobs
 from watchbell.cron.keys import Cron
-from watchbell.cron.model import Begun, Fire, lock_of
-from watchbell.cron.run_leases import LOCK_LOST, NOT_RENEWED, OVER
-from watchbell.cron.running import Running
+from watchbell.cron.model import lock_of
 from watchbell.process.run import Cause
+from watchbell.runs.leases import LOCK_LOST, NOT_RENEWED, OVER
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
 
@@ -139,48 +134,6 @@ async def cut_off(near: Store, far: Store, proxy: Proxy, clock: SteppedClock, fo
     assert (done.record.status, done.record.retcode) == ("fail", -9)
     assert done.detail.reason in (NOT_RENEWED, Cause.LAPSED.value)
     assert (free.record.status, free.record.output) == ("success", "done\n")
-
-
-@pytest.mark.parametrize("heartbeat", [0.5, 1, 10])
-@pytest.mark.parametrize("ttl", [1, 2, 3, 10, 60, 3600])
-@pytest.mark.parametrize("kill_after", [0, 1, 60])
-def test_a_run_is_killed_before_its_lock_can_lapse(
-    heartbeat: float, ttl: int, kill_after: float
-) -> None:
-    """Counted from when the store was asked to extend the lock, which it did later, or never."""
-    fire = Fire(fire=0, job="long", lock="long", ttl=ttl * 1000)
-    run = Running(Begun(run="r", fire=fire, has_lock=True, start=0), "i", kill_after)
-    run.kept(100, heartbeat)
-    assert run.lease_until is not None
-    assert run.lease_until <= 100 + ttl - 0.25
-    assert run.keep_until <= run.lease_until
-    assert 100 < run.next_keep < run.gives_up <= run.lease_until
-
-
-@pytest.mark.parametrize(
-    ("answer", "is_started"), [("kept", True), ("promised", True), ("lost", False)]
-)
-async def test_a_run_that_was_begun_long_ago_is_started_once_its_lock_is_renewed(
-    answer: str, *, is_started: bool
-) -> None:
-    fire = Fire(fire=0, job="long", lock="long", ttl=10_000)
-    run = Running(Begun(run="r", fire=fire, has_lock=True, start=0), "i", 1)
-    run.kept(100, 10)
-    run.renew_at(200)
-    waiting = asyncio.create_task(run.secured())
-    await asyncio.sleep(0)
-    run.not_kept(200)
-    await asyncio.sleep(0)
-    assert not waiting.done()
-    if answer == "kept":
-        run.kept(201, 10)
-    elif answer == "promised":
-        run.not_kept(201, 10)
-    else:
-        run.lose(LOCK_LOST)
-    await waiting
-    assert (not run.reason) is is_started
-    assert run.lease_until == (209 if is_started else inf)
 
 
 async def is_free(store: Store) -> bool:

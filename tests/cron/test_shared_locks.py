@@ -27,9 +27,8 @@ async def finish(store: Store, begun: Begun, *, least_hold: int = 0, start: floa
         begun.run, begun.fire.job, begun.fire.lock, "success", encoded(record, upstream=False),
         b"{}", 1.0,
     )  # fmt: skip
-    async with writing(store) as result_writer:
-        result_writer.least_hold = least_hold
-        await result_writer.finish(final)
+    async with writing(store, least_hold=least_hold) as writer:
+        await writer.finish(final)
 
 
 @pytest.mark.parametrize("overlap", ["skip", "queue"])

@@ -12,7 +12,7 @@ from aiohttp import ClientResponse, ClientTimeout
 
 from tests.cron.crew import definition, ended, put, running, say, serving
 from tests.cron.test_job_cache import result
-from tests.cron.test_output_windows import printed
+from tests.runs.test_output_store import printed
 from tests.waiting import PATIENCE, eventually
 from tests.web.site import Site, Visitor
 from tests.web.test_cron_api import last_noted

@@ -9,11 +9,12 @@ import click
 from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import plain, storable, when
 from watchbell.cli.options import opened, with_settings
-from watchbell.cron import history, jobs, output_store, run_texts, triggers
+from watchbell.cron import history, jobs, run_texts, triggers
 from watchbell.cron.history import RunRecord
 from watchbell.cron.reading import reading
 from watchbell.cron.triggers import Answer, Trigger
 from watchbell.errors import Refused
+from watchbell.runs.output_store import OutputLine
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
 
@@ -115,21 +116,21 @@ async def _output(settings: Settings, which: str, follow: bool, times: bool) -> 
 async def _follow(store: Store, run: str, times: bool) -> bool:
     """Whether there was something to print."""
     printed = False
-    async for lines in output_store.follow(store, run):
+    async for lines in history.follow(store, run):
         printed = True
         _print(lines, times)
     return printed
 
 
 async def _dump(store: Store, seen: RunRecord, times: bool) -> bool:
-    last = None
-    while lines := await output_store.lines(store, seen.id, last):
+    last, printed = None, history.output(store, seen.id)
+    while lines := await printed.lines(last):
         last = lines[-1]
         _print(lines, times)
     return last is not None
 
 
-def _print(lines: list[output_store.OutputLine], times: bool) -> None:
+def _print(lines: list[OutputLine], times: bool) -> None:
     """Without times the very bytes, which may well be no lines of text."""
     for line in lines:
         if times:

@@ -10,10 +10,10 @@ from watchbell.cron import commands, definitions
 from watchbell.cron.agenda import Agenda
 from watchbell.cron.job_loader import JobLoader
 from watchbell.cron.keys import Cron
-from watchbell.cron.running import Running
 from watchbell.cron.scheduler import Scheduler
 from watchbell.cron.validation import EVERYBODY, Reading
 from watchbell.errors import Refused
+from watchbell.runs.running import Running
 from watchbell.store.client import Store, patiently
 from watchbell.store.live import Gap, listen
 from watchbell.store.store_clock import StoreClock

@@ -1,6 +1,6 @@
 """What is known of runs, and of fires that were not run, for people who look."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
@@ -8,6 +8,7 @@ from msgspec import Struct
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import Detail, Omission, Record, Status, decoded, parsed
 from watchbell.errors import NotFound, Refused
+from watchbell.runs.output_store import OutputLine, OutputStore
 from watchbell.store.client import Store
 from watchbell.store.script import READ, Script
 
@@ -271,6 +272,19 @@ async def _beginning(store: Store, prefix: str) -> list[bytes]:
         if cursor == b"0":
             break
     return sorted(found)[: _MOST_NAMED + 1] if prefix else []
+
+
+def output(store: Store, run_id: str) -> OutputStore:
+    return OutputStore(store, Cron(store.prefix).output(run_id))
+
+
+def follow(store: Store, run_id: str) -> AsyncIterator[list[OutputLine]]:
+    """Everything that a run has printed, and prints until it ends."""
+
+    async def is_over() -> bool:
+        return (await run(store, run_id)).record.status != "running"
+
+    return output(store, run_id).follow(is_over)
 
 
 async def latest(store: Store, job: str) -> RunRecord | None:

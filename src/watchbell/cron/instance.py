@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from watchbell import ids, logs
-from watchbell.cron import instances, output_store, reaper, unwritten_results
+from watchbell.cron import history, instances, reaper
 from watchbell.cron.agenda import Agenda
 from watchbell.cron.claims import Claims
 from watchbell.cron.control import Control
@@ -18,8 +18,8 @@ from watchbell.cron.model import Beat, Begun, Job
 from watchbell.cron.placement import Site
 from watchbell.cron.reading import reading
 from watchbell.cron.reaper import Reaper
-from watchbell.cron.result_writer import ResultWriter
-from watchbell.cron.run_leases import RunLeases
+from watchbell.cron.renewals import Renewals
+from watchbell.cron.result_writer import Outcome, ResultWriter, RunResult
 from watchbell.cron.runs import Runs
 from watchbell.cron.scheduler import Scheduler
 from watchbell.cron.unplaced import Unplaced
@@ -27,6 +27,9 @@ from watchbell.cron.watchdog import Watchdog
 from watchbell.errors import StoreUnavailable
 from watchbell.process import orphans
 from watchbell.process.runner import Adopted, Runner
+from watchbell.runs import unwritten_results
+from watchbell.runs.leases import RunLeases
+from watchbell.runs.writer import RunWriter
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import Store, patiently
 from watchbell.store.enduring import enduring
@@ -109,7 +112,7 @@ class Instance:
         self._agenda = Agenda()
         site = Site(host, settings.tags)
         self._loader = JobLoader(store, self._agenda, clock, how, site, settings.most_events)
-        self._result_writer = ResultWriter(
+        self._results = ResultWriter(
             store,
             most=settings.results,
             most_of_job=settings.job_results,
@@ -117,14 +120,17 @@ class Instance:
             as_list=settings.upstream_data,
             on_pending=self._expect,
         )
-        self._leases = RunLeases(store, beat.name, settings.heartbeat, settings.kill_after, clock)
+        self._writer = RunWriter[RunResult, Outcome](self._results.write)
+        renewals = Renewals(store)
+        self._leases = RunLeases(renewals.renew, settings.heartbeat, clock, role="cron")
         self._runs = Runs(
             processes,
-            self._result_writer,
+            self._writer,
             self._leases,
             self._loader.find,
-            lambda run: output_store.last_number(store, run),
+            lambda run: history.output(store, run).last_number(),
             settings,
+            beat.name,
             host,
             clock,
         )
@@ -155,7 +161,7 @@ class Instance:
         self._reaper = Reaper(
             store,
             fires,
-            self._result_writer,
+            self._writer,
             clock,
             settings,
             ours=self._leases.runs,
@@ -170,7 +176,7 @@ class Instance:
             self._runs.adopt(self._group, run, note)
         # A key of a wrong type must not end the runs that go on, as the failure of a task would.
         parts: dict[str, Callable[[], Awaitable[None]]] = {
-            "write results": self._result_writer.run,
+            "write results": self._writer.run,
             "keep runs alive": self._leases.run,
             "claim fires": self._scheduler.run,
             "take pending fires": self._scheduler.take,
@@ -214,7 +220,7 @@ class Instance:
     def _join(self, fleet: Fleet) -> None:
         self._scheduler.peers = max(fleet.working, 1)
         is_mixed = self._settings.upstream_data or fleet.is_mixed
-        self._result_writer.least_hold = LEAST_HOLD if is_mixed else 0
+        self._results.least_hold = LEAST_HOLD if is_mixed else 0
 
     async def _be_present(self) -> None:
         """From when the jobs are read: who sees us may count on us."""
@@ -250,7 +256,7 @@ class Instance:
             run.terminate(STOPPED)
         longest = max((run.grace for run in runs), default=0)
         await self._until(lambda: not self._leases.runs, longest + _WRITE_WAIT)
-        left = self._result_writer.left()
+        left = self._writer.left()
         if left:
             file = unwritten_results.save(self._spool, self._beat.name, left)
             self._log.warning("the store is away; results are kept on disk", file=str(file))
@@ -268,11 +274,11 @@ class Instance:
             await asyncio.sleep(0.02)
 
     async def _unspool(self) -> None:
-        for file, items in unwritten_results.load(self._spool):
+        for file, items in unwritten_results.load(self._spool, RunResult):
             for item in items:
                 if item.lines:
-                    self._result_writer.print(item.run, item.lines)
+                    self._writer.print(item.run, item.lines)
                 if item.final:
-                    await self._result_writer.finish(item.final)
+                    await self._writer.finish(item.final)
             file.unlink()
             self._log.info("wrote results that an earlier instance had kept", file=str(file))

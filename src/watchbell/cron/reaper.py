@@ -7,14 +7,15 @@ from collections.abc import Callable, Container, Sequence
 import msgspec
 
 from watchbell import logs
-from watchbell.cron import attempts, check_reports, instances, output_store
+from watchbell.cron import attempts, check_reports, history, instances
 from watchbell.cron.claims import Claims, Left
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
 from watchbell.cron.last_handled import MOST_AHEAD
 from watchbell.cron.model import Beat, Detail, Fire, Job, Record, decoded, encoded, parsed
-from watchbell.cron.result_writer import Outcome, ResultWriter, RunResult
+from watchbell.cron.result_writer import Outcome, RunResult
 from watchbell.cron.unplaced import Unplaced
 from watchbell.errors import LockLost, Refused, StoreUnavailable
+from watchbell.runs.writer import RunWriter
 from watchbell.settings import Cron as CronSettings
 from watchbell.store import outage
 from watchbell.store.client import Store
@@ -48,7 +49,7 @@ class Reaper:
         self,
         store: Store,
         fires: Claims,
-        result_writer: ResultWriter,
+        writer: RunWriter[RunResult, Outcome],
         clock: StoreClock,
         settings: CronSettings,
         *,
@@ -59,12 +60,7 @@ class Reaper:
     ) -> None:
         """`ours` are runs that this instance answers for; `steady` tells for how many seconds the
         store was there without a break: nobody could give a sign of life while it was not."""
-        self._store, self._claims, self._result_writer, self._clock = (
-            store,
-            fires,
-            result_writer,
-            clock,
-        )
+        self._store, self._claims, self._writer, self._clock = store, fires, writer, clock
         self._settings, self._ours, self._find, self._steady = settings, ours, find, steady
         self._keys, self._own = Cron(store.prefix), CronOwn(store.prefix)
         self._instances = CronUpstream(store.prefix).instances()
@@ -138,7 +134,7 @@ class Reaper:
         detail = parsed(raw_detail, Detail) or Detail()
         detail.reason = f"frozen: no sign of life from {record.host}"
         record.status, record.duration = "frozen", round(max(now - record.start_time, 0), 6)
-        record.output = await output_store.tail(self._store, run, self._settings.last_lines)
+        record.output = await history.output(self._store, run).tail(self._settings.last_lines)
         job = self._find(record.job_name)
         alert = job is None or job.options.alert
         attempt = attempts.described(detail.attempt, detail.attempts)
@@ -147,7 +143,7 @@ class Reaper:
         failed = attempts.fire_from(record.job_name, detail)
         retry = attempts.following(job, failed, "", now) if job and job.lock else None
         detail.retry_at = round(retry.at, 3) if retry else 0
-        outcome = await self._result_writer.finish(
+        outcome = await self._writer.finish(
             RunResult(
                 run=run,
                 job=record.job_name,

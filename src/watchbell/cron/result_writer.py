@@ -1,22 +1,18 @@
-"""Writes down what runs print and how they end: in order, many at once, and however long the
-store is away."""
+"""Writes what runs print and how they end into the store, many at once in one script."""
 
-import asyncio
-from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from enum import Enum
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Struct
 
 from watchbell import logs
 from watchbell.alerting.keys import Alerting
 from watchbell.cron.fire_lua import SHARED, prefixes
 from watchbell.cron.keys import Cron, CronOwn
-from watchbell.cron.output_lines import SECOND, Lines
 from watchbell.errors import StoreUnavailable
+from watchbell.runs.output_lines import SECOND, Lines
+from watchbell.runs.writer import Unwritten
 from watchbell.store.client import Argument, Store, patiently
 from watchbell.store.effects import verbatim
 from watchbell.store.script import RAISE_NOT_NOW, Script
@@ -24,11 +20,6 @@ from watchbell.store.script import RAISE_NOT_NOW, Script
 OUTPUT_KEPT = 86_400_000
 """Milliseconds after the last line."""
 _SLICE = 500
-_MOST_BYTES = 1 << 20
-_MOST_FINALS = 200
-_GATHER_LINES, _GATHER_ENDS = 0.2, 0.01
-"""Seconds for which others may come to be written together."""
-_MOST_GATHERED = 256 << 10
 
 # KEYS rundata, active, details, pending, awaited, events, pools, retries, retries due, unreported,
 # jobs; ARGV[1] msgpack: beginnings of keys and limits, ARGV[2] msgpack: lines, each {run, index,
@@ -203,19 +194,9 @@ class RunResult(NamedTuple):
     is_kept: bool = False
     """Whether the job is in the store; others were only announced on the channel."""
 
-
-class Unwritten(Struct, frozen=True):
-    """What a run printed, or how it ended."""
-
-    run: str
-    lines: Lines | None = None
-    final: RunResult | None = None
-
-
-class _Item(NamedTuple):
-    size: int
-    content: Unwritten
-    done: "asyncio.Future[Outcome] | None" = None
+    @property
+    def size(self) -> int:
+        return len(self.record) + len(self.detail) + len(self.event)
 
 
 class ResultWriter:
@@ -262,70 +243,12 @@ class ResultWriter:
                 "as_list": as_list,
             }
         )
-        self._queue: deque[_Item] = deque()
-        self._news = asyncio.Event()
-        self._hurry = asyncio.Event()
         self._log = logs.get(role="cron")
-        self.unwritten = 0
-        """Bytes that wait to be written."""
 
-    def print(self, run: str, lines: Lines) -> None:
-        if lines.scored or lines.drop:
-            size = sum(len(text) + 40 for _, text in lines.scored)
-            self._add(_Item(size, Unwritten(run, lines)))
-
-    async def finish(self, final: RunResult) -> Outcome:
-        """Returns once it is written, after all that was printed before."""
-        done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        size = len(final.record) + len(final.detail) + len(final.event)
-        self._add(_Item(size, Unwritten(final.run, final=final), done))
-        return await done
-
-    def _add(self, item: _Item) -> None:
-        self._queue.append(item)
-        self.unwritten += item.size
-        self._news.set()
-        if item.done or self.unwritten > _MOST_GATHERED:
-            self._hurry.set()
-
-    async def run(self) -> None:
-        if self._queue:  # left by a call that failed
-            self._news.set()
-            self._hurry.set()
-        while True:
-            await self._news.wait()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_GATHER_LINES):
-                    await self._hurry.wait()
-            await asyncio.sleep(_GATHER_ENDS)
-            self._news.clear()
-            self._hurry.clear()
-            while batch := self._batch():
-                await self._write(batch)
-                for item in batch:
-                    self._queue.popleft()
-                    self.unwritten -= item.size
-
-    def left(self) -> list[Unwritten]:
-        """What is not written yet, in order."""
-        return [item.content for item in self._queue]
-
-    def _batch(self) -> list[_Item]:
-        batch: list[_Item] = []
-        size = finals = 0
-        for item in self._queue:
-            if size >= _MOST_BYTES or finals >= _MOST_FINALS:
-                break
-            batch.append(item)
-            size += item.size
-            finals += item.content.final is not None
-        return batch
-
-    async def _write(self, batch: Sequence[_Item]) -> None:
-        contents = [item.content for item in batch]
-        lines = [_packed(one.run, one.lines) for one in contents if one.lines]
-        ends = [_ready(one.final) for one in contents if one.final]
-        finals = [item for item in batch if item.content.final]
+    async def write(self, batch: Sequence[Unwritten[RunResult]]) -> list[Outcome]:
+        """Waits for an absent store."""
+        lines = [_packed(one.run, one.lines) for one in batch if one.lines]
+        ends = [_ready(one.final) for one in batch if one.final]
         packed = [msgspec.msgpack.encode(lines), msgspec.msgpack.encode(ends)]
         args: list[Argument] = [self._own, *packed, self.least_hold]
         answers, pending, refused = await patiently(
@@ -333,13 +256,11 @@ class ResultWriter:
         )
         for why in refused:
             self._log.error("the store refused a part of a result", reason=why)
-        for item, answer in zip(finals, answers, strict=True):
-            if item.done and not item.done.done():
-                item.done.set_result(Outcome(answer.decode()))
         self._on_pending(pending)
+        return [Outcome(answer.decode()) for answer in answers]
 
     def _on_wait(self, error: StoreUnavailable) -> None:
-        self._log.debug("results wait for the store", reason=str(error), bytes=self.unwritten)
+        self._log.debug("results wait for the store", reason=str(error))
 
 
 def _packed(run: str, lines: Lines) -> list[Any]:

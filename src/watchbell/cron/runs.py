@@ -12,16 +12,17 @@ from watchbell.clock import Clock
 from watchbell.cron import attempts, check_reports
 from watchbell.cron.attempts import Attempt
 from watchbell.cron.model import Begun, Detail, Fire, Job, Record, encoded
-from watchbell.cron.output_lines import OutputLines
-from watchbell.cron.result_writer import Outcome, ResultWriter, RunResult
-from watchbell.cron.run_leases import RunLeases
-from watchbell.cron.running import Running
+from watchbell.cron.result_writer import Outcome, RunResult
 from watchbell.errors import Refused
 from watchbell.probes import probe
 from watchbell.process.command import Command, Ending, Terms
 from watchbell.process.output import Volume
 from watchbell.process.run import Ended, Run
 from watchbell.process.runner import Runner
+from watchbell.runs.leases import RunLeases
+from watchbell.runs.output_lines import OutputLines
+from watchbell.runs.running import Running
+from watchbell.runs.writer import RunWriter
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import patiently
 from watchbell.store.enduring import enduring
@@ -41,17 +42,18 @@ class Runs:
     def __init__(
         self,
         processes: Runner,
-        result_writer: ResultWriter,
+        writer: RunWriter[RunResult, Outcome],
         leases: RunLeases,
         find: Callable[[str], Awaitable[Job | None]],
         stored: Callable[[str], Awaitable[int]],
         settings: CronSettings,
+        instance: str,
         host: str,
         clock: Clock,
     ) -> None:
-        self._processes, self._result_writer, self._leases = processes, result_writer, leases
+        self._processes, self._writer, self._leases = processes, writer, leases
         self._find, self._stored, self._clock = find, stored, clock
-        self._settings, self._host = settings, host
+        self._settings, self._instance, self._host = settings, instance, host
         self._by_job: Counter[str] = Counter()
         self._log = logs.get(role="cron")
         self.free = settings.capacity
@@ -64,41 +66,50 @@ class Runs:
 
     def start(self, group: asyncio.TaskGroup, begun: Begun, asked: float) -> None:
         """Of a run that was begun in the store by a call that was sent at `asked`."""
-        self._enter(group, self._leases.begin(begun, asked))
+        running = self._running(begun)
+        self._leases.begin(running, asked)
+        self._enter(group, begun, running)
 
     def adopt(self, group: asyncio.TaskGroup, process: Run, note: str) -> None:
         """A run that an instance before us had started, and left with this note."""
-        running = self._leases.adopt(msgspec.json.decode(note, type=Begun))
+        begun = msgspec.json.decode(note, type=Begun)
+        running = self._running(begun)
+        self._leases.adopt(running)
         running.started(process)
         running.grace = process.grace
         self.free -= 1
         if self._settings.orphans == "end":
             running.terminate(NOT_ADOPTED)
-        self._enter(group, running)
+        self._enter(group, begun, running)
 
-    def _enter(self, group: asyncio.TaskGroup, running: Running) -> None:
-        self._by_job[running.job_name] += 1
-        group.create_task(self._live(running), name=f"run {running.id}")
+    def _running(self, begun: Begun) -> Running:
+        lock, ttl = (begun.fire.lock, begun.fire.ttl) if begun.has_lock else ("", 0)
+        grace = self._settings.kill_after
+        return Running(begun.run, begun.fire.job, lock=lock, ttl=ttl, grace=grace)
 
-    async def _live(self, running: Running) -> None:
+    def _enter(self, group: asyncio.TaskGroup, begun: Begun, running: Running) -> None:
+        self._by_job[running.name] += 1
+        group.create_task(self._live(begun, running), name=f"run {running.id}")
+
+    async def _live(self, begun: Begun, running: Running) -> None:
         process, stored = running.process, 0
         if process:
             stored = await self._asked(lambda: self._stored(running.id))
         as_list = self._settings.upstream_data
         printed = OutputLines(self._settings.last_lines, as_list=as_list, stored=stored)
         try:
-            job = await self._asked(lambda: self._find(running.job_name))
+            job = await self._asked(lambda: self._find(running.name))
             following = (
                 self._followed(running, job, process, printed)
                 if process
-                else self._ended(running, job, printed)
+                else self._ended(begun, running, job, printed)
             )
             ended, reason = await following
         finally:
             self._leave(running)
         probe("cron.ended")
         end = self._clock.now()
-        await self._finish(running, job, ended, reason, printed, end)
+        await self._finish(begun, running, job, ended, reason, printed, end)
 
     async def _asked(self, question: Callable[[], Awaitable[T]]) -> T:
         """One run waits for its answer, and no other is ended by that."""
@@ -106,12 +117,12 @@ class Runs:
 
     def _leave(self, running: Running) -> None:
         self.free += 1
-        self._by_job[running.job_name] -= 1
-        if not self._by_job[running.job_name]:
-            del self._by_job[running.job_name]
+        self._by_job[running.name] -= 1
+        if not self._by_job[running.name]:
+            del self._by_job[running.name]
 
     async def _ended(
-        self, running: Running, job: Job | None, printed: OutputLines
+        self, begun: Begun, running: Running, job: Job | None, printed: OutputLines
     ) -> tuple[Ended | None, str]:
         """How the process ended, and why where not by itself."""
         if job is None:
@@ -121,10 +132,10 @@ class Runs:
             return None, f"not started: {running.reason}"
         ending = _ending(job, self._settings.kill_after)
         running.grace = ending.grace
-        command = _command(job, running.begun.fire, self._settings.job_shell)
+        command = _command(job, begun.fire, self._settings.job_shell)
         try:
             process = await self._processes.start(
-                running.id, command, ending, self._volume(job), self._terms(running)
+                running.id, command, ending, self._volume(job), self._terms(begun, running)
             )
         except Refused as error:
             return None, str(error)
@@ -136,24 +147,23 @@ class Runs:
     ) -> tuple[Ended | None, str]:
         await self._print(process, printed, self._volume(job).complete)
         ended = await process.ended()
-        running.output_bytes = process.output.size
         if ended.leftovers:
             self._log.warning(
                 "ended what the command had left behind",
                 run=running.id,
-                job=running.job_name,
+                job=running.name,
                 processes=", ".join(ended.leftovers),
             )
         return ended, running.why(ended)
 
-    def _terms(self, running: Running) -> Terms:
+    def _terms(self, begun: Begun, running: Running) -> Terms:
         now = self._clock.monotonic()
-        wait = min(max(running.begun.start - self._clock.now(), 0), _LONGEST_HOLD)
+        wait = min(max(begun.start - self._clock.now(), 0), _LONGEST_HOLD)
         return Terms(
             not_before=now + wait,
             lease_until=running.lease_until,
             keep_until=running.keep_until,
-            note=msgspec.json.encode(running.begun).decode(),
+            note=msgspec.json.encode(begun).decode(),
         )
 
     def _volume(self, job: Job | None) -> Volume:
@@ -162,14 +172,15 @@ class Runs:
 
     async def _print(self, process: Run, printed: OutputLines, complete: int) -> None:
         async for batch in process.batches():
-            self._result_writer.print(process.id, printed.add(batch))
+            self._writer.print(process.id, printed.add(batch))
             is_much = printed.weight > complete
-            if is_much or self._result_writer.unwritten > _MOST_UNWRITTEN:
+            if is_much or self._writer.unwritten > _MOST_UNWRITTEN:
                 process.output.overlook()
-        self._result_writer.print(process.id, printed.rest())
+        self._writer.print(process.id, printed.rest())
 
     async def _finish(
         self,
+        begun: Begun,
         running: Running,
         job: Job | None,
         ended: Ended | None,
@@ -179,15 +190,15 @@ class Runs:
     ) -> None:
         retcode = ended.returncode if ended else None
         record = Record(
-            job_name=running.job_name,
-            start_time=running.begun.start,
+            job_name=running.name,
+            start_time=begun.start,
             host=self._host,
             status="success" if retcode == 0 and not reason else "fail",
             retcode=retcode,
             output=printed.tail(),
-            duration=round(max(end - running.begun.start, 0), 6),
+            duration=round(max(end - begun.start, 0), 6),
         )
-        fire, succeeded = running.begun.fire, record.status == "success"
+        fire, succeeded = begun.fire, record.status == "success"
         attempt = attempts.described(fire.attempt or 1, fire.attempts or 1)
         event = (
             check_reports.ended(record, reason, end, attempt) if job and job.options.alert else b""
@@ -195,25 +206,25 @@ class Runs:
         retry = attempts.following(
             job,
             fire,
-            running.instance,
+            self._instance,
             end,
             succeeded=succeeded,
             cancelled=running.is_cancelled,
         )
-        outcome = await self._result_writer.finish(
+        outcome = await self._writer.finish(
             RunResult(
                 run=running.id,
-                job=running.job_name,
+                job=running.name,
                 lock=running.lock,
                 verdict=record.status,
                 record=encoded(record, upstream=self._settings.upstream_data),
-                detail=msgspec.json.encode(_detail(running, ended, reason, retry)),
+                detail=msgspec.json.encode(self._detail(begun, running, ended, reason, retry)),
                 score=end,
                 event=event,
                 retry=retry.fire if retry else b"",
-                instance=running.instance,
+                instance=self._instance,
                 retry_at=retry.at if retry else 0.0,
-                is_kept=running.begun.fire.is_kept,
+                is_kept=begun.fire.is_kept,
             )
         )
         self._leases.end(running)
@@ -224,9 +235,34 @@ class Runs:
             self._log.warning(
                 "a result was refused: the run was over already",
                 run=running.id,
-                job=running.job_name,
+                job=running.name,
                 status=record.status,
             )
+
+    def _detail(
+        self,
+        begun: Begun,
+        running: Running,
+        ended: Ended | None,
+        reason: str,
+        retry: Attempt | None,
+    ) -> Detail:
+        fire = begun.fire
+        return Detail(
+            job=fire.job,
+            fire=fire.fire,
+            why=fire.why,
+            attempt=fire.attempt or 1,
+            attempts=fire.attempts or 1,
+            retry_at=round(retry.at, 3) if retry else 0,
+            lock=running.lock,
+            instance=self._instance,
+            reason=reason,
+            cpu=round(ended.user + ended.system, 6) if ended else 0,
+            memory=ended.peak if ended else 0,
+            output_bytes=running.process.output.size if running.process else 0,
+            leftovers=ended.leftovers if ended else (),
+        )
 
 
 def _command(job: Job, fire: Fire, shell: str) -> Command:
@@ -250,23 +286,4 @@ def _ending(job: Job, kill_after: int) -> Ending:
         grace=kill_after if options.kill_after is None else options.kill_after,
         linger=options.linger,
         escaped=options.daemons,
-    )
-
-
-def _detail(running: Running, ended: Ended | None, reason: str, retry: Attempt | None) -> Detail:
-    fire = running.begun.fire
-    return Detail(
-        job=fire.job,
-        fire=fire.fire,
-        why=fire.why,
-        attempt=fire.attempt or 1,
-        attempts=fire.attempts or 1,
-        retry_at=round(retry.at, 3) if retry else 0,
-        lock=running.lock,
-        instance=running.instance,
-        reason=reason,
-        cpu=round(ended.user + ended.system, 6) if ended else 0,
-        memory=ended.peak if ended else 0,
-        output_bytes=running.output_bytes,
-        leftovers=ended.leftovers if ended else (),
     )

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from watchbell.cron import history, output_store, run_texts
+from watchbell.cron import history, run_texts
 from watchbell.cron.history import RunRecord
-from watchbell.cron.output_store import OutputLine, OutputWindow
 from watchbell.errors import NotFound
+from watchbell.runs.output_store import OutputLine, OutputWindow
 from watchbell.store.client import Store
 from watchbell.web.api.cron_run_shapes import LineShown, News, OutputShown, RunShown
 from watchbell.web.live.sse import Event
@@ -95,7 +95,7 @@ async def live(store: Store, run: str, since: str) -> AsyncGenerator[Event]:
         except NotFound:
             yield Event("", "gone", b"null")
             return
-        window = await output_store.newest(store, run, last, LIVE_LINES)
+        window = await history.output(store, run).newest(last, LIVE_LINES)
         pause = SOONEST if window.lines else min(pause * 1.5, LATEST)
         if window.lines:
             last = window.lines[-1]
@@ -123,7 +123,8 @@ def _news(window: OutputWindow) -> News:
 async def whole(store: Store, seen: RunRecord) -> AsyncIterator[bytes]:
     """All that is kept of what a run printed, as it printed it."""
     last: OutputLine | None = None
-    while (window := await output_store.following(store, seen.id, last)).lines:
+    printed = history.output(store, seen.id)
+    while (window := await printed.following(last)).lines:
         last = window.lines[-1]
         yield b"".join(line.text for line in window.lines)
     if last is None and seen.record.output:

@@ -7,9 +7,10 @@ from litestar import MediaType, Router, get, post
 from litestar.params import PathParameter, QueryParameter
 from litestar.response import Stream
 
-from watchbell.cron import history, jobs, output_store
+from watchbell.cron import history, jobs
 from watchbell.cron.history import Place, Verdict
 from watchbell.cron.model import Omission
+from watchbell.runs.output_store import MOST_LINES
 from watchbell.web import run_view
 from watchbell.web.access import needs
 from watchbell.web.api.cron_run_shapes import (
@@ -36,9 +37,7 @@ Only = Annotated[
     Literal["", "success", "fail"], QueryParameter(description="Only those that ended so.")
 ]
 Limit = Annotated[int, QueryParameter(ge=1, le=200, description="How many items at most.")]
-Lines = Annotated[
-    int, QueryParameter(ge=1, le=output_store.MOST_LINES, description="How many lines at most.")
-]
+Lines = Annotated[int, QueryParameter(ge=1, le=MOST_LINES, description="How many lines at most.")]
 Start = Annotated[
     int | None, QueryParameter(ge=0, le=FARTHEST, description="The place from which on.")
 ]
@@ -121,12 +120,12 @@ async def output(
     """What a run printed: from `start` on, up to `end`, or `around` a line; its last lines without
     any of these. Long lines make it fewer."""
     store = services_of(request).store
-    run = (await history.run(store, id)).id
+    printed = history.output(store, (await history.run(store, id)).id)
     if around is not None:
         start = max(around - limit // 2, 0)
     if start is not None:
-        return run_view.output(await output_store.window(store, run, start, limit, end))
-    return run_view.output(await output_store.end(store, run, limit, end))
+        return run_view.output(await printed.window(start, limit, end))
+    return run_view.output(await printed.end(limit, end))
 
 
 @get("/cron/runs/{id:str}/search", opt=needs("read"))
@@ -139,9 +138,9 @@ async def search(
 ) -> HitsShown:
     """Lines that have a text. Some thousand lines are looked at; `next` says where to go on."""
     store = services_of(request).store
-    run = (await history.run(store, id)).id
+    printed = history.output(store, (await history.run(store, id)).id)
     begin = (FARTHEST if backward else 0) if start is None else start
-    found = await output_store.search(store, run, text, begin, backward=backward)
+    found = await printed.search(text, begin, backward=backward)
     return HitsShown(found.places, found.following)
 
 

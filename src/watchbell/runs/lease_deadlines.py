@@ -1,5 +1,7 @@
-"""How long a run may go on under its lock: decided from what the store answered, and when it was
-asked. Seconds are of the monotonic clock."""
+"""Until when a run may continue under its lock, from the store's answer and when it was asked.
+
+Times are seconds of the monotonic clock.
+"""
 
 from math import inf
 from typing import NamedTuple
@@ -7,7 +9,7 @@ from typing import NamedTuple
 
 class Lease(NamedTuple):
     gives_up: float = inf
-    """When the run is told to end."""
+    """When the run is asked to end."""
     ends: float = inf
     """When the warden kills it: before another run can begin under the lock."""
 

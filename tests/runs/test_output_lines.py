@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watchbell.cron.output_lines import Lines, OutputLines
 from watchbell.process.output import Output, Volume
+from watchbell.runs.output_lines import Lines, OutputLines
 
 
 class Kept:

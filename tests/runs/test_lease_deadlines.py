@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watchbell.cron import lease_deadlines
-from watchbell.cron.lease_deadlines import UNKNOWN, Lease
+from watchbell.runs import lease_deadlines
+from watchbell.runs.lease_deadlines import UNKNOWN, Lease
 
 OF_100 = lease_deadlines.renewed(100, 10, 1)
 SECONDS = st.floats(0, 10_000)

@@ -1,37 +1,36 @@
-"""A run under way on this instance."""
+"""One run under way: its process, its lease, and why it has to end."""
 
 import asyncio
 from math import inf
 
-from watchbell.cron import lease_deadlines
-from watchbell.cron.model import Begun
 from watchbell.process.run import Cause, Ended, Run
+from watchbell.runs import lease_deadlines
 
 
 class Running:
-    """Seconds are of the monotonic clock."""
+    """Times are seconds of the monotonic clock."""
 
-    def __init__(self, begun: Begun, instance: str, grace: float) -> None:
-        self.begun = begun
-        self.instance = instance
-        self.id = begun.run
-        self.job_name = begun.fire.job
-        self.lock = begun.fire.lock if begun.has_lock else ""
-        self.ttl = begun.fire.ttl if begun.has_lock else 0
-        """Milliseconds."""
+    def __init__(self, id: str, name: str, *, lock: str, ttl: int, grace: float) -> None:  # noqa: A002
+        self.id = id
+        self.name = name
+        """What it is a run of."""
+        self.lock, self.ttl = lock, ttl
+        """The lock, empty without one; milliseconds until it lapses unless it is renewed."""
+        self.grace = grace
+        """Seconds from SIGTERM to SIGKILL."""
         self.process: Run | None = None
         self.reason = ""
         """Why it was stopped, where it was."""
-        self._is_to_be_killed = self.is_cancelled = False
-        self.output_bytes = 0
+        self.is_cancelled = False
+        """Whether a person ended it."""
         self.next_keep = inf
+        """When its lease is renewed next."""
+        self._is_to_be_killed = False
         self._lease, self._freezes, self._is_lost = lease_deadlines.UNKNOWN, inf, False
         self._changed = asyncio.Event()
-        self.grace = grace
-        """From SIGTERM to SIGKILL."""
 
     def kept(self, asked: float, heartbeat: float) -> None:
-        """The store was asked at that time to keep the run and its lock, and has."""
+        """The store renewed the run and its lock; it was asked to at `asked`."""
         self.next_keep = asked + heartbeat
         self._freezes = asked + heartbeat * 1.5 - lease_deadlines.margin(heartbeat)
         if self.lock:
@@ -41,18 +40,18 @@ class Running:
         self._extend()
 
     def renew_at(self, when: float) -> None:
-        """The lock of the run may have lapsed: how long it has is unknown until it was renewed."""
+        """The lock may have lapsed: until it is renewed, nobody knows how long it lasts."""
         self._lease, self.next_keep = lease_deadlines.UNKNOWN, when
 
     async def secured(self) -> None:
-        """Returns when the run may be started under its lock, or has to end."""
+        """Returns once the run may start under its lock, or has to end."""
         while self.lock and self._lease == lease_deadlines.UNKNOWN and not self.reason:
             self._changed.clear()
             await self._changed.wait()
 
     def not_kept(self, asked: float, left: float = 0) -> None:
-        """The store was asked at that time, and refused or did not answer. No other run begins
-        under the lock for `left` seconds from then."""
+        """The store was asked at `asked`, and refused or did not answer. No other run begins under
+        the lock for `left` seconds from then."""
         self.next_keep = asked + lease_deadlines.retry_pause(self.ttl / 1000 or inf)
         if self.lock and left > 0:
             self._lease = lease_deadlines.refused(self._lease, asked, left, self.grace)
@@ -76,14 +75,14 @@ class Running:
             process.terminate()
 
     def terminate(self, reason: str) -> None:
-        """The run is to end, and stays ours until it has."""
+        """Asks the run to end; it stays ours until it has."""
         self.reason = self.reason or reason
         self._changed.set()
         if self.process:
             self.process.terminate()
 
     def cancel(self, reason: str, *, kill: bool = False) -> None:
-        """A person ends the run: it is not tried again."""
+        """A person ends the run, so it is not retried."""
         self.is_cancelled = True
         if kill:
             self.kill(reason)
@@ -113,5 +112,5 @@ class Running:
 
     @property
     def keep_until(self) -> float:
-        """Until when no other instance begins or ends the run in the store, with a margin."""
+        """Until when nobody else begins or ends the run in the store, less a margin."""
         return min(self._lease.ends, self._freezes)

@@ -1,4 +1,5 @@
-"""What a run printed, line by line, as the store keeps it."""
+"""Numbers the lines that a run prints, gives each a time of its own, and says which older ones to
+drop: for any carrier, the store or the link of an agent."""
 
 from collections import deque
 from typing import NamedTuple
@@ -6,30 +7,30 @@ from typing import NamedTuple
 from watchbell.process.output import Batch, Part
 
 SECOND = 1_000_000
-"""Scores are whole microseconds here, each of them larger than the one before."""
+"""Scores are times in whole microseconds, each larger than the one before."""
 _LONGEST_TAIL = 64 << 10
 _LIGHTEST = 10
-"""Bytes that a line counts for at the least, so that a limit on bytes is one on lines, too."""
+"""Bytes that each line counts as at least, so that a limit on bytes also limits lines."""
 
 
 class Lines(NamedTuple):
-    """Lines to be added, and scores between which older ones are to go."""
+    """Lines to add, and the scores between which older ones are to be dropped."""
 
     before: int
-    """How many were added earlier."""
+    """How many were added before these."""
     scored: list[tuple[int, bytes]]
     drop: tuple[int, int] | None = None
 
 
 class OutputLines:
-    """The lines of one run, on their way.
+    """The lines of one run on their way to where they are stored.
 
-    In a sorted set, a line that is no longer among the newest is taken out again. A list has no way
-    to take them out: there the newest are held back until the end.
+    In a sorted set, a line that is no longer among the newest is removed again. Nothing can be
+    removed from the middle of a list, so there the newest lines are held back until the end.
     """
 
     def __init__(self, last: int, *, as_list: bool, stored: int = 0) -> None:
-        """`stored`: the number of the last line that is in the store already."""
+        """`stored` is the number of the last line that is in the store already."""
         self._last: deque[bytes] = deque(maxlen=last)
         self._as_list, self._stored = as_list, stored
         self._shift = 0
@@ -49,13 +50,13 @@ class OutputLines:
         return self._lines(scored, self._passed(batch.newest_from))
 
     def rest(self) -> Lines:
-        """What was held back, once no more comes."""
+        """The lines that were held back, once the run prints no more."""
         scored = [(score, text) for _, score, text in self._held]
         self._held.clear()
         return self._lines(scored, None)
 
     def tail(self) -> str:
-        """The last lines, as a run's record has them; bytes that are no text are replaced."""
+        """The last lines, as the record of a run contains them, with undecodable bytes replaced."""
         return b"".join(self._last)[-_LONGEST_TAIL:].decode(errors="replace")
 
     def _lines(self, scored: list[tuple[int, bytes]], drop: tuple[int, int] | None) -> Lines:
@@ -66,7 +67,7 @@ class OutputLines:
         scores = self._scores(part)
         if part.is_marker:
             self._marker = scores[-1]
-            # Of what came after it, all that is known is up to where it was numbered.
+            # All that is known of the lines after it is the last number that was used.
             self._shift = max(self._stored - part.first - len(part.texts), 0)
         else:
             self._last.extend(part.texts)
@@ -82,7 +83,7 @@ class OutputLines:
         return []
 
     def _new(self, part: Part, scores: range) -> list[tuple[int, bytes]]:
-        """Those of the lines that are not in the store; of a list, it knows itself."""
+        """The lines that are not in the store yet; a list is compared where it is written."""
         scored = list(zip(scores, self._members(part), strict=True))
         return scored if self._as_list else scored[max(self._stored - part.first, 0) :]
 
@@ -98,7 +99,8 @@ class OutputLines:
         return range(first, first + len(part.texts))
 
     def _passed(self, newest_from: int) -> tuple[int, int] | None:
-        """Scores of the marker and of the first line that stays, where lines between them go."""
+        """Scores of the marker and of the first line that stays, where lines between them are to be
+        dropped."""
         before = len(self._newest)
         while self._newest and self._newest[0][0] < newest_from:
             self._newest.popleft()
