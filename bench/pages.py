@@ -23,10 +23,10 @@ from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
 from watchbell.settings import Web
 from watchbell.store.client import Store
-from watchbell.web.api_keys import ApiKeys
 from watchbell.web.guard import cookie_name
-from watchbell.web.sessions import Sessions
-from watchbell.web.users import Actor, Users
+from watchbell.web.people.api_keys import ApiKeys
+from watchbell.web.people.sessions import Sessions
+from watchbell.web.people.users import Actor, Users
 
 CHECKS, CHANGES, REQUESTS = 20_000, 200, 200
 """Checks; changes of their states a second; requests a second."""

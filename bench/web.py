@@ -16,8 +16,8 @@ from tests.servers import held_port
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
-from watchbell.web.api_keys import ApiKeys
-from watchbell.web.users import Actor
+from watchbell.web.people.api_keys import ApiKeys
+from watchbell.web.people.users import Actor
 
 BATCHES, BATCH, SINGLES = 400, 100, 5_000
 SENDERS = 8

@@ -12,7 +12,7 @@ from tests.waiting import eventually
 from tests.web.site import BY, Site, Visitor
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
-from watchbell.web import links
+from watchbell.web.people import sign_in_links
 
 LONG = "x" * 200
 HOUR = 3_600
@@ -24,7 +24,7 @@ async def administrator(house: House) -> AsyncIterator[Visitor]:
     async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as http:
         visitor = Visitor(Site(house.url, house.services), http)
         alice = await house.services.users.add("alice", "administrator", BY)
-        await visitor.post(await links.make(house.store, alice, BY))
+        await visitor.post(await sign_in_links.make(house.store, alice, BY))
         visitor.csrf = (await visitor.get("/api/v1/session")).json()["csrf"]
         yield visitor
 

@@ -14,8 +14,9 @@ from watchbell.alerting.keys import Alerting
 from watchbell.store import presence
 from watchbell.store.client import Store
 from watchbell.store.presence import Process, RoleSeen
-from watchbell.web import audit, links
-from watchbell.web.users import Actor
+from watchbell.web import audit
+from watchbell.web.people import sign_in_links
+from watchbell.web.people.users import Actor
 
 
 async def test_a_user_is_added_comes_in_without_script_and_is_removed(
@@ -244,7 +245,7 @@ async def test_who_leaves_is_out(site: Site, visit: Visits) -> None:
     await expect(page).to_have_url(f"{site.url}/sign-in")
     await page.goto("/account")
     await expect(page).to_have_url(f"{site.url}/sign-in?next=/account")
-    used = await links.make(site.store, await site.services.users.get("viewer"), BY)
+    used = await sign_in_links.make(site.store, await site.services.users.get("viewer"), BY)
     await page.goto(used)
     await page.get_by_role("button", name="Sign in").click()
     await expect(page).to_have_url(f"{site.url}/account/password")

@@ -3,8 +3,8 @@
 from playwright.async_api import expect
 
 from tests.browser.visits import Visits
+from tests.web.alerting.test_alerts_api import NOW, delivered, given_up, recorded
 from tests.web.site import Site
-from tests.web.test_alerts_api import NOW, delivered, given_up, recorded
 from watchbell.alerting import contacts
 from watchbell.alerting.model import Contact
 from watchbell.gateways.lanes import Lanes

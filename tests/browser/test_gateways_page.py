@@ -7,8 +7,8 @@ from playwright.async_api import expect
 
 from tests.alerting.scenes import Stage
 from tests.browser.visits import Visits
+from tests.web.alerting.test_alerts_api import given_up, recorded
 from tests.web.site import Site, chosen, serving_services
-from tests.web.test_alerts_api import given_up, recorded
 from watchbell.clock import SYSTEM
 from watchbell.gateways import overview
 from watchbell.gateways.keys import Gateways

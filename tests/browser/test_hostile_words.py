@@ -12,15 +12,15 @@ from playwright.async_api import Page, expect
 from tests.browser.house import House
 from tests.browser.visits import Visits
 from tests.waiting import eventually
+from tests.web.people.test_security import AWAY
 from tests.web.site import BY, Site, Visitor
-from tests.web.test_security import AWAY
 from watchbell.alerting.keys import Alerting
 from watchbell.store import presence
 from watchbell.store.presence import Process, RoleSeen
-from watchbell.web import links
 from watchbell.web.keys import Web
 from watchbell.web.pages.paths import local
 from watchbell.web.pages.shell import MODULES
+from watchbell.web.people import sign_in_links
 
 WORDS = [
     "<script>alert(1)</script>",
@@ -207,7 +207,7 @@ async def signed_in(house: House) -> AsyncIterator[Visitor]:
     async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as http:
         visitor = Visitor(Site(house.url, house.services), http)
         alice = await house.services.users.add("alice", "administrator", BY)
-        path = await links.make(house.store, alice, BY)
+        path = await sign_in_links.make(house.store, alice, BY)
         await visitor.post(path, headers={"User-Agent": WORDS[2]})
         visitor.csrf = (await visitor.get("/api/v1/session")).json()["csrf"]
         yield visitor

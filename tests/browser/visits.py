@@ -22,8 +22,8 @@ from tests.web.site import BY
 from watchbell.clock import SYSTEM
 from watchbell.web.access import Role
 from watchbell.web.guard import cookie_name
+from watchbell.web.people.users import Actor
 from watchbell.web.services import Services
-from watchbell.web.users import Actor
 
 Look = Literal["desktop", "phone", "dark", "dark phone"]
 DARK = {"color_scheme": "dark"}

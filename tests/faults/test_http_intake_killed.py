@@ -19,8 +19,8 @@ from tests.waiting import PATIENCE, eventually
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
-from watchbell.web.api_keys import ApiKeys
-from watchbell.web.users import Actor
+from watchbell.web.people.api_keys import ApiKeys
+from watchbell.web.people.users import Actor
 
 EVENTS, BATCH, SENDERS = 20_000, 400, 4
 KILLED_AFTER = (0.15, 0.5, 0.85)

@@ -18,8 +18,8 @@ from tests.waiting import eventually
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
-from watchbell.web.api_keys import ApiKeys
-from watchbell.web.users import Actor
+from watchbell.web.people.api_keys import ApiKeys
+from watchbell.web.people.users import Actor
 
 BATCHES, SIZE = 30, 200
 

@@ -18,7 +18,7 @@ from watchbell.gateways import ack_page, links
 from watchbell.gateways.links import LASTS, Offer, Signer
 from watchbell.store.client import Store
 from watchbell.web import audit
-from watchbell.web.ack_links import LinkUses
+from watchbell.web.alerting.ack_links import LinkUses
 from watchbell.web.limits import BY_ACK_LINK
 
 OFFER = Offer("web-1:HTTP", "alice", ends=2_000_000_000)

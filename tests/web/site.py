@@ -17,13 +17,13 @@ from watchbell import settings
 from watchbell.clock import SYSTEM, Clock
 from watchbell.settings import Settings
 from watchbell.store.client import Store
-from watchbell.web import links
 from watchbell.web.access import KeyScope, Role
 from watchbell.web.app import application, open_services
+from watchbell.web.people import sign_in_links
+from watchbell.web.people.users import Actor
 from watchbell.web.request_envelope import RequestEnvelope
 from watchbell.web.server import serving
 from watchbell.web.services import Services
-from watchbell.web.users import Actor
 
 BY = Actor("tests", 1_700_000_000)
 PASSWORD = "correct horse battery"
@@ -76,7 +76,7 @@ class Site:
         name = name or role
         user = await self.services.users.find(name) or await self.services.users.add(name, role, BY)
         async with self.stranger() as visitor:
-            path = await links.make(self.store, user, BY)
+            path = await sign_in_links.make(self.store, user, BY)
             assert (await visitor.post(path)).status == 303
             visitor.csrf = (await visitor.get("/api/v1/session")).json()["csrf"]
             yield visitor

@@ -9,8 +9,8 @@ import pytest
 from aiohttp import ClientSession, CookieJar
 
 from tests.browser.house import House, housed
+from tests.web.people.test_access import Endpoint, endpoints
 from tests.web.site import Site, Visitor
-from tests.web.test_access import Endpoint, endpoints
 from watchbell.store.client import Store
 
 READ = {

@@ -14,8 +14,8 @@ from tests.waiting import eventually
 from tests.web.site import BY, Site, served, serving_app
 from watchbell.alerting.keys import Alerting
 from watchbell.store.client import Store
-from watchbell.web import links
 from watchbell.web.app import application, framed
+from watchbell.web.people import sign_in_links
 from watchbell.web.request_envelope import RequestEnvelope
 
 
@@ -26,7 +26,7 @@ async def test_only_a_trusted_proxy_says_from_where_somebody_comes(store: Store)
         async with served(store, trusted_proxies=proxies) as site, site.stranger() as visitor:
             users = site.services.users
             alice = await users.find("alice") or await users.add("alice", "viewer", BY)
-            path = await links.make(store, alice, BY)
+            path = await sign_in_links.make(store, alice, BY)
             answer = await visitor.post(path, headers=headers)
             found = await site.services.sessions.all(site.services.now())
             last = max(found.values(), key=lambda one: (one.began, one.address != "127.0.0.1"))
@@ -104,7 +104,9 @@ async def test_no_link_and_no_ping_is_in_the_log(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    path = await links.make(site.store, await site.services.users.add("alice", "viewer", BY), BY)
+    path = await sign_in_links.make(
+        site.store, await site.services.users.add("alice", "viewer", BY), BY
+    )
     async with site.stranger() as visitor:
         assert (await visitor.post(path)).status == 303
         await visitor.get("/ping/wb_secret")

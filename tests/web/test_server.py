@@ -13,8 +13,9 @@ from watchbell.errors import BadSettings, Refused
 from watchbell.settings import Web
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
-from watchbell.web import links, server
+from watchbell.web import server
 from watchbell.web.pages.paths import local
+from watchbell.web.people import sign_in_links
 from watchbell.web.request_envelope import POLICY
 from watchbell.web.tls_warning import is_exposed
 
@@ -178,7 +179,7 @@ async def test_with_a_certificate_cookies_are_for_tls_alone(store: Store, tmp_pa
     cert, key, trust = certified(tmp_path)
     async with served(store, tls_cert=str(cert), tls_key=str(key)) as site:
         alice = await site.services.users.add("alice", "viewer", BY)
-        path = await links.make(store, alice, BY)
+        path = await sign_in_links.make(store, alice, BY)
         async with (
             ClientSession() as http,
             http.post(site.url + path, ssl=trust, allow_redirects=False) as answer,

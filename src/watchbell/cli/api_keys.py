@@ -14,9 +14,10 @@ from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
 from watchbell.settings import Loaded
 from watchbell.store.client import Store
-from watchbell.web import links
 from watchbell.web.access import KeyScope
-from watchbell.web.api_keys import ApiKeys, Ping, ping_of
+from watchbell.web.people import sign_in_links
+from watchbell.web.people.api_keys import ApiKeys
+from watchbell.web.ping_check import Ping, ping_of
 
 SCOPES: tuple[KeyScope, ...] = get_args(KeyScope)
 
@@ -127,7 +128,7 @@ def create(
         loaded.settings,
         lambda store: _keys(store).make(name, chosen, actor, expires=expires, ping=ping),
     )
-    url = f"{links.address(loaded.settings)}/ping/{secret}" if ping else None
+    url = f"{sign_in_links.address(loaded.settings)}/ping/{secret}" if ping else None
     if as_json:
         print_json({"id": key.id, "secret": secret, "ping_url": url})
     else:

@@ -8,7 +8,7 @@ from watchbell import settings
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
 from watchbell.web import audit
-from watchbell.web.users import Actor
+from watchbell.web.people.users import Actor
 
 _LONGEST = 1_000
 """Characters of a subject and of details."""

@@ -11,9 +11,9 @@ from watchbell.cli.tables import in_bytes, show_table
 from watchbell.settings import Loaded, Settings
 from watchbell.store import key_counts
 from watchbell.store.families import Channel, Keyspace
-from watchbell.web import families
+from watchbell.web.system import key_families
 
-KEYSPACES: list[type[Keyspace]] = families.KEYSPACES
+KEYSPACES: list[type[Keyspace]] = key_families.KEYSPACES
 
 
 class Row(msgspec.Struct):

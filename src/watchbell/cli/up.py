@@ -19,7 +19,7 @@ from watchbell.settings import Loaded, Settings, environment, usual_file
 from watchbell.store import data_folder, health
 from watchbell.store.client import Store
 from watchbell.store.embedded import Embedded
-from watchbell.web import links
+from watchbell.web.people import sign_in_links
 from watchbell.web.tls_warning import WARNING, is_exposed
 
 
@@ -125,9 +125,9 @@ async def _web(settings: Settings, store: Store) -> list[tuple[str, str]]:
     """Where the pages are, and at the first start how to get in."""
     if not settings.web.port:
         return []
-    address, path = links.address(settings), None
+    address, path = sign_in_links.address(settings), None
     try:
-        path = await links.first(store, int(SYSTEM.now()))
+        path = await sign_in_links.first(store, int(SYSTEM.now()))
     except (StoreUnavailable, ResponseError) as error:  # it may be full, and run all the same
         logs.get().warning("no sign-in link was made", reason=str(error))
     return [("web", address), *([("link", f"{address}{path} (once)")] if path else [])]

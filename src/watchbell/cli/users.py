@@ -13,10 +13,10 @@ from watchbell.cli.web_store import done
 from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
-from watchbell.web import links
 from watchbell.web.access import ROLES, Role
-from watchbell.web.sessions import Sessions
-from watchbell.web.users import Users, role_of
+from watchbell.web.people import sign_in_links
+from watchbell.web.people.sessions import Sessions
+from watchbell.web.people.users import Users, role_of
 
 _name = click.argument("name", metavar="NAME", type=storable)
 
@@ -87,9 +87,9 @@ def add(*, loaded: Loaded, name: str, role: str) -> None:
 
     async def added(store: Store) -> str:
         user = await Users(store).add(name, role_of(role), operator())
-        return await links.make(store, user, operator())
+        return await sign_in_links.make(store, user, operator())
 
-    click.echo(links.address(loaded.settings) + done(loaded.settings, added))
+    click.echo(sign_in_links.address(loaded.settings) + done(loaded.settings, added))
 
 
 @command.command
@@ -153,6 +153,6 @@ def link(*, loaded: Loaded, name: str) -> None:
     """
 
     async def made(store: Store) -> str:
-        return await links.make(store, await Users(store).get(name), operator())
+        return await sign_in_links.make(store, await Users(store).get(name), operator())
 
-    click.echo(links.address(loaded.settings) + done(loaded.settings, made))
+    click.echo(sign_in_links.address(loaded.settings) + done(loaded.settings, made))

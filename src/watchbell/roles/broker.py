@@ -6,7 +6,7 @@ from contextlib import suppress
 from watchbell.errors import LockLost, Refused
 from watchbell.roles.role import Context, Role
 from watchbell.store.lock import locked
-from watchbell.web.intake.states import EVERY, States
+from watchbell.web.alerting.intake.states import EVERY, States
 from watchbell.web.keys import Web
 
 _LEASE = 60.0

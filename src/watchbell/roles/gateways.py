@@ -9,8 +9,8 @@ from watchbell.gateways.catalogue import Configured
 from watchbell.gateways.delivery import Delivery
 from watchbell.roles.role import Context, Role, Several
 from watchbell.settings import Settings
-from watchbell.web import links as web_links
-from watchbell.web.ack_links import LinkUses
+from watchbell.web.alerting.ack_links import LinkUses
+from watchbell.web.people import sign_in_links as web_links
 
 
 def media(settings: Settings) -> list[Role]:

@@ -19,66 +19,65 @@ from watchbell.gateways.ack_page import AckPage
 from watchbell.settings import Settings
 from watchbell.store.client import Store
 from watchbell.web import description, problems
-from watchbell.web.ack_links import LinkUses
-from watchbell.web.api import (
-    alerts,
-    api_keys,
-    check,
-    checks,
-    contacts,
-    cron_files,
-    cron_instances,
-    cron_jobs,
-    cron_runs,
-    entities,
-    gateways,
-    live,
-    maintenance,
-    metrics,
-    overview,
-    rejected,
-    rules,
-    session,
-    sessions,
-    system,
-    users,
+from watchbell.web.alerting import (
+    ack_page,
+    alert_routes,
+    check_list_routes,
+    check_routes,
+    contact_routes,
+    entity_routes,
+    maintenance_routes,
+    rejected_routes,
+    rule_routes,
 )
-from watchbell.web.api_keys import ApiKeys
-from watchbell.web.calendar import Calendar
-from watchbell.web.directory_cache import DirectoryCache
+from watchbell.web.alerting.ack_links import LinkUses
+from watchbell.web.alerting.check_table import CheckTable
+from watchbell.web.alerting.directory_cache import DirectoryCache
+from watchbell.web.alerting.intake import broker
+from watchbell.web.alerting.intake import routes as intake
+from watchbell.web.alerting.intake.writing import Intake
+from watchbell.web.alerting.maintenance_calendar import Calendar
+from watchbell.web.cron import file_routes, instance_routes, job_routes, run_routes
 from watchbell.web.etags import tagged
 from watchbell.web.guard import guard
-from watchbell.web.intake import broker
-from watchbell.web.intake import routes as intake
-from watchbell.web.intake.writing import Intake
-from watchbell.web.key_sizes import KeySizes
 from watchbell.web.latency import Latency, measured
+from watchbell.web.live import topic_routes
 from watchbell.web.live.background import Background
-from watchbell.web.live.check_table import CheckTable
 from watchbell.web.live.streams import Streams
 from watchbell.web.live.topics import Topics
-from watchbell.web.pages import acknowledging, documentation, people, shell, static
+from watchbell.web.pages import documentation, shell, static
+from watchbell.web.people import (
+    account_routes,
+    api_key_routes,
+    session_routes,
+    sign_in_pages,
+    user_routes,
+)
+from watchbell.web.people.api_keys import ApiKeys
+from watchbell.web.people.sessions import Sessions
+from watchbell.web.people.users import Users
 from watchbell.web.request_envelope import RequestEnvelope
 from watchbell.web.services import Services
-from watchbell.web.sessions import Sessions
-from watchbell.web.users import Users
+from watchbell.web.system import gateway_routes, metrics_routes, overview_routes, system_routes
+from watchbell.web.system.key_sizes import KeySizes
 
 MOST_BYTES = 1 << 20
 """Of a request's body, where an endpoint does not say otherwise."""
 
+ALERTING = (
+    *(check_routes, check_list_routes, alert_routes, contact_routes, rule_routes),
+    *(maintenance_routes, entity_routes, rejected_routes),
+)
+CRON = (job_routes, file_routes, run_routes, instance_routes)
+PEOPLE = (account_routes, user_routes, session_routes, api_key_routes)
+SYSTEM = (overview_routes, gateway_routes, topic_routes)
 API = Router(
     "/api/v1",
-    route_handlers=[
-        *(session.ROUTES, users.ROUTES, sessions.ROUTES, api_keys.ROUTES),
-        *(overview.ROUTES, check.ROUTES, checks.ROUTES, live.ROUTES),
-        *(maintenance.ROUTES, gateways.ROUTES, rejected.ROUTES),
-        *(contacts.ROUTES, rules.ROUTES, entities.ROUTES, alerts.ROUTES),
-        *(cron_jobs.ROUTES, cron_files.ROUTES, cron_runs.ROUTES, cron_instances.ROUTES),
-    ],
+    route_handlers=[part.ROUTES for part in (*PEOPLE, *SYSTEM, *ALERTING, *CRON)],
 )
 HANDLERS: list[Router] = [
-    *(API, system.ROUTES, metrics.ROUTES, intake.ROUTES, broker.ROUTES),
-    *(people.ROUTES, acknowledging.ROUTES, documentation.ROUTES, static.ROUTES, shell.ROUTES),
+    *(API, system_routes.ROUTES, metrics_routes.ROUTES, intake.ROUTES, broker.ROUTES),
+    *(sign_in_pages.ROUTES, ack_page.ROUTES, documentation.ROUTES, static.ROUTES, shell.ROUTES),
 ]
 
 

@@ -16,8 +16,8 @@ from watchbell import ids, logs
 from watchbell.errors import NotFound, Refused, StoreUnavailable
 from watchbell.web import enum_choices
 from watchbell.web.access import SESSION_COOKIES
+from watchbell.web.page_templates import page
 from watchbell.web.pages.paths import local
-from watchbell.web.words import page
 
 _GONE = "client disconnected prematurely"
 """What the framework says where a body ends before its end; it has no error of its own for that."""

@@ -13,20 +13,20 @@ from watchbell.settings import Settings
 from watchbell.store.client import Store
 from watchbell.web import audit
 from watchbell.web.access import Identity
-from watchbell.web.api_keys import ApiKeys
-from watchbell.web.calendar import Calendar
-from watchbell.web.directory_cache import DirectoryCache
-from watchbell.web.intake.writing import Intake
-from watchbell.web.key_sizes import KeySizes
+from watchbell.web.alerting.check_table import CheckTable
+from watchbell.web.alerting.directory_cache import DirectoryCache
+from watchbell.web.alerting.intake.writing import Intake
+from watchbell.web.alerting.maintenance_calendar import Calendar
 from watchbell.web.latency import Latency
 from watchbell.web.limits import Limit
 from watchbell.web.live.background import Background
-from watchbell.web.live.check_table import CheckTable
 from watchbell.web.live.streams import Streams
 from watchbell.web.live.topics import Topics
+from watchbell.web.people.api_keys import ApiKeys
+from watchbell.web.people.sessions import Sessions
+from watchbell.web.people.users import Actor, Users
 from watchbell.web.problems import too_often
-from watchbell.web.sessions import Sessions
-from watchbell.web.users import Actor, Users
+from watchbell.web.system.key_sizes import KeySizes
 
 Asked = Request[Any, Any, Any]
 

@@ -27,10 +27,10 @@ from watchbell.gateways import overview
 from watchbell.store.client import Store
 from watchbell.store.replies import number
 from watchbell.store.script import READ, Script
+from watchbell.web.alerting.check_filter import CheckFilter
+from watchbell.web.alerting.check_table import CheckTable
 from watchbell.web.live.background import Background
-from watchbell.web.live.check_table import CheckTable
 from watchbell.web.live.events import Event, Source
-from watchbell.web.live.filters import CheckFilter
 
 SECONDS = 1.0
 

@@ -7,8 +7,8 @@ from litestar import MediaType, Response, Router, get
 from msgspec import Struct
 
 from watchbell.web.access import needs
+from watchbell.web.page_templates import page
 from watchbell.web.services import Asked
-from watchbell.web.words import page
 
 Schema = dict[str, Any]
 

@@ -5,8 +5,8 @@ from functools import cache
 from litestar import MediaType, Response, Router, get
 
 from watchbell.web.access import needs
+from watchbell.web.page_templates import page
 from watchbell.web.services import Asked, services_of
-from watchbell.web.words import page
 
 MODULES = {
     "/": "overview",

@@ -1,0 +1,132 @@
+"""Which checks are meant, and in which order: what lists, streams and actions are asked with."""
+
+import base64
+import binascii
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from watchbell.alerting.decide.maintenance import Maintenance
+from watchbell.alerting.model import SEVERITY, State
+from watchbell.web.alerting.check_rows import CheckRow
+from watchbell.web.problems import HttpProblem
+
+Sort = Literal["severity", "age", "name", "update"]
+Key = tuple[int, int, str]
+"""By which rows are sorted; no two are alike."""
+Enabled = Literal["yes", "no", "any"]
+
+Text = Annotated[str, Meta(max_length=200)]
+Name = Annotated[str, Meta(min_length=1, max_length=1_000)]
+Names = Annotated[tuple[Name, ...], Meta(max_length=100)]
+States = Annotated[tuple[State, ...], Meta(max_length=10)]
+
+
+class CheckFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is not said is not asked."""
+
+    text: Text = ""
+    """Words, each of which is part of the name or the summary, in whichever case."""
+    state: States = ()
+    """One of these."""
+    failing: bool | None = None
+    tag: Names = ()
+    """All of these."""
+    entity: Names = ()
+    """One of these, by its whole name."""
+    acknowledged: bool | None = None
+    """Whether it fails and somebody said that they know."""
+    maintenance: bool | None = None
+    """Whether planned maintenance is open."""
+    enabled: Enabled = "yes"
+
+    def normal(self) -> "CheckFilter":
+        """The same for all that mean the same."""
+        return msgspec.structs.replace(
+            self,
+            text=" ".join(sorted(set(self.text.lower().split()))),
+            state=tuple(sorted(set(self.state))),
+            tag=tuple(sorted(set(self.tag))),
+            entity=tuple(sorted({name.lower() for name in self.entity})),
+        )
+
+    def without_state(self) -> "CheckFilter":
+        return msgspec.structs.replace(self, state=(), failing=None)
+
+
+Test = Callable[[CheckRow], bool]
+
+
+def matching(wanted: CheckFilter) -> Test:
+    """Whether a row is meant by a filter in its normal form."""
+    tests = [test for test in _tests(wanted) if test is not None]
+
+    def matches(row: CheckRow) -> bool:
+        for test in tests:  # noqa: SIM110 a generator would take twice as long
+            if not test(row):
+                return False
+        return True
+
+    return matches
+
+
+def _tests(wanted: CheckFilter) -> list[Test | None]:
+    states, entities, tags = set(wanted.state), set(wanted.entity), set(wanted.tag)
+    enabled = {"yes": True, "no": False, "any": None}[wanted.enabled]
+    return [
+        _flag(enabled, lambda row: row.enabled),
+        (lambda row: row.state in states) if states else None,
+        _flag(wanted.failing, lambda row: row.is_failing),
+        (lambda row: row.entity in entities) if entities else None,
+        _flag(wanted.acknowledged, lambda row: row.acknowledged),
+        _flag(wanted.maintenance, lambda row: row.in_maintenance is Maintenance.SCHEDULED),
+        (lambda row: tags.issubset(row.tags)) if tags else None,
+        _text(wanted.text.split()),
+    ]
+
+
+def _flag(wanted: bool | None, of: Test) -> Test | None:
+    if wanted is None:
+        return None
+    return of if wanted else lambda row: not of(row)
+
+
+def _text(words: list[str]) -> Test | None:
+    if not words:
+        return None
+
+    def contains(row: CheckRow) -> bool:
+        text = f"{row.id}\n{row.summary}".lower()
+        for word in words:  # noqa: SIM110 as above
+            if word not in text:
+                return False
+        return True
+
+    return contains
+
+
+KEYS: dict[Sort, Callable[[CheckRow], Key]] = {
+    "severity": lambda row: (-SEVERITY[row.state], -(row.since or 0), row.id),
+    "age": lambda row: (-(row.since or 0), 0, row.id),
+    "name": lambda row: (0, 0, row.id),
+    "update": lambda row: (-(row.last_update or 0), 0, row.id),
+}
+"""The worst first and of these the latest; the latest to change; by name; the latest heard of."""
+
+
+_decoded: Callable[[bytes], Key] = msgspec.json.Decoder(Key).decode
+
+
+def cursor_of(key: Key) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(key)).decode()
+
+
+def key_of(cursor: str) -> Key:
+    try:
+        return _decoded(base64.urlsafe_b64decode(cursor))
+    except (binascii.Error, ValueError, msgspec.MsgspecError):
+        raise HttpProblem(
+            400, "cursor: expected `next` of the page before", field="cursor"
+        ) from None

@@ -1,0 +1,293 @@
+"""Checks: lists of them, what changes in these, and what is done with many at once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, TypeVar
+
+import msgspec
+from litestar import MediaType, Response, Router, get, post
+from litestar.di import NamedDependency, Provide
+from litestar.params import JSONBody, QueryParameter
+from msgspec import UnsetType
+
+from watchbell.alerting import phrases
+from watchbell.alerting.calendar import Alike
+from watchbell.alerting.model import State
+from watchbell.alerting.windows import Kind, Window
+from watchbell.errors import Refused
+from watchbell.web.access import needs
+from watchbell.web.alerting import check_actions
+from watchbell.web.alerting.check_actions import Judge, Refusals
+from watchbell.web.alerting.check_columns import Columns, packed
+from watchbell.web.alerting.check_filter import CheckFilter, Enabled, Sort, cursor_of, key_of
+from watchbell.web.alerting.check_list_shapes import (
+    Acknowledgement,
+    Acted,
+    CheckSettings,
+    ChecksPage,
+    EndOfMaintenance,
+    OneActed,
+    PlannedMaintenance,
+    Targets,
+    TestOfNotifications,
+)
+from watchbell.web.alerting.check_stream import changes
+from watchbell.web.alerting.maintenance_changes import Span
+from watchbell.web.listing import Limit
+from watchbell.web.live.sse import EVENT_STREAM, EventStream, LastEvent, Resume, streamed
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, audited, identity_of, services_of
+
+T = TypeVar("T")
+Cursor = Annotated[str, QueryParameter(max_length=12_000, description="`next` of the page before.")]
+Order = Annotated[
+    Sort,
+    QueryParameter(
+        description="`severity`: the worst first, of these the latest; `age`: the latest to change "
+        "first; `name`; `update`: the latest heard of first."
+    ),
+]
+Reversed = Annotated[bool, QueryParameter(description="The other way round.")]
+Yes = bool | None
+KINDS: tuple[Kind, ...] = ("scheduled", "unscheduled")
+DRY = 1_000
+"""Checks that are listed where nothing is done."""
+
+
+async def wanted_of(
+    text: Annotated[
+        str,
+        QueryParameter(
+            max_length=200, description="Words in the name or the summary, all of them."
+        ),
+    ] = "",
+    states: Annotated[
+        list[State] | None, QueryParameter(name="state", max_items=10, description="One of these.")
+    ] = None,
+    failing: Annotated[Yes, QueryParameter(description="Whether it is not ok.")] = None,
+    tags: Annotated[
+        list[str] | None, QueryParameter(name="tag", max_items=20, description="All of these.")
+    ] = None,
+    entities: Annotated[
+        list[str] | None,
+        QueryParameter(name="entity", max_items=100, description="One of these whole names."),
+    ] = None,
+    acknowledged: Annotated[
+        Yes, QueryParameter(description="Whether it fails and somebody said that they know.")
+    ] = None,
+    maintenance: Annotated[
+        Yes, QueryParameter(description="Whether planned maintenance is open.")
+    ] = None,
+    enabled: Annotated[Enabled, QueryParameter(description="Disabled ones, too, or only.")] = "yes",
+) -> CheckFilter:
+    return CheckFilter(
+        text=text,
+        state=tuple(states or ()),
+        failing=failing,
+        tag=tuple(tags or ()),
+        entity=tuple(entities or ()),
+        acknowledged=acknowledged,
+        maintenance=maintenance,
+        enabled=enabled,
+    )
+
+
+Wanted = NamedDependency[CheckFilter]
+
+
+@get("/checks", opt=needs("read"))
+async def checks(
+    request: Asked,
+    wanted: Wanted,
+    sort: Order = "severity",
+    reverse: Reversed = False,
+    cursor: Cursor = "",
+    limit: Limit = 100,
+) -> ChecksPage:
+    """Checks at a glance, with how many there are."""
+    board, after = services_of(request).board, key_of(cursor) if cursor else None
+    _, others = await board.view(wanted.without_state())
+    ledger, view = await board.view(wanted, sort)
+    rows, last = view.page(after, limit, is_reversed=reverse)
+    return ChecksPage(
+        items=list(rows),
+        next=cursor_of(last) if last else None,
+        count=len(view.order),
+        counts=others.counts,
+        moment=ledger.moment,
+    )
+
+
+@get("/checks/board", opt=needs("read"))
+async def columns(request: Asked, wanted: Wanted) -> Response[Columns]:
+    """All checks that match, up to 50,000, in columns: for pages that show very many."""
+    services = services_of(request)
+    ledger, view = await services.board.view(wanted, "severity")
+    given = [*view.order], msgspec.structs.replace(view.counts), ledger.moment, services.now()
+    plain, small = await asyncio.to_thread(packed, *given)
+    headers = {"Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        plain, headers["Content-Encoding"] = small, "gzip"
+    return Response(plain, media_type=MediaType.JSON, headers=headers)  # type: ignore[arg-type]
+
+
+@get("/checks/live", opt=needs("read"), media_type=EVENT_STREAM)
+async def live(
+    request: Asked, wanted: Wanted, last: LastEvent = "", resume: Resume = ""
+) -> EventStream:
+    """What changes in a list of checks, at most four times a second, as events.
+
+    `changed` has the rows that changed, the names of those that match no more, those that were only
+    heard of (name, when, summary), and counts. After `reset` read the list anew.
+    """
+    return streamed(request, changes(services_of(request).board, wanted, last or resume))
+
+
+@post("/checks/acknowledge", status_code=200, opt=needs("operate"))
+async def acknowledge(request: Asked, data: JSONBody[Acknowledgement]) -> Acted:
+    """Acknowledge failures: nobody is told of them again until the time is over or they recover."""
+    services, who = services_of(request), identity_of(request).told
+    seconds = _read("duration", lambda: phrases.length(data.duration))
+    said = data.summary.strip()
+    summary = f"{who}: {said}" if said else f"Acknowledged by {who}"
+
+    async def act(names: Sequence[str]) -> Refusals:
+        return await check_actions.acknowledge(
+            services.store, names, summary, seconds, services.now()
+        )
+
+    return await _acted(
+        request, data, check_actions.can_be_acknowledged, act, "check.acknowledge", said
+    )
+
+
+@post("/checks/maintenance", status_code=200, opt=needs("operate"))
+async def plan(request: Asked, data: JSONBody[PlannedMaintenance]) -> Acted:
+    """Plan maintenance, in which nobody is told of a check's failures."""
+    services = services_of(request)
+    zone = _read("zone", lambda: phrases.zone(data.zone or services.settings.alerting.timezone))
+    span = Span(data.start, data.duration, data.end).seconds(services.now(), zone)
+    window = Window(*span, data.summary.strip())
+
+    async def act(names: Sequence[str]) -> Refusals:
+        try:
+            return await check_actions.plan(services.store, names, window, services.now())
+        finally:
+            services.calendar.forget()
+
+    words = f"from {window.start} to {window.end}: {window.summary}".rstrip(": ")
+    acted = await _acted(request, data, check_actions.always, act, "check.maintenance", words)
+    return msgspec.structs.replace(acted, window=Alike("scheduled", window, []).id)
+
+
+@post("/checks/end-maintenance", status_code=200, opt=needs("operate"))
+async def end(request: Asked, data: JSONBody[EndOfMaintenance]) -> Acted:
+    """End maintenance that is open; what is planned for later stays."""
+    services, kinds = services_of(request), KINDS if data.kind is None else (data.kind,)
+
+    async def act(names: Sequence[str]) -> Refusals:
+        try:
+            return await check_actions.end(services.store, names, kinds, services.now())
+        finally:
+            services.calendar.forget()
+
+    judge = check_actions.has_open(kinds)
+    return await _acted(request, data, judge, act, "check.end_maintenance", data.kind or "")
+
+
+@post("/checks/disable", status_code=200, opt=needs("write"))
+async def disable(request: Asked, data: JSONBody[Targets]) -> Acted:
+    """Hide checks that are no longer wanted; each comes back when it reports again."""
+
+    async def act(names: Sequence[str]) -> Refusals:
+        return await check_actions.disable(services_of(request).store, names)
+
+    return await _acted(request, data, check_actions.can_be_disabled, act, "check.disable")
+
+
+@post("/checks/enable", status_code=200, opt=needs("write"))
+async def enable(request: Asked, data: JSONBody[Targets]) -> Acted:
+    """Show checks again that were hidden, as they were."""
+
+    async def act(names: Sequence[str]) -> Refusals:
+        return await check_actions.enable(services_of(request).store, names)
+
+    return await _acted(request, data, check_actions.can_be_enabled, act, "check.enable")
+
+
+@post("/checks/test-notifications", status_code=200, opt=needs("operate"))
+async def try_notifications(request: Asked, data: JSONBody[TestOfNotifications]) -> Acted:
+    """Tell everybody who would be told of these checks' failures that this is a test."""
+    services, summary = services_of(request), data.summary.strip()
+
+    async def act(names: Sequence[str]) -> Refusals:
+        if len(names) > check_actions.MOST_TESTED:
+            most = f"at most {check_actions.MOST_TESTED} checks are tested at once"
+            raise HttpProblem(422, f"{most}; these are {len(names):,}", field="checks")
+        return await check_actions.try_notifications(services.store, names, summary, services.now())
+
+    return await _acted(request, data, check_actions.always, act, "check.test", summary)
+
+
+@post("/checks/settings", status_code=200, opt=needs("write"))
+async def configure(request: Asked, data: JSONBody[CheckSettings]) -> Acted:
+    """Set how long checks fail or recover before that is told, and after which silence they count
+    as unknown."""
+    named = {
+        "initial_failure_delay": data.initial_failure_delay,
+        "repeat_failure_delay": data.repeat_failure_delay,
+        "initial_recovery_delay": data.initial_recovery_delay,
+        "ttl": data.ttl,
+    }
+    given = {name: value for name, value in named.items() if not isinstance(value, UnsetType)}
+    if not given:
+        raise HttpProblem(422, "say what is to be set, or null to take it back", field="ttl")
+
+    async def act(names: Sequence[str]) -> Refusals:
+        return await check_actions.configure(services_of(request).store, names, given)
+
+    words = ", ".join(f"{name} {value}" for name, value in given.items())
+    return await _acted(request, data, check_actions.always, act, "check.settings", words)
+
+
+async def _acted(
+    request: Asked,
+    data: Targets,
+    judge: Judge,
+    act: Callable[[Sequence[str]], Awaitable[Refusals]],
+    action: str,
+    words: str = "",
+) -> Acted:
+    """Does it for those for whom it makes sense, and says how it went for each."""
+    found = await check_actions.meant(services_of(request).board, data.checks, data.filter)
+    names, refused = check_actions.judged(found, judge)
+    if names and not data.dry_run:
+        refused |= await act(names)
+        done = [name for name in names if name not in refused]
+        subject = done[0] if len(done) == 1 else f"{len(done):,} checks"
+        await audited(request, action, subject, words)
+    items = [OneActed(name, name not in refused, refused.get(name, "")) for name in found]
+    return Acted(
+        count=len(items),
+        done=sum(one.done for one in items),
+        dry_run=data.dry_run,
+        items=items[:DRY] if data.dry_run else items,
+    )
+
+
+def _read(field: str, read: Callable[[], T]) -> T:
+    try:
+        return read()
+    except Refused as error:
+        raise HttpProblem(422, str(error), field=field) from None
+
+
+ROUTES = Router(
+    "/",
+    tags=["Checks"],
+    dependencies={"wanted": Provide(wanted_of)},
+    route_handlers=[
+        *(checks, columns, live, acknowledge, plan, end),
+        *(disable, enable, try_notifications, configure),
+    ],
+)

@@ -1,0 +1,158 @@
+"""One check: what it is, what it was, what was decided about it, and who would be called."""
+
+from typing import Annotated
+
+from litestar import Router, get
+from litestar.params import QueryParameter
+
+from watchbell.alerting import explanations, measurements, records, who_is_called
+from watchbell.alerting.explanations import Explained
+from watchbell.alerting.measurements import Measured
+from watchbell.alerting.model import LARGEST, State, split_id
+from watchbell.alerting.who_is_called import Callees
+from watchbell.web.access import needs
+from watchbell.web.alerting import check_view
+from watchbell.web.alerting.check_shapes import ChangeShown, CheckShown, TimelineShown
+from watchbell.web.listing import Cursor, Limit, Page
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, services_of
+
+DAY = 86_400
+FARTHEST = 5 * 366 * DAY
+"""How far ahead somebody may ask who would be called."""
+
+Name = Annotated[
+    str, QueryParameter(min_length=1, max_length=2_001, description="A check, `ENTITY:CHECK`.")
+]
+From = Annotated[
+    int | None, QueryParameter(name="from", ge=0, le=LARGEST, description="Where it begins.")
+]
+To = Annotated[
+    int | None, QueryParameter(name="to", ge=0, le=LARGEST, description="Where it ends.")
+]
+At = Annotated[
+    int | None, QueryParameter(ge=0, le=LARGEST, description="When it would happen; now without.")
+]
+Wanted = Annotated[
+    State, QueryParameter(name="state", description="The state that it would go into.")
+]
+Tags = Annotated[
+    list[str] | None,
+    QueryParameter(
+        name="tag",
+        max_items=50,
+        description="Tags that its reports would have; those of the latest one without.",
+    ),
+]
+
+
+def event_id_of(given: str) -> str:
+    """The check as it is kept; refuses what is none."""
+    entity, check = split_id(given)
+    if not entity.strip() or not check.strip():
+        raise HttpProblem(
+            422, f"check: {given[:200]!r} is no check; expected ENTITY:CHECK", field="check"
+        )
+    return f"{entity.lower()}:{check}"
+
+
+async def _known(request: Asked, given: str) -> str:
+    event_id = event_id_of(given)
+    if not await records.is_known(services_of(request).store, event_id):
+        raise check_view.unknown(event_id)
+    return event_id
+
+
+@get("/check", opt=needs("read"))
+async def check(request: Asked, check: Name) -> CheckShown:
+    """All that is known of a check as it is now."""
+    services = services_of(request)
+    return await check_view.shown(
+        services.store, event_id_of(check), services.settings.alerting, services.now()
+    )
+
+
+@get("/check/history", opt=needs("read"))
+async def history(
+    request: Asked,
+    check: Name,
+    start: From = None,
+    end: To = None,
+    cursor: Cursor = "",
+    limit: Limit = 50,
+) -> Page[ChangeShown]:
+    """Changes of a check's state within a range, the newest first."""
+    event_id, services = await _known(request, check), services_of(request)
+    newer = _moment(cursor)
+    last = LARGEST if end is None else end
+    last = last if newer is None else min(last, newer - 1)
+    found = await check_view.changes(services.store, event_id, start, last, newer, limit + 1)
+    shown = found[:limit]
+    return Page(shown, str(shown[-1].timestamp) if len(found) > limit else None)
+
+
+def _moment(cursor: str) -> int | None:
+    if not cursor:
+        return None
+    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 15:
+        raise HttpProblem(400, "cursor: expected `next` of the page before", field="cursor")
+    return int(cursor)
+
+
+@get("/check/timeline", opt=needs("read"))
+async def timeline(
+    request: Asked, check: Name, start: From = None, end: To = None
+) -> TimelineShown:
+    """States and maintenance of a check within a range, as much as a picture can show.
+
+    Without a range, the last day. Percentages are of the time outside planned maintenance.
+    """
+    event_id, services = await _known(request, check), services_of(request)
+    now = services.now()
+    end = now if end is None else end
+    start = max(end - DAY, 0) if start is None else start
+    if start >= end:
+        raise HttpProblem(422, f"from: {start} is not before the end, {end}", field="from")
+    return await check_view.pictured(services.store, event_id, start, end, now)
+
+
+@get("/check/decisions", opt=needs("read"))
+async def decisions(request: Asked, check: Name, limit: Limit = 50) -> list[Explained]:
+    """What was lately decided about a check, in words, the newest first; at most fifty are kept."""
+    event_id = await _known(request, check)
+    found = await explanations.decisions(services_of(request).store, event_id, limit)
+    return [explanations.explained(one) for one in found]
+
+
+@get("/check/measurements", opt=needs("read"))
+async def measured(request: Asked, check: Name) -> Measured:
+    """What a check measured of late (`perfdata`), as far as copies of its reports are kept."""
+    event_id, services = await _known(request, check), services_of(request)
+    settings = services.settings.alerting
+    if not settings.archive:
+        return Measured([], is_complete=True)
+    return await measurements.measured(
+        services.store, event_id, settings.archive_seconds, services.now()
+    )
+
+
+@get("/check/callees", opt=needs("read"))
+async def called(
+    request: Asked, check: Name, wanted: Wanted = "critical", at: At = None, tags: Tags = None
+) -> Callees:
+    """Who would be called if the check went into a state and stayed there, and why the others
+    would not. Nothing is sent, and nothing is written."""
+    event_id, services = event_id_of(check), services_of(request)
+    now = services.now()
+    at = now if at is None else at
+    if not now - DAY <= at <= now + FARTHEST:
+        raise HttpProblem(422, f"at: {at} is not within the next five years", field="at")
+    found = [tag for tag in tags or () if tag.strip()] or None
+    return await who_is_called.callees(
+        services.store, event_id, wanted, services.settings.alerting, at, found
+    )
+
+
+ROUTES = Router(
+    "/", tags=["Check"], route_handlers=[check, history, timeline, decisions, measured, called]
+)

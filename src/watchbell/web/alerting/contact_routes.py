@@ -1,0 +1,358 @@
+"""Contacts: people, or groups of them, the media by which they are told, and about what."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Router, delete, get, post, put
+from litestar.params import JSONBody, QueryParameter
+from msgspec.structs import replace
+
+from watchbell import ids
+from watchbell.alerting import contacts, entities, json_items, rules, test_message
+from watchbell.alerting.decide.routing import zone_of
+from watchbell.alerting.entities import Link
+from watchbell.alerting.json_items import Taken
+from watchbell.alerting.model import KNOWN_MEDIA, Contact, Medium
+from watchbell.errors import Changed
+from watchbell.gateways import addresses, catalogue
+from watchbell.web.access import needs
+from watchbell.web.alerting.contact_shapes import (
+    ContactBody,
+    ContactListed,
+    ContactShown,
+    LinkBody,
+    LinkMade,
+    MediumKnown,
+    MediumShown,
+    NewContact,
+    TestBody,
+    TestSent,
+)
+from watchbell.web.alerting.directory_cache import Directory
+from watchbell.web.listing import Limit, Page, paged
+from watchbell.web.problems import HttpProblem
+from watchbell.web.refused import by_field
+from watchbell.web.services import Asked, audited, identity_of, services_of
+from watchbell.web.versions import STALE, TRIES, IfMatch, fits, version
+
+_TOLD = 5
+"""Links that a list has of each contact."""
+
+Id = Annotated[str, QueryParameter(min_length=1, max_length=500, description="A contact's id.")]
+Cursor = Annotated[str, QueryParameter(max_length=2_000, description="`next` of the page before.")]
+Text = Annotated[
+    str, QueryParameter(max_length=200, description="Part of an id, a name, an address, a tag.")
+]
+Tagged = Annotated[str, QueryParameter(max_length=200, description="Only those with this tag.")]
+By = Annotated[str, QueryParameter(max_length=64, description="Only those with this medium.")]
+OfEntity = Annotated[str, QueryParameter(min_length=1, max_length=500, description="Or `ALL`.")]
+OfCheck = Annotated[str, QueryParameter(max_length=500, description="One check of the entity.")]
+Rows = Annotated[list[dict[str, Any]], msgspec.Meta(max_length=10_000)]
+
+
+@get("/contacts", opt=needs("read"))
+async def all_contacts(
+    request: Asked,
+    text: Text = "",
+    tag: Tagged = "",
+    medium: By = "",
+    cursor: Cursor = "",
+    limit: Limit = 100,
+) -> Page[ContactListed]:
+    """Contacts by name, with their media and what they are told about.
+
+    Those that others make, tag or link are seen within seconds.
+    """
+    services = services_of(request)
+    seen = await services.directory_cache.seen()
+    found = await contacts.load(services.store, seen.contacts)
+    people = [replace(one, tags=seen.tags.get(one.id, ())) for one in found.values()]
+    chosen = [
+        one
+        for one in people
+        if _has(one, text.lower())
+        and (not tag or tag in one.tags)
+        and (not medium or medium in one.media)
+    ]
+    page = paged(sorted(chosen, key=_order), _order, cursor, limit)
+    return Page([_listed(one, seen) for one in page.items], page.next)
+
+
+def _order(contact: Contact) -> str:
+    """By name; no two contacts have the same id."""
+    return f"{_name(contact).lower()}\t{contact.id}"
+
+
+def _name(contact: Contact) -> str:
+    return f"{contact.first_name} {contact.last_name}".strip()
+
+
+def _has(contact: Contact, text: str) -> bool:
+    words = (contact.id, _name(contact), contact.email, *contact.tags, *contact.media)
+    addresses = (medium.address for medium in contact.media.values())
+    return not text or any(text in one.lower() for one in (*words, *addresses))
+
+
+def _listed(contact: Contact, seen: Directory) -> ContactListed:
+    about = [link.words for link in entities.links(seen.entities, contact.id)]
+    return ContactListed(
+        id=contact.id,
+        name=_name(contact),
+        email=contact.email,
+        timezone=contact.timezone,
+        tags=list(contact.tags),
+        media={name: medium.address for name, medium in contact.media.items()},
+        rules=len(contact.rules),
+        links=len(about),
+        told_about=about[:_TOLD],
+    )
+
+
+@post("/contacts", opt=needs("write"))
+async def add_contact(request: Asked, data: JSONBody[NewContact]) -> ContactShown:
+    """Make a contact."""
+    services, contact = services_of(request), _contact(data.id, data)
+    try:
+        with by_field():
+            await contacts.save(services.store, contact, tags_before=(), replaces="")
+    except Changed:
+        taken = f"id: there is a contact {data.id} already"
+        raise HttpProblem(422, taken, field="id") from None
+    services.directory_cache.forget()
+    await audited(request, "contact.add", data.id)
+    return _shown(request, await _known(request, data.id))
+
+
+@get("/contact", opt=needs("read"))
+async def one_contact(request: Asked, id: Id) -> ContactShown:  # noqa: A002
+    """A contact."""
+    return _shown(request, await _known(request, id))
+
+
+@put("/contact", opt=needs("write"), responses=STALE)
+async def change_contact(
+    request: Asked,
+    id: Id,  # noqa: A002
+    data: JSONBody[ContactBody],
+    if_match: IfMatch = "",
+) -> ContactShown:
+    """Change a contact, as a whole but for its rules and links."""
+    for _ in range(TRIES):
+        with suppress(Changed):
+            before, after = await _changed_to(request, id, data, if_match)
+            await audited(request, "contact.change", id, _differences(before, after))
+            return _shown(request, await _known(request, id))
+    raise HttpProblem(412, f"contact {id} is being changed by others; try again")
+
+
+async def _changed_to(
+    request: Asked, contact_id: str, data: ContactBody, if_match: str
+) -> tuple[Contact, Contact]:
+    """The contact before and after; Changed where somebody else was quicker."""
+    services = services_of(request)
+    known, stamp = await contacts.stamped(services.store, contact_id)
+    before = await _tagged(request, known)
+    fits(if_match, _version(before))
+    after = json_items.with_secrets(_contact(contact_id, data), before)
+    try:
+        with by_field():
+            await contacts.save(services.store, after, tags_before=before.tags, replaces=stamp)
+    finally:
+        services.directory_cache.forget()
+    return before, after
+
+
+@delete("/contact", opt=needs("write"))
+async def remove_contact(request: Asked, id: Id) -> None:  # noqa: A002
+    """Remove a contact with its rules, links and tags. Alerts that were sent stay on record."""
+    services = services_of(request)
+    await contacts.remove(services.store, id)
+    services.directory_cache.forget()
+    await audited(request, "contact.remove", id)
+
+
+@get("/contact/links", opt=needs("read"))
+async def links(request: Asked, id: Id, cursor: Cursor = "", limit: Limit = 100) -> Page[Link]:  # noqa: A002
+    """What a contact is told about: entities, single checks, or everything."""
+    await _known(request, id)
+    seen = await services_of(request).directory_cache.seen()
+    found = sorted(entities.links(seen.entities, id), key=_place)
+    return paged(found, _place, cursor, limit)
+
+
+def _place(link: Link) -> str:
+    """Everything first, then by name, an entity before its checks."""
+    return "\t" if link.entity == entities.ALL else f"{link.entity}\t{link.check or ''}"
+
+
+@post("/contact/links", opt=needs("write"))
+async def link_contact(request: Asked, id: Id, data: JSONBody[LinkBody]) -> LinkMade:  # noqa: A002
+    """Tell a contact about an entity, about one check of it, or about everything."""
+    store = services_of(request).store
+    await contacts.known(store, id)
+    with by_field(name="entity"):
+        if data.check is not None:
+            rules.plain("check", data.check)
+        entity_id, is_new = await entities.id_or_new(store, data.entity)
+        await contacts.link(store, id, entity_id, data.check)
+    services_of(request).directory_cache.forget()
+    name = data.entity if data.entity == entities.ALL else data.entity.lower()
+    made = Link(entity=name, check=data.check)
+    await audited(request, "contact.link", id, made.words)
+    return LinkMade(entity=name, check=data.check, words=made.words, is_new=is_new)
+
+
+@delete("/contact/links", opt=needs("write"))
+async def unlink_contact(request: Asked, id: Id, entity: OfEntity, check: OfCheck = "") -> None:  # noqa: A002
+    """Undo a link."""
+    store = services_of(request).store
+    entity_id = await entities.id_of(store, entity)
+    with by_field():
+        await contacts.unlink(store, id, entity_id, check or None)
+    services_of(request).directory_cache.forget()
+    await audited(request, "contact.unlink", id, Link(entity=entity, check=check or None).words)
+
+
+@post("/contact/test", status_code=202, opt=needs("operate"))
+async def send_test(request: Asked, id: Id, data: JSONBody[TestBody]) -> TestSent:  # noqa: A002
+    """Send a real test message to a contact by one of its media, as alerts are sent."""
+    services = services_of(request)
+    contact = await contacts.known(services.store, id)
+    summary = f"{identity_of(request).name or 'Somebody'} tests whether this reaches you"
+    days = services.settings.alerting.alert_days
+    alert = await test_message.send(
+        services.store, contact, data.medium, summary, days, services.now()
+    )
+    await audited(request, "contact.test", id, data.medium)
+    return TestSent(alert=alert, has_gateway=data.medium in _gateways(request))
+
+
+@get("/contacts/media", opt=needs("read"))
+async def media(request: Asked) -> list[MediumKnown]:
+    """The media that contacts may have, and which of them the settings have a gateway for."""
+    own = _gateways(request)
+    names = dict.fromkeys((*own, *KNOWN_MEDIA))
+    return [MediumKnown(medium=name, has_gateway=name in own) for name in names]
+
+
+def _gateways(request: Asked) -> list[str]:
+    return [one.name for one in catalogue.configured(services_of(request).settings)]
+
+
+@get("/contacts/export", opt=needs("read"))
+async def export_contacts(request: Asked) -> list[dict[str, Any]]:
+    """All contacts as a file has them that can be imported again; secrets are not shown."""
+    people = await contacts.everybody(services_of(request).store)
+    return [json_items.of_contact(json_items.shown(one)) for one in people]
+
+
+@post("/contacts/import", status_code=200, opt=needs("write"))
+async def import_contacts(request: Asked, data: JSONBody[Rows]) -> list[Taken]:
+    """Import contacts, each in place of the one with its id. Its rules are replaced if the item
+    has any, and a secret that is `***` stays as it is. What is not right is told, the others are
+    imported."""
+    services = services_of(request)
+    before = await contacts.tags(services.store)
+
+    async def one(item: json_items.Item) -> None:
+        contact = json_items.contact(item, ids.token)
+        known = (await contacts.load(services.store, [contact.id])).get(contact.id)
+        contact = json_items.with_secrets(contact, known)
+        with_rules = item.get("notification_rules") is not None
+        tags = before.get(contact.id, ())
+        await contacts.save(services.store, contact, with_rules=with_rules, tags_before=tags)
+        before[contact.id] = contact.tags
+
+    try:
+        taken = [done async for done in json_items.each_taken(data, json_items.ContactItem, one)]
+    finally:
+        services.directory_cache.forget()
+    done = sum(each.status == "imported" for each in taken)
+    await audited(request, "contacts.import", details=f"{done:,} of {len(data):,} items")
+    return taken
+
+
+async def _known(request: Asked, contact_id: str) -> Contact:
+    """The contact with its tags."""
+    return await _tagged(request, await contacts.known(services_of(request).store, contact_id))
+
+
+async def _tagged(request: Asked, contact: Contact) -> Contact:
+    seen = await services_of(request).directory_cache.seen()
+    return replace(contact, tags=seen.tags.get(contact.id, ()))
+
+
+def _contact(contact_id: str, data: ContactBody) -> Contact:
+    media = {
+        name: Medium(
+            address=one.address, interval=one.interval, rollup_threshold=one.rollup_threshold
+        )
+        for name, one in data.media.items()
+    }
+    return Contact(
+        id=contact_id,
+        first_name=data.first_name,
+        last_name=data.last_name,
+        email=data.email,
+        timezone=data.timezone,
+        tags=tuple(dict.fromkeys(data.tags)),
+        media=media,
+        pagerduty={name: value for name, value in data.pagerduty.items() if value},
+    )
+
+
+def _shown(request: Asked, contact: Contact) -> ContactShown:
+    seen = json_items.shown(contact)
+    return ContactShown(
+        id=seen.id,
+        first_name=seen.first_name,
+        last_name=seen.last_name,
+        email=seen.email,
+        timezone=seen.timezone,
+        zone=zone_of(seen, services_of(request).settings.alerting.timezone).key,
+        tags=list(seen.tags),
+        media={name: _medium(one) for name, one in seen.media.items()},
+        pagerduty=seen.pagerduty,
+        warnings=addresses.warnings(seen, services_of(request).settings),
+        version=_version(contact),
+    )
+
+
+def _medium(medium: Medium) -> MediumShown:
+    return MediumShown(
+        address=medium.address,
+        interval=medium.interval,
+        rollup_threshold=medium.rollup_threshold,
+    )
+
+
+def _version(contact: Contact) -> str:
+    """Of what is shown: a digest of secrets would let everybody try which ones they are."""
+    return version(replace(json_items.shown(contact), rules=()))
+
+
+def _differences(before: Contact, after: Contact) -> str:
+    """The fields in which they differ; values are nobody's business but the contact's."""
+    own = [name for name in Contact.__struct_fields__ if name not in ("rules", "media")]
+    changed = [name for name in own if getattr(before, name) != getattr(after, name)]
+    names = dict.fromkeys((*before.media, *after.media))
+    return ", ".join([*changed, *_changed(names, before, after)])
+
+
+def _changed(names: Iterable[str], before: Contact, after: Contact) -> Iterable[str]:
+    for name in names:
+        if before.media.get(name) != after.media.get(name):
+            yield f"media.{name}"
+
+
+ROUTES = Router(
+    "/",
+    tags=["Contacts"],
+    route_handlers=[
+        *(all_contacts, add_contact, one_contact, change_contact, remove_contact),
+        *(links, link_contact, unlink_contact, send_test, media),
+        *(export_contacts, import_contacts),
+    ],
+)

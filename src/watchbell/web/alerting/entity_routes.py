@@ -1,0 +1,220 @@
+"""Entities: what is watched, with their tags and who is told about them."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Router, delete, get, post, put
+from litestar.params import JSONBody, QueryParameter
+from msgspec.structs import replace
+
+from watchbell import ids
+from watchbell.alerting import entities, json_items
+from watchbell.alerting.entities import Entity
+from watchbell.alerting.json_items import Taken
+from watchbell.errors import NotFound
+from watchbell.web.access import needs
+from watchbell.web.alerting.check_filter import CheckFilter
+from watchbell.web.alerting.contact_routes import Rows
+from watchbell.web.alerting.entity_shapes import EntityBody, EntityShown
+from watchbell.web.listing import Limit, Page, paged
+from watchbell.web.problems import HttpProblem
+from watchbell.web.refused import by_field
+from watchbell.web.services import Asked, audited, services_of
+from watchbell.web.versions import STALE, IfMatch, fits, version
+
+Named = Annotated[
+    str, QueryParameter(min_length=1, max_length=500, description="An entity's name, or `ALL`.")
+]
+Text = Annotated[str, QueryParameter(max_length=200, description="Part of a name or a tag.")]
+Tagged = Annotated[str, QueryParameter(max_length=200, description="Only those with this tag.")]
+Of = Annotated[
+    str, QueryParameter(max_length=500, description="Only those that this contact is told about.")
+]
+Failing = Annotated[bool, QueryParameter(description="Only those with a failing check.")]
+Cursor = Annotated[str, QueryParameter(max_length=1_000, description="`next` of the page before.")]
+
+
+@get("/entities", opt=needs("read"))
+async def all_entities(
+    request: Asked,
+    text: Text = "",
+    tag: Tagged = "",
+    contact: Of = "",
+    failing: Failing = False,
+    cursor: Cursor = "",
+    limit: Limit = 100,
+) -> Page[EntityShown]:
+    """Entities by name. The one called `ALL` has the contacts who are told about everything.
+
+    Those that others make, tag or link are seen within seconds.
+    """
+    seen = await services_of(request).directory_cache.seen()
+    failures = await _failures(request)
+    chosen = [
+        one
+        for one in seen.entities
+        if _has(one, text.lower())
+        and (not tag or tag in one.tags)
+        and (not contact or entities.links([one], contact))
+        and (not failing or failures[one.name])
+    ]
+    page = paged(sorted(chosen, key=_order), _order, cursor, limit)
+    return Page(await _shown(request, page.items, failures), page.next)
+
+
+async def _failures(request: Asked) -> Counter[str]:
+    """How many checks of each entity fail now."""
+    _, failing = await services_of(request).board.view(CheckFilter(failing=True), "severity")
+    return Counter(row.entity for row in failing.order)
+
+
+def _order(entity: Entity) -> str:
+    """By name; two ids with one name, as others may write them, are apart."""
+    return f"{entity.name}\t{entity.id}"
+
+
+def _has(entity: Entity, text: str) -> bool:
+    return any(text in one.lower() for one in (entity.name, *entity.tags))
+
+
+@get("/entity", opt=needs("read"))
+async def one_entity(request: Asked, name: Named) -> EntityShown:
+    """An entity."""
+    return await _one(request, name)
+
+
+@post("/entities", opt=needs("write"))
+async def add_entity(request: Asked, data: JSONBody[EntityBody]) -> EntityShown:
+    """Make an entity before anything is reported about it."""
+    with by_field():
+        entity = _entity(Entity(id=ids.token(), name=""), data)
+        entities.checked(entity)
+    if any(
+        one.name == entity.name
+        for one in (await services_of(request).directory_cache.seen()).entities
+    ):
+        raise HttpProblem(422, f"name: there is an entity {entity.name} already", field="name")
+    await _save(request, entity)
+    await audited(request, "entity.add", entity.name)
+    return await _one(request, entity.name)
+
+
+@put("/entity", opt=needs("write"), responses=STALE)
+async def change_entity(
+    request: Asked, name: Named, data: JSONBody[EntityBody], if_match: IfMatch = ""
+) -> EntityShown:
+    """Change an entity's name, tags and contacts. What was reported stays under the name under
+    which it was, and so do the contacts of single checks."""
+    before = await _known(request, name)
+    fits(if_match, version(before))
+    if before.id == entities.ALL and (data.name != entities.ALL or data.tags):
+        raise HttpProblem(
+            422, "name: ALL stands for every entity; it has contacts only", field="name"
+        )
+    with by_field():
+        after = _entity(before, data)
+        entities.checked(after)
+    await _save(request, after)
+    renamed = f"renamed to {after.name}" if after.name != before.name else ""
+    await audited(request, "entity.change", name, renamed)
+    return await _one(request, after.name)
+
+
+@delete("/entity", opt=needs("write"))
+async def remove_entity(request: Asked, name: Named) -> None:
+    """Remove an entity's id, tags and contacts. What its checks reported stays, and the next
+    report about it makes it anew."""
+    entity = await _known(request, name)
+    await entities.remove(services_of(request).store, entity.id)
+    services_of(request).directory_cache.forget()
+    await audited(request, "entity.remove", name)
+
+
+@get("/entities/export", opt=needs("read"))
+async def export_entities(request: Asked) -> list[dict[str, Any]]:
+    """All entities as a file has them that can be imported again."""
+    found = await entities.find(services_of(request).store)
+    return [msgspec.to_builtins(one) for one in found]
+
+
+@post("/entities/import", status_code=200, opt=needs("write"))
+async def import_entities(request: Asked, data: JSONBody[Rows]) -> list[Taken]:
+    """Import entities, each in place of the one with its id, under a new name perhaps. What is
+    not right is told, the others are imported."""
+    services = services_of(request)
+    survey = await entities.survey(services.store)
+
+    async def one(item: json_items.Item) -> None:
+        with_checks = item.get("check_contacts") is not None
+        entity = json_items.entity(item)
+        await entities.save(services.store, entity, with_checks=with_checks, seen=survey)
+
+    try:
+        taken = [done async for done in json_items.each_taken(data, json_items.EntityItem, one)]
+    finally:
+        services.directory_cache.forget()
+    done = sum(each.status == "imported" for each in taken)
+    await audited(request, "entities.import", details=f"{done:,} of {len(data):,} items")
+    return taken
+
+
+async def _one(request: Asked, name: str) -> EntityShown:
+    found = [await _known(request, name)]
+    [shown] = await _shown(request, found, await _failures(request))
+    return shown
+
+
+async def _known(request: Asked, name: str) -> Entity:
+    wanted = name if name == entities.ALL else name.lower()
+    for one in (await services_of(request).directory_cache.seen()).entities:
+        if one.name == wanted:
+            return one
+    raise NotFound(f"there is no entity {name[:80]}")
+
+
+def _entity(before: Entity, data: EntityBody) -> Entity:
+    return replace(
+        before,
+        name=data.name if before.id == entities.ALL else entities.named(data.name),
+        tags=tuple(dict.fromkeys(data.tags)),
+        contacts=tuple(dict.fromkeys(data.contacts)),
+    )
+
+
+async def _save(request: Asked, entity: Entity) -> None:
+    services = services_of(request)
+    try:
+        await entities.save(services.store, entity)
+    finally:
+        services.directory_cache.forget()
+
+
+async def _shown(
+    request: Asked, found: list[Entity], failures: Mapping[str, int]
+) -> list[EntityShown]:
+    counts = await entities.check_counts(services_of(request).store, [one.name for one in found])
+    return [
+        EntityShown(
+            name=one.name,
+            id=one.id,
+            tags=list(one.tags),
+            contacts=list(one.contacts),
+            check_contacts={check: list(told) for check, told in one.check_contacts.items()},
+            checks=count,
+            failing=failures.get(one.name, 0),
+            version=version(one),
+        )
+        for one, count in zip(found, counts, strict=True)
+    ]
+
+
+ROUTES = Router(
+    "/",
+    tags=["Entities"],
+    route_handlers=[
+        *(all_entities, one_entity, add_entity, change_entity, remove_entity),
+        *(export_entities, import_entities),
+    ],
+)

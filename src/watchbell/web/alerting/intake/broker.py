@@ -1,0 +1,118 @@
+"""`/state`: states that hold for a while, whoever posts them, and what is held of them."""
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Response, Router, get, post
+from litestar.params import QueryParameter
+from msgspec import Struct
+
+from watchbell.alerting.model import CheckEvent, Rejection
+from watchbell.web.access import needs
+from watchbell.web.alerting.intake import httpbroker, items, sns
+from watchbell.web.alerting.intake.items import Answer, Item
+from watchbell.web.alerting.intake.routes import field_of, item_of, plain, sender_of
+from watchbell.web.alerting.intake.sns import Envelope
+from watchbell.web.alerting.intake.states import Held
+from watchbell.web.alerting.intake.writing import TooMany
+from watchbell.web.problems import HttpProblem, too_often
+from watchbell.web.services import Asked, services_of
+
+Place = Annotated[
+    int, QueryParameter(ge=0, le=1 << 62, description="From the `Link` of the page before.")
+]
+Many = Annotated[int, QueryParameter(ge=1, le=10_000, description="About how many.")]
+
+
+@post("/state", status_code=202, opt=needs("intake"))
+async def post_state(request: Asked) -> Answer:
+    """Report a state that holds for `ttl` seconds (300; below 0 for ever).
+
+    The body is a check event, an alarm of CloudWatch, plain or by SNS, or an alert of New Relic.
+    While it holds, a failure is told as if it were reported every ten seconds.
+    """
+    plain(request)
+    try:
+        body = msgspec.json.decode(await request.body())
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise HttpProblem(400, f"not JSON: {error}") from None
+    if sns.is_envelope(body):
+        return await _by_sns(request, body)
+    return await _held(request, httpbroker.event_of(body, services_of(request).now()))
+
+
+async def _by_sns(request: Asked, body: dict[str, Any]) -> Answer:
+    envelope = sns.read(body)
+    if isinstance(envelope, Rejection):
+        raise HttpProblem(422, envelope.reason, field="body")
+    services = services_of(request)
+    await services.intake.sns.believe(envelope, body)
+    if envelope.kind == "SubscriptionConfirmation":
+        return Answer("accepted", await services.intake.sns.confirm(envelope))
+    if envelope.kind == "UnsubscribeConfirmation":
+        return Answer("accepted", "the subscription has ended")
+    return await _held(request, httpbroker.alarm_of(envelope.message, services.now()), envelope)
+
+
+async def _held(
+    request: Asked, found: CheckEvent | Rejection, envelope: Envelope | None = None
+) -> Answer:
+    if isinstance(found, Rejection):
+        raise HttpProblem(422, found.reason, field=field_of(found.reason))
+    one = item_of(found)
+    if isinstance(one, Rejection):
+        raise HttpProblem(422, one.reason, field="type")
+    sender, services = sender_of(request), services_of(request)
+    if envelope is not None:
+        one = Item(one.event, items.named(sender, envelope.id))
+    try:
+        is_new = await services.intake.hold(sender, one, found, services.now())
+    except TooMany as error:
+        raise too_often(error.seconds) from None
+    return Answer("accepted" if is_new else "repeated")
+
+
+class StateShown(Struct, frozen=True, kw_only=True):
+    """A state as it was posted."""
+
+    entity: str
+    check: str
+    state: str
+    summary: str
+    details: str
+    tags: list[str]
+    time: int
+    """When it was posted."""
+    ttl: int
+    """Seconds for which it holds from then on; -1 for ever."""
+
+
+@get("/state", opt=needs("read"))
+async def states(
+    request: Asked, cursor: Place = 0, limit: Many = 1_000
+) -> Response[dict[str, StateShown]]:
+    """The states that are held, by `ENTITY:CHECK`, each as it was posted.
+
+    Where there are more, the header `Link` says where they are.
+    """
+    after, found = await services_of(request).intake.states.page(cursor, limit)
+    more = f'</state?cursor={after}&limit={limit}>; rel="next"'
+    shown = {name: _shown(held) for name, held in found.items()}
+    return Response(shown, headers={"Link": more} if after else {})
+
+
+def _shown(held: Held) -> StateShown:
+    event = held.event
+    return StateShown(
+        entity=event.entity,
+        check=event.check,
+        state=event.state,
+        summary=event.summary or "",
+        details=event.details or "",
+        tags=list(event.tags),
+        time=held.since,
+        ttl=-1 if event.ttl is None else event.ttl,
+    )
+
+
+ROUTES = Router("/", tags=["Intake"], route_handlers=[post_state, states])

@@ -1,0 +1,114 @@
+"""Maintenance as the API plans, changes and ends it: of many checks at once."""
+
+from collections.abc import Callable, Sequence
+from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+
+from watchbell.alerting import calendar, history, maintenance, phrases
+from watchbell.alerting.calendar import Alike
+from watchbell.alerting.keys import Alerting
+from watchbell.alerting.phrases import Said
+from watchbell.alerting.windows import Kind, Window
+from watchbell.errors import NotFound, Refused
+from watchbell.store.client import Store
+from watchbell.web.alerting.maintenance_calendar import Calendar
+from watchbell.web.problems import HttpProblem
+
+MOST = 50_000
+"""Checks that are put into maintenance by one request."""
+
+
+class Plan(Struct, frozen=True):
+    kind: Kind
+    window: Window
+    checks: list[str]
+
+
+class Span(Struct, frozen=True):
+    """When it is to begin and to end, as somebody said it: with a duration, or with an end."""
+
+    start: Said
+    duration: Said | None
+    end: Said | None
+
+    def seconds(self, now: float, zone: ZoneInfo) -> tuple[int, int]:
+        """Start and duration; Trouble names the field that was not understood."""
+        start = _read("start", lambda: phrases.moment(self.start, now, zone))
+        if (self.duration is None) == (self.end is None):
+            raise HttpProblem(
+                422, "say how long it lasts, by duration or by end, not both", field="duration"
+            )
+        if self.duration is not None:
+            said = self.duration
+            return start, _read("duration", lambda: phrases.length(said))
+        until = self.end or 0
+        end = _read("end", lambda: phrases.moment(until, now, zone))
+        if end <= start:
+            raise HttpProblem(422, "end: expected a time after the start", field="end")
+        return start, end - start
+
+
+def _read(field: str, read: Callable[[], int]) -> int:
+    try:
+        seconds = read()
+    except Refused as error:
+        raise HttpProblem(422, str(error), field=field) from None
+    if not 0 <= seconds <= maintenance.LATEST:
+        raise HttpProblem(422, f"{field}: this is too far off", field=field)
+    return seconds
+
+
+async def meant(store: Store, pattern: str, checks: Sequence[str]) -> list[str]:
+    """The checks of a pattern, or those that are named; all of these have to be known."""
+    if bool(pattern) == bool(checks):
+        raise HttpProblem(422, "name checks, or say a pattern that means them", field="pattern")
+    if checks:
+        return await _known(store, checks)
+    try:
+        found = await history.find(store, pattern, disabled=True)
+    except Refused as error:
+        raise HttpProblem(422, str(error), field="pattern") from None
+    if len(found) > MOST:
+        many = f"{len(found):,} checks are meant; expected at most {MOST:,} at once"
+        raise HttpProblem(422, many, field="pattern")
+    return found
+
+
+async def _known(store: Store, checks: Sequence[str]) -> list[str]:
+    names = sorted(set(checks))
+    scores = await store.call("ZMSCORE", Alerting(store.prefix).all_checks(), *names)
+    unknown = [name for name, score in zip(names, scores, strict=True) if score is None]
+    if unknown:
+        raise NotFound(f"there is no check {unknown[0][:200]!r}")
+    return names
+
+
+async def alike(book: Calendar, id_: str) -> Alike:
+    """The windows of an id; NotFound where there are none, or no more."""
+    name = calendar.named(id_)
+    found = await book.within(name.start, name.start + 1) if name else []
+    for one in found:
+        if one.id == id_:
+            return one
+    raise NotFound("there is no such maintenance; it may have been changed or ended meanwhile")
+
+
+async def end(store: Store, one: Alike, checks: Sequence[str], now: int) -> list[str]:
+    """The checks whose windows were not over. What is to come is taken back."""
+    if one.window.end <= now:
+        return []
+    return await maintenance.end(store, checks, one.kind, one.window.start, now, now)
+
+
+async def resize(store: Store, one: Alike, checks: Sequence[str], until: int, now: int) -> None:
+    """Another end for windows that are open or to come."""
+    if one.window.end <= now:
+        raise Refused("this maintenance is over, and stays as it was")
+    if until <= max(one.window.start, now):
+        raise Refused("the new end is over already; end the maintenance instead")
+    if one.kind == "unscheduled" and until < one.window.end:
+        await maintenance.end(store, checks, one.kind, one.window.start, until, now)
+    else:
+        window = Window(one.window.start, until - one.window.start)
+        await maintenance.create(store, checks, one.kind, window, now)

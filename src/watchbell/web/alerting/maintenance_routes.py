@@ -1,0 +1,241 @@
+"""Maintenance: a calendar over all checks, and how it is planned, changed and ended."""
+
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from litestar import Router, get, post, put
+from litestar.params import JSONBody, QueryParameter
+
+from watchbell.alerting import maintenance as windows
+from watchbell.alerting import patterns, phrases
+from watchbell.alerting.calendar import Alike
+from watchbell.alerting.model import split_id
+from watchbell.alerting.windows import Kind, Window
+from watchbell.errors import Refused
+from watchbell.schedule import spoken
+from watchbell.web.access import needs
+from watchbell.web.alerting import maintenance_changes
+from watchbell.web.alerting.maintenance_changes import Plan, Span
+from watchbell.web.alerting.maintenance_shapes import (
+    Done,
+    EndedMaintenance,
+    MaintenanceShown,
+    NewMaintenance,
+    Preview,
+    ResizedMaintenance,
+)
+from watchbell.web.listing import Cursor, Limit, Page, paged
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, audited, services_of
+
+USUAL = 31 * 86_400
+LONGEST = 400 * 86_400
+_NAMED = 20
+"""Checks of alike windows that are named in a list; the others are counted."""
+
+From = Annotated[
+    int | None, QueryParameter(name="from", ge=0, le=1 << 40, description="Seconds; now without.")
+]
+To = Annotated[
+    int | None,
+    QueryParameter(name="to", ge=0, le=1 << 40, description="Seconds; 31 days later without."),
+]
+OfKind = Annotated[Kind | None, QueryParameter(description="Only windows of this kind.")]
+Pattern = Annotated[
+    str, QueryParameter(max_length=2_001, description="Only of checks that it means.")
+]
+Id = Annotated[str, QueryParameter(max_length=60, description="Of windows that are alike.")]
+Check = Annotated[str, QueryParameter(max_length=2_001, description="`next` of the page before.")]
+
+
+@get("/maintenance", opt=needs("read"))
+async def calendar(
+    request: Asked,
+    start: From = None,
+    end: To = None,
+    kind: OfKind = None,
+    pattern: Pattern = "",
+    cursor: Cursor = "",
+    limit: Limit = 500,
+) -> Page[MaintenanceShown]:
+    """Maintenance of all checks within a range of at most 400 days, by its beginning.
+
+    Windows of one kind, beginning, length and summary are one item. Changes by others are seen
+    within seconds.
+    """
+    services = services_of(request)
+    now = services.now()
+    first = now if start is None else start
+    last = first + USUAL if end is None else end
+    if not first < last <= first + LONGEST:
+        raise HttpProblem(422, "to: expected a time after `from`, and within 400 days", field="to")
+    found = await services.calendar.within(first, last)
+    chosen = [one for one in found if kind in (None, one.kind)]
+    if pattern:
+        chosen = _matching(chosen, pattern)
+    page = paged(chosen, lambda one: one.order, cursor, limit)
+    return Page([_shown(one, now) for one in page.items], page.next)
+
+
+def _matching(found: list[Alike], pattern: str) -> list[Alike]:
+    try:
+        matches = patterns.compiled(pattern).matches
+    except Refused as error:
+        raise HttpProblem(422, str(error), field="pattern") from None
+    kept = []
+    for one in found:
+        checks = [check for check in one.checks if matches(*split_id(check))]
+        kept += [Alike(one.kind, one.window, checks)] if checks else []
+    return kept
+
+
+@get("/maintenance/checks", opt=needs("read"))
+async def checks(
+    request: Asked,
+    id: Id,  # noqa: A002
+    cursor: Check = "",
+    limit: Limit = 100,
+) -> Page[str]:
+    """The checks of windows that are alike."""
+    one = await maintenance_changes.alike(services_of(request).calendar, id)
+    return paged(one.checks, str, cursor, limit)
+
+
+@post("/maintenance/preview", status_code=200, opt=needs("read"))
+async def preview(request: Asked, data: JSONBody[NewMaintenance]) -> Preview:
+    """What planning this would do: when it would be, and of which checks. Nothing is changed."""
+    plan = await _plan(request, data)
+    return _preview(plan, data)
+
+
+@post("/maintenance", opt=needs("operate"))
+async def plan_maintenance(request: Asked, data: JSONBody[NewMaintenance]) -> Preview:
+    """Put checks into maintenance, in which nobody is told of their failures.
+
+    One with the same beginning as another of a check gives that its length, and both summaries.
+    """
+    plan = await _plan(request, data)
+    if not plan.checks:
+        raise HttpProblem(422, f"no check is meant by {data.pattern[:80]!r}", field="pattern")
+    services = services_of(request)
+    try:
+        await windows.create(services.store, plan.checks, plan.kind, plan.window, services.now())
+    finally:
+        services.calendar.forget()
+    await audited(request, "maintenance.plan", _subject(plan.checks, data.pattern), _words(plan))
+    return _preview(plan, data)
+
+
+async def _plan(request: Asked, data: NewMaintenance) -> Plan:
+    services = services_of(request)
+    now = services.now()
+    span = Span(data.start, data.duration, data.end)
+    start, duration = span.seconds(now, _zone(request, data.zone))
+    if data.kind == "unscheduled" and start > now:
+        raise HttpProblem(
+            422, "start: unscheduled maintenance begins at once or has begun", field="start"
+        )
+    found = await maintenance_changes.meant(services.store, data.pattern, data.checks)
+    return Plan(data.kind, Window(start, duration, data.summary.strip()), found)
+
+
+def _zone(request: Asked, name: str) -> ZoneInfo:
+    try:
+        return phrases.zone(name or services_of(request).settings.alerting.timezone)
+    except Refused as error:
+        raise HttpProblem(422, str(error), field="zone") from None
+
+
+@post("/maintenance/end", status_code=200, opt=needs("operate"))
+async def end_maintenance(request: Asked, data: JSONBody[EndedMaintenance]) -> Done:
+    """End windows that are open, or take back those to come. What is over stays as it was."""
+    services = services_of(request)
+    one = await maintenance_changes.alike(services.calendar, data.id)
+    chosen = _chosen(one, data.checks)
+    try:
+        ended = await maintenance_changes.end(services.store, one, chosen, services.now())
+    finally:
+        services.calendar.forget()
+    left = sorted(set(chosen) - set(ended))
+    await audited(
+        request, "maintenance.end", _subject(ended), _words(Plan(one.kind, one.window, []))
+    )
+    return Done(count=len(ended), left=left[:_NAMED])
+
+
+@put("/maintenance", opt=needs("operate"))
+async def resize_maintenance(request: Asked, data: JSONBody[ResizedMaintenance]) -> Done:
+    """Give windows that are open or to come another end."""
+    services = services_of(request)
+    now = services.now()
+    one = await maintenance_changes.alike(services.calendar, data.id)
+    chosen = _chosen(one, data.checks)
+    span = Span(one.window.start, None, data.end)
+    start, duration = span.seconds(now, _zone(request, data.zone))
+    try:
+        await maintenance_changes.resize(services.store, one, chosen, start + duration, now)
+    finally:
+        services.calendar.forget()
+    resized = Plan(one.kind, Window(start, duration, one.window.summary), chosen)
+    await audited(request, "maintenance.resize", _subject(chosen), _words(resized))
+    return Done(count=len(chosen))
+
+
+def _chosen(one: Alike, checks: list[str]) -> list[str]:
+    """Those that were named, which have to have such a window; else all that have."""
+    strange = set(checks) - set(one.checks)
+    if strange:
+        raise HttpProblem(
+            422, f"checks: {min(strange)[:200]!r} has no such maintenance", field="checks"
+        )
+    return sorted(set(checks)) or one.checks
+
+
+def _preview(plan: Plan, data: NewMaintenance) -> Preview:
+    window = plan.window
+    dates = [said for said in (data.start, data.end) if isinstance(said, str)]
+    return Preview(
+        kind=plan.kind,
+        start=window.start,
+        end=window.end,
+        duration=window.duration,
+        count=len(plan.checks),
+        checks=plan.checks[:_NAMED],
+        id=Alike(plan.kind, window, plan.checks).id,
+        remark="; ".join(filter(None, map(spoken.remark, dates))),
+    )
+
+
+def _shown(one: Alike, now: int) -> MaintenanceShown:
+    window = one.window
+    return MaintenanceShown(
+        id=one.id,
+        kind=one.kind,
+        start=window.start,
+        end=window.end,
+        duration=window.duration,
+        summary=window.summary,
+        when="future" if window.start > now else "current" if window.is_open(now) else "past",
+        count=len(one.checks),
+        checks=one.checks[:_NAMED],
+    )
+
+
+def _subject(checks: list[str], pattern: str = "") -> str:
+    return pattern or (checks[0] if len(checks) == 1 else f"{len(checks):,} checks")
+
+
+def _words(plan: Plan) -> str:
+    window = plan.window
+    many = f"{len(plan.checks):,} checks, " if plan.checks else ""
+    return f"{plan.kind}, {many}from {window.start} to {window.end}: {window.summary}".rstrip(": ")
+
+
+ROUTES = Router(
+    "/",
+    tags=["Maintenance"],
+    route_handlers=[
+        *(calendar, checks, preview, plan_maintenance),
+        *(end_maintenance, resize_maintenance),
+    ],
+)

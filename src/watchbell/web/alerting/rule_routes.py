@@ -1,0 +1,320 @@
+"""Rules: when, and by which media, a contact is told about what; described and tried, too."""
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from litestar import Router, delete, get, post, put
+from litestar.params import JSONBody, QueryParameter
+from msgspec.structs import asdict, replace
+
+from watchbell import ids
+from watchbell.alerting import contacts, generals, records, rules
+from watchbell.alerting.decide.routing import zone_of
+from watchbell.alerting.decide.trial import Sample, Trial, tried
+from watchbell.alerting.generals import Prospect
+from watchbell.alerting.model import LARGEST, Contact, Rule, split_id
+from watchbell.errors import Changed, NotFound, Refused
+from watchbell.schedule import recurrence, spoken, week
+from watchbell.schedule.names import listed
+from watchbell.schedule.week import Grid, NotWeekly
+from watchbell.web.access import needs
+from watchbell.web.alerting.rule_shapes import (
+    RuleBody,
+    RuleDescribed,
+    RuleShown,
+    SampleEvent,
+    Times,
+    TrialShown,
+    TryBody,
+)
+from watchbell.web.listing import Page
+from watchbell.web.problems import FieldError, HttpProblem
+from watchbell.web.refused import by_field, field_error
+from watchbell.web.services import Asked, Services, audited, services_of
+from watchbell.web.versions import STALE, TRIES, IfMatch, fits, version
+
+_NOT_STORED = ("week", "id", "replace_general")
+GENERAL = "the general rule"
+"""What the rule is called that a contact without one is given."""
+
+Of = Annotated[str, QueryParameter(min_length=1, max_length=500, description="A contact's id.")]
+Perhaps = Annotated[str, QueryParameter(max_length=500, description="A contact's id.")]
+Id = Annotated[str, QueryParameter(min_length=1, max_length=500, description="A rule's id.")]
+Said = Annotated[
+    str, QueryParameter(max_length=500, description="As `mon-fri 08:00-18:00; sat,sun`.")
+]
+
+
+@get("/rules", opt=needs("read"))
+async def all_rules(request: Asked, contact: Of) -> Page[RuleShown]:
+    """The rules of a contact, each with what it does in words."""
+    person = await contacts.known(services_of(request).store, contact)
+    return Page([_shown(services_of(request), rule, person) for rule in person.rules])
+
+
+@post("/rules", opt=needs("write"))
+async def add_rule(request: Asked, contact: Of, data: JSONBody[RuleBody]) -> RuleShown:
+    """Give a contact a rule."""
+    services = services_of(request)
+    person = await contacts.known(services.store, contact)
+    with by_field():
+        rule = rules.checked(_rule(data, ids.token(), contact))
+        await rules.save(services.store, rule)
+    await audited(request, "rule.add", contact, _told(rule))
+    await _generalised(request, contact, data)
+    return _shown(services, rule, person)
+
+
+@get("/rule", opt=needs("read"))
+async def one_rule(request: Asked, contact: Of, id: Id) -> RuleShown:  # noqa: A002
+    """A rule of a contact."""
+    services = services_of(request)
+    person = await contacts.known(services.store, contact)
+    return _shown(services, _own(person, id), person)
+
+
+@put("/rule", opt=needs("write"), responses=STALE)
+async def change_rule(
+    request: Asked,
+    contact: Of,
+    id: Id,  # noqa: A002
+    data: JSONBody[RuleBody],
+    if_match: IfMatch = "",
+) -> RuleShown:
+    """Change a rule, as a whole."""
+    services = services_of(request)
+    person = await contacts.known(services.store, contact)
+    _own(person, id)
+    with by_field():
+        rule = rules.checked(_rule(data, id, contact))
+        await _replaced(services, rule, if_match)
+    await audited(request, "rule.change", contact, _told(rule))
+    await _generalised(request, contact, data)
+    return _shown(services, rule, person)
+
+
+async def _generalised(request: Asked, contact: str, data: RuleBody) -> None:
+    if data.replace_general:
+        await generals.replace_general(services_of(request).store, contact)
+        await audited(request, "rule.change", contact, "the automatic general rule is replaced")
+
+
+async def _replaced(services: Services, rule: Rule, if_match: str) -> None:
+    for _ in range(TRIES):
+        before, stamp = await rules.stamped(services.store, rule.id)
+        fits(if_match, _version(replace(before, contact_id=rule.contact_id)))
+        with suppress(Changed):
+            return await rules.save(services.store, rule, stamp)
+    raise HttpProblem(412, f"rule {rule.id} is being changed by others; try again")
+
+
+@delete("/rule", opt=needs("write"))
+async def remove_rule(request: Asked, contact: Of, id: Id) -> None:  # noqa: A002
+    """Remove a rule. A contact without a general one gets such a rule again when it is needed."""
+    services = services_of(request)
+    rule = _own(await contacts.known(services.store, contact), id)
+    await rules.remove(services.store, id)
+    await audited(request, "rule.remove", contact, _told(rule))
+
+
+@post("/rules/describe", status_code=200, opt=needs("read"))
+async def describe_rule(
+    request: Asked,
+    data: JSONBody[RuleBody],
+    contact: Perhaps = "",
+    id: Perhaps = "",  # noqa: A002
+) -> RuleDescribed:
+    """What a rule would do, in words, and what is wrong with it. Nothing is stored."""
+    services = services_of(request)
+    person = await contacts.known(services.store, contact) if contact else None
+    problems: list[FieldError] = []
+    try:
+        rule = _rule(data, id or "new", contact or "nobody")
+    except Refused as error:
+        problems.append(field_error(error))
+        plain = replace(data, week=None, time_restrictions=())
+        rule = _rule(plain, id or "new", contact or "nobody")
+    problems += map(field_error, rules.problems(rule))
+    grid, reasons = _week(rule.time_restrictions, services)
+    after = (
+        await _prospect(services, person, rule, data) if person else Prospect("", can_replace=False)
+    )
+    return RuleDescribed(
+        words=rules.describe(rule),
+        problems=problems,
+        week=grid,
+        not_weekly=reasons,
+        times=[_when(one) for one in rule.time_restrictions],
+        is_specific=rule.is_specific,
+        missing_media=_missing(rule, person) if person else [],
+        outside=after.words,
+        can_replace_general=after.can_replace,
+    )
+
+
+async def _prospect(services: Services, person: Contact, rule: Rule, data: RuleBody) -> Prospect:
+    return await asyncio.to_thread(  # as below
+        generals.prospect,
+        person,
+        rule,
+        services.settings.alerting.timezone,
+        services.now(),
+        replaces_general=data.replace_general,
+    )
+
+
+def _when(restriction: dict[str, object]) -> str:
+    try:
+        return recurrence.parse(restriction).describe()
+    except Refused as error:
+        return f"a time that can't be read: {error}"
+
+
+@get("/rules/times", opt=needs("read"))
+async def said_times(request: Asked, text: Said) -> Times:
+    """Times as people say them, as `mon-fri 08:00-18:00; sat,sun`, in the form of rules."""
+    try:
+        found = spoken.windows(text)
+    except Refused as error:
+        raise HttpProblem(422, str(error), field="text") from error
+    grid, reasons = _week(found, services_of(request))
+    words = [_when(one) for one in found]
+    return Times(time_restrictions=found, week=grid, not_weekly=reasons, words=words)
+
+
+@post("/rules/try", status_code=200, opt=needs("read"))
+async def try_rules(request: Asked, data: JSONBody[TryBody]) -> TrialShown:
+    """What a contact would be told of a sample, by its rules or by these in their place: which
+    rules match, which do not and why, by which media. Nothing is sent, and nothing is stored."""
+    services = services_of(request)
+    person = await contacts.known(services.store, data.contact)
+    if data.rules is not None:
+        with by_field():
+            given = [
+                _rule(one, one.id or f"rule {number}", person.id)
+                for number, one in enumerate(data.rules, 1)
+            ]
+        person = replace(person, rules=tuple(given))
+        for rule, one in zip(given, data.rules, strict=True):
+            if one.replace_general:
+                person = generals.saved(person, rule, replaces_general=True)
+    zone = services.settings.alerting.timezone
+    sample = _sample(data.event, services.now(), zone_of(person, zone))
+    if not sample.tags:
+        name = f"{sample.entity}:{sample.check}"
+        sample = replace(sample, tags=await records.event_tags(services.store, name))
+    general = rules.general(person.id, person.media, GENERAL)
+    # Elsewhere, since times that begin in antiquity and are counted take a while.
+    found = await asyncio.to_thread(tried, person, sample, general, zone)
+    return _trial(found, person, sample)
+
+
+def _sample(event: SampleEvent, now: int, zone: ZoneInfo) -> Sample:
+    entity, check = split_id(event.check)
+    if not entity.strip() or not check.strip():
+        raise HttpProblem(422, "check: expected ENTITY:CHECK", field="check")
+    time = now if event.time is None else event.time
+    if event.at:
+        time = _moment(event.at, now, zone)
+    return Sample(
+        entity=entity.lower(),
+        check=check,
+        state=event.state,
+        tags=tuple(tag for tag in event.tags if tag.strip()),
+        time=time,
+    )
+
+
+def _moment(text: str, now: int, zone: ZoneInfo) -> int:
+    try:
+        time = spoken.moment(text, now, zone)
+    except Refused as error:
+        raise HttpProblem(422, str(error), field="at") from error
+    if not 0 <= time <= LARGEST:
+        raise HttpProblem(422, f"at: {text!r} is too far away", field="at")
+    return time
+
+
+def _trial(found: Trial, person: Contact, sample: Sample) -> TrialShown:
+    name = person.first_name
+    words = f"{name} would not be told: {found.reason}."
+    if found.media:
+        words = f"{name} would be told by {listed(found.media)}."
+    local = datetime.fromtimestamp(sample.time, ZoneInfo(found.zone))
+    return TrialShown(
+        is_told=bool(found.media),
+        words=words,
+        media=found.media,
+        rules=found.rules,
+        zone=found.zone,
+        time=sample.time,
+        local_time=f"{local:%A, %Y-%m-%d %H:%M}",
+        tags=found.tags,
+    )
+
+
+def _rule(data: RuleBody, rule_id: str, contact_id: str) -> Rule:
+    """Refused where a week is given in which nothing is painted."""
+    fields = {name: value for name, value in asdict(data).items() if name not in _NOT_STORED}
+    if data.week is not None:
+        fields["time_restrictions"] = tuple(week.restrictions_of(data.week))
+    for name in ("entities", "tags", "critical_media", "warning_media", "unknown_media"):
+        fields[name] = tuple(dict.fromkeys(fields[name]))
+    return Rule(id=rule_id, contact_id=contact_id, **fields)
+
+
+def _own(person: Contact, rule_id: str) -> Rule:
+    for rule in person.rules:
+        if rule.id == rule_id:
+            return rule
+    raise NotFound(f"{person.first_name} has no rule {rule_id[:80]}")
+
+
+def _shown(services: Services, rule: Rule, person: Contact) -> RuleShown:
+    bad = rules.unreadable(rule)
+    readable = rules.without_unreadable(rule, bad)
+    grid, reasons = _week(rule.time_restrictions, services)
+    fields = asdict(readable)
+    del fields["contact_id"]
+    return RuleShown(
+        words=rules.describe(rule),
+        is_specific=rule.is_specific,
+        week=grid,
+        not_weekly=reasons,
+        unreadable=bad,
+        missing_media=_missing(rule, person),
+        version=_version(rule),
+        **fields,
+    )
+
+
+def _week(times: Iterable[dict[str, object]], services: Services) -> tuple[Grid | None, list[str]]:
+    found = week.grid_of(times, datetime.fromtimestamp(services.now(), UTC).date())
+    return (None, list(found.reasons)) if isinstance(found, NotWeekly) else (found, [])
+
+
+def _missing(rule: Rule, person: Contact) -> list[str]:
+    named = dict.fromkeys((*rule.critical_media, *rule.warning_media, *rule.unknown_media))
+    return [name for name in named if name not in person.media]
+
+
+def _version(rule: Rule) -> str:
+    return version(rule)
+
+
+def _told(rule: Rule) -> str:
+    return f"{rule.id}: {rules.describe(rule)}"[:1_000]
+
+
+ROUTES = Router(
+    "/",
+    tags=["Rules"],
+    route_handlers=[
+        *(all_rules, add_rule, one_rule, change_rule, remove_rule),
+        *(describe_rule, said_times, try_rules),
+    ],
+)

@@ -1,0 +1,148 @@
+"""Jobs of cron as people see them, and as much of them as they may see."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from watchbell.cron import history, run_texts
+from watchbell.cron.history import RunRecord, Span
+from watchbell.cron.job_status import AHEAD, JobStatus
+from watchbell.cron.model import Job, parsed
+from watchbell.cron.validation import field_of
+from watchbell.schedule.dst_notes import remark, zone_of
+from watchbell.schedule.firing import Schedule
+from watchbell.store.client import Store
+from watchbell.web.cron.job_shapes import Ahead, Bucket, FireShown, JobRow, LastShown, SpanShown
+from watchbell.web.problems import FieldError
+
+SPANS = 20
+MASK = "***"
+FARTHEST = 200 * 366 * 86_400
+"""How far ahead fires are looked for."""
+_COMMAND = 300
+_NEXT = 3
+_NAMED = 8
+_SLICE = 200
+
+
+async def rows(
+    store: Store, jobs: Sequence[JobStatus], now: float, *, masked: bool
+) -> list[JobRow]:
+    """Reads what is shown of these jobs beyond what the board has."""
+    spans = await history.spans(store, [one.key for one in jobs], SPANS)
+    newest = [found[0].id for found in spans if found]
+    lasts = await history.some(store, newest)
+    return [
+        _row(one, found, lasts.get(found[0].id) if found else None, now, masked=masked)
+        for one, found in zip(jobs, spans, strict=True)
+    ]
+
+
+def _row(
+    one: JobStatus, spans: Sequence[Span], last: RunRecord | None, now: float, *, masked: bool
+) -> JobRow:
+    job = one.job
+    zone = zone_of(job.schedule) if job else None
+    return JobRow(
+        name=one.name,
+        command=job.cmd[:_COMMAND] if job else "",
+        words=job.schedule.describes() if job else "",
+        zone=zone.key if zone else "",
+        next=list(islice(one.ahead(now, least=_NEXT), _NEXT)),
+        is_paused=one.is_paused,
+        is_failing=one.is_failing,
+        problems=problems(one.errors, masked=masked),
+        running=list(one.running),
+        last=_last(spans[0], last) if spans else None,
+        spans=[SpanShown(span.id, span.status, span.ended, span.duration) for span in spans],
+    )
+
+
+def _last(span: Span, seen: RunRecord | None) -> LastShown:
+    words = run_texts.ending(seen.record, seen.detail) if seen else ""
+    return LastShown(
+        id=span.id, status=span.status, ended=span.ended, duration=span.duration, words=words
+    )
+
+
+def problems(errors: Iterable[str], *, masked: bool) -> list[FieldError]:
+    """Errors by their fields. What `watchbell` says may be of the environment: who may not see that
+    is not told what was there."""
+    found = []
+    for error in errors:
+        field = field_of(error)
+        is_secret = masked and field.startswith("watchbell")
+        found.append(FieldError(field, unquoted(error) if is_secret else error))
+    return found
+
+
+def unquoted(error: str) -> str:
+    """An error without the value that it refuses."""
+    return error.partition(", not ")[0]
+
+
+def definition(raw: bytes, *, masked: bool) -> Any:
+    """As it is kept, but for what was found wrong with it, which is told elsewhere."""
+    said: Any = parsed(raw, object)
+    if not isinstance(said, dict):
+        return None if masked else said
+    state, options = said.get("job_state"), said.get("watchbell")
+    if isinstance(state, dict):
+        state.pop("validation_errors", None)
+    if masked and options is not None:
+        said["watchbell"] = _masked(options)
+    return said
+
+
+def _masked(options: Any) -> Any:
+    if not isinstance(options, dict):
+        return MASK
+    known = options.get("environment")
+    if known is None:
+        return options
+    hidden = dict.fromkeys(known, MASK) if isinstance(known, dict) else MASK
+    return {**options, "environment": hidden}
+
+
+def fires(schedule: Schedule, now: float, most: int) -> list[FireShown]:
+    zone = zone_of(schedule)
+    found = islice(schedule.fires_between(now, now + FARTHEST), most)
+    shown = [(fire, datetime.fromtimestamp(fire, zone) if zone else None) for fire in found]
+    return [
+        FireShown(fire, f"{at:%a %Y-%m-%d %H:%M:%S %Z}" if at else "", remark(schedule, fire))
+        for fire, at in shown
+    ]
+
+
+def zone_name(job: Job) -> str:
+    zone = zone_of(job.schedule)
+    return zone.key if zone else ""
+
+
+async def ahead(jobs: Sequence[JobStatus], now: int, seconds: int, buckets: int) -> Ahead:
+    """What fires within `buckets` times `seconds` from now. A bucket begins at a multiple of its
+    length, so there is one more: the first is under way, and the last is not seen to its end. Of
+    many jobs some at a time, since others wait."""
+    since = now - now % seconds
+    last = now + seconds * buckets
+    counts: dict[int, int] = defaultdict(int)
+    names: dict[int, list[str]] = defaultdict(list)
+    frequent = 0
+    for i, one in enumerate(jobs):
+        if i % _SLICE == _SLICE - 1:
+            await asyncio.sleep(0)
+        found = [fire for fire in one.ahead(now, until=last) if fire <= last]
+        if len(found) >= AHEAD:
+            frequent += 1
+            continue
+        for fire in found:
+            place = (fire - since) // seconds
+            counts[place] += 1
+            if len(names[place]) < _NAMED and one.name not in names[place]:
+                names[place].append(one.name)
+    shown = [Bucket(since + n * seconds, counts[n], names[n]) for n in sorted(counts)]
+    until = since + seconds * (buckets + 1)
+    return Ahead(since=since, until=until, seconds=seconds, buckets=shown, frequent=frequent)

@@ -1,0 +1,195 @@
+"""Runs of cron jobs: those under way, those that ended, what they print; and fires not run."""
+
+import re
+from typing import Annotated, Literal
+
+from litestar import MediaType, Router, get, post
+from litestar.params import PathParameter, QueryParameter
+from litestar.response import Stream
+
+from watchbell.cron import history, jobs
+from watchbell.cron.history import Place, Verdict
+from watchbell.cron.model import Omission
+from watchbell.runs.output_store import MOST_LINES
+from watchbell.web.access import needs
+from watchbell.web.cron import run_view
+from watchbell.web.cron.run_shapes import HitsShown, OmissionShown, OutputShown, RunInFull, RunShown
+from watchbell.web.listing import Cursor, Page
+from watchbell.web.live.sse import EVENT_STREAM, EventStream, LastEvent, Resume, streamed
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, audited, services_of
+
+FARTHEST = 1 << 40
+_PLACE = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)_(.{1,150})", re.DOTALL)
+_VERDICTS: tuple[Verdict, ...] = ("success", "fail")
+
+Id = Annotated[
+    str, PathParameter(min_length=1, max_length=150, description="A run's id, or its beginning.")
+]
+Job = Annotated[str, QueryParameter(max_length=5_000, description="Only of this job.")]
+Only = Annotated[
+    Literal["", "success", "fail"], QueryParameter(description="Only those that ended so.")
+]
+Limit = Annotated[int, QueryParameter(ge=1, le=200, description="How many items at most.")]
+Lines = Annotated[int, QueryParameter(ge=1, le=MOST_LINES, description="How many lines at most.")]
+Start = Annotated[
+    int | None, QueryParameter(ge=0, le=FARTHEST, description="The place from which on.")
+]
+End = Annotated[
+    int | None, QueryParameter(ge=0, le=FARTHEST, description="The place before which to end.")
+]
+Around = Annotated[
+    int | None, QueryParameter(ge=0, le=FARTHEST, description="The place of a line in the middle.")
+]
+Text = Annotated[
+    str, QueryParameter(min_length=1, max_length=500, description="What to look for, in any case.")
+]
+Backward = Annotated[bool, QueryParameter(description="Whether to search towards the beginning.")]
+
+
+@get("/cron/runs", opt=needs("read"))
+async def ended_runs(
+    request: Asked, job: Job = "", only: Only = "", cursor: Cursor = "", limit: Limit = 50
+) -> Page[RunShown]:
+    """Runs that ended, of a job or of all, the newest first."""
+    place = _place(cursor) if cursor else None
+    verdicts = (only,) if only else _VERDICTS
+    found, last = await history.ended_before(
+        services_of(request).store, place, job, verdicts, limit
+    )
+    following = f"{last.ended!r}_{last.id}" if last else None
+    return Page([run_view.shown(one) for one in found], following)
+
+
+def _place(cursor: str) -> Place:
+    found = _PLACE.fullmatch(cursor)
+    if not found:
+        raise HttpProblem(400, "cursor: expected `next` of the page before", field="cursor")
+    return Place(float(found[1]), found[2])
+
+
+@get("/cron/runs/active", opt=needs("read"))
+async def active_runs(request: Asked, job: Job = "", limit: Limit = 200) -> Page[RunShown]:
+    """Runs under way, of a job or of all; of many the first."""
+    found = await history.active(services_of(request).store, 0 if job else limit)
+    shown = [run_view.shown(one) for one in found if job in ("", one.record.job_name)]
+    return Page(shown[:limit])
+
+
+@get("/cron/omissions", opt=needs("read"))
+async def omissions(
+    request: Asked, job: Job = "", cursor: Cursor = "", limit: Limit = 50
+) -> Page[OmissionShown]:
+    """Fires that were not run, and why; the newest first."""
+    if cursor and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 10):
+        raise HttpProblem(400, "cursor: expected `next` of the page before", field="cursor")
+    skip = int(cursor or 0)
+    found = await history.omissions(services_of(request).store, job, limit + 1, skip)
+    following = str(skip + limit) if len(found) > limit else None
+    return Page([_omission(one) for one in found[:limit]], following)
+
+
+def _omission(one: Omission) -> OmissionShown:
+    return OmissionShown(
+        job=one.job, first=one.first, last=one.last, count=one.count, reason=one.reason, at=one.at
+    )
+
+
+@get("/cron/runs/{id:str}", opt=needs("read"))
+async def one_run(request: Asked, id: Id) -> RunInFull:  # noqa: A002
+    """A run, and the last lines that it printed."""
+    seen = await history.run(services_of(request).store, id)
+    return RunInFull(run_view.shown(seen), seen.record.output or "")
+
+
+@get("/cron/runs/{id:str}/output", opt=needs("read"))
+async def output(
+    request: Asked,
+    id: Id,  # noqa: A002
+    start: Start = None,
+    end: End = None,
+    around: Around = None,
+    limit: Lines = 500,
+) -> OutputShown:
+    """What a run printed: from `start` on, up to `end`, or `around` a line; its last lines without
+    any of these. Long lines make it fewer."""
+    store = services_of(request).store
+    printed = history.output(store, (await history.run(store, id)).id)
+    if around is not None:
+        start = max(around - limit // 2, 0)
+    if start is not None:
+        return run_view.output(await printed.window(start, limit, end))
+    return run_view.output(await printed.end(limit, end))
+
+
+@get("/cron/runs/{id:str}/search", opt=needs("read"))
+async def search(
+    request: Asked,
+    id: Id,  # noqa: A002
+    text: Text,
+    start: Start = None,
+    backward: Backward = False,
+) -> HitsShown:
+    """Lines that have a text. Some thousand lines are looked at; `next` says where to go on."""
+    store = services_of(request).store
+    printed = history.output(store, (await history.run(store, id)).id)
+    begin = (FARTHEST if backward else 0) if start is None else start
+    found = await printed.search(text, begin, backward=backward)
+    return HitsShown(found.places, found.following)
+
+
+@get("/cron/runs/{id:str}/download", opt=needs("read"), media_type=MediaType.TEXT)
+async def download(request: Asked, id: Id) -> Stream:  # noqa: A002
+    """All that is kept of what a run printed, as a file."""
+    store = services_of(request).store
+    seen = await history.run(store, id)
+    disposition = f'attachment; filename="{run_view.file_name(seen)}"'
+    return Stream(
+        run_view.whole(store, seen),
+        headers={"Content-Disposition": disposition, "X-Content-Type-Options": "nosniff"},
+        media_type=MediaType.TEXT,
+    )
+
+
+@get("/cron/runs/{id:str}/live", opt=needs("read"), media_type=EVENT_STREAM)
+async def live(
+    request: Asked,
+    id: Id,  # noqa: A002
+    last: LastEvent = "",
+    resume: Resume = "",
+) -> EventStream:
+    """What a run prints and how it stands, as it goes: `lines`, `status`, and `end` when it is
+    over; `gone` where it was forgotten. Of very many lines the newest come, and a number says how
+    many were left out."""
+    store = services_of(request).store
+    run = (await history.run(store, id)).id
+    return streamed(request, run_view.live(store, run, last or resume))
+
+
+@post("/cron/runs/{id:str}/terminate", status_code=204, opt=needs("operate"))
+async def terminate(request: Asked, id: Id) -> None:  # noqa: A002
+    """Ask all processes of a run to end, and end those that are left after a while."""
+    await _end(request, id, kill=False)
+
+
+@post("/cron/runs/{id:str}/kill", status_code=204, opt=needs("operate"))
+async def kill(request: Asked, id: Id) -> None:  # noqa: A002
+    """End all processes of a run at once."""
+    await _end(request, id, kill=True)
+
+
+async def _end(request: Asked, run: str, *, kill: bool) -> None:
+    store = services_of(request).store
+    seen = await history.run(store, run)
+    await (jobs.kill(store, seen.id) if kill else jobs.terminate(store, seen.id))
+    await audited(request, "cron.kill" if kill else "cron.terminate", seen.record.job_name, seen.id)
+
+
+ROUTES = Router(
+    "/",
+    tags=["Cron runs"],
+    route_handlers=[
+        *(ended_runs, active_runs, omissions, one_run, output, search, download),
+        *(live, terminate, kill),
+    ],
+)

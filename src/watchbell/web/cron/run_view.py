@@ -1,0 +1,138 @@
+"""Runs of cron as people see them, and what they print while they watch."""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, AsyncIterator
+from datetime import UTC, datetime
+
+import msgspec
+
+from watchbell.cron import history, run_texts
+from watchbell.cron.history import RunRecord
+from watchbell.errors import NotFound
+from watchbell.runs.output_store import OutputLine, OutputWindow
+from watchbell.store.client import Store
+from watchbell.web.cron.run_shapes import LineShown, News, OutputShown, RunShown
+from watchbell.web.live.sse import Event
+
+LIVE_LINES = 1_000
+"""That are told at once at the most; of more the newest are."""
+SOONEST, LATEST = 0.25, 1.0
+"""Seconds between two looks at a run that prints, and at one that is silent."""
+LINGER = 2.0
+"""Seconds for which a stream that has come to its end is left for its reader to hang up: one that
+is cut is taken for a server that went away."""
+_POSITION = re.compile(r"(\d{1,12}\.\d{6})-(\d{1,15})")
+_LONGEST_NAME = 60
+
+
+def shown(seen: RunRecord) -> RunShown:
+    record, detail = seen.record, seen.detail
+    ended = seen.ended
+    if ended is None and record.duration is not None and record.status != "running":
+        ended = record.start_time + record.duration
+    return RunShown(
+        id=seen.id,
+        job=record.job_name,
+        status=record.status,
+        start=record.start_time,
+        ended=ended,
+        duration=record.duration,
+        retcode=record.retcode,
+        words=run_texts.ending(record, detail),
+        host=record.host,
+        instance=detail.instance,
+        why=detail.why,
+        fire=detail.fire,
+        attempt=detail.attempt,
+        attempts=detail.attempts,
+        retry_at=detail.retry_at or None,
+        cpu=detail.cpu,
+        memory=detail.memory,
+        output_bytes=detail.output_bytes,
+    )
+
+
+def lines(found: list[OutputLine]) -> list[LineShown]:
+    return [LineShown(one.number, round(one.at, 3), _text(one.text)) for one in found]
+
+
+def _text(raw: bytes) -> str:
+    text = raw.decode(errors="replace")
+    return text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
+
+
+def output(window: OutputWindow) -> OutputShown:
+    return OutputShown(
+        total=window.total,
+        complete=window.complete,
+        start=window.first,
+        lines=lines(window.lines),
+    )
+
+
+def position(line: OutputLine) -> str:
+    """By which a reader goes on after a line."""
+    return f"{line.at:.6f}-{line.number}"
+
+
+def line_at(position: str) -> OutputLine | None:
+    """None for what is no position."""
+    found = _POSITION.fullmatch(position)
+    return OutputLine(int(found[2]), float(found[1]), b"") if found else None
+
+
+async def live(store: Store, run: str, since: str) -> AsyncGenerator[Event]:
+    """What the run prints from a position on, and how it stands, until it is over."""
+    last = line_at(since)
+    if since and last is None:
+        yield Event("", "reset", b"null")
+    told: RunShown | None = None
+    pause = SOONEST
+    while True:
+        try:
+            standing = shown(await history.run(store, run))
+        except NotFound:
+            yield Event("", "gone", b"null")
+            return
+        window = await history.output(store, run).newest(last, LIVE_LINES)
+        pause = SOONEST if window.lines else min(pause * 1.5, LATEST)
+        if window.lines:
+            last = window.lines[-1]
+            yield Event(position(last), "lines", msgspec.json.encode(_news(window)))
+        if standing != told:
+            told = standing
+            is_over = standing.status != "running"
+            yield Event("", "end" if is_over else "status", msgspec.json.encode(standing))
+            if is_over:
+                await asyncio.sleep(LINGER)
+                return
+        await asyncio.sleep(pause)
+
+
+def _news(window: OutputWindow) -> News:
+    return News(
+        total=window.total,
+        complete=window.complete,
+        start=window.first,
+        skipped=window.first - window.asked,
+        lines=lines(window.lines),
+    )
+
+
+async def whole(store: Store, seen: RunRecord) -> AsyncIterator[bytes]:
+    """All that is kept of what a run printed, as it printed it."""
+    last: OutputLine | None = None
+    printed = history.output(store, seen.id)
+    while (window := await printed.following(last)).lines:
+        last = window.lines[-1]
+        yield b"".join(line.text for line in window.lines)
+    if last is None and seen.record.output:
+        yield b"[only its last lines are kept]\n" + seen.record.output.encode()
+
+
+def file_name(seen: RunRecord) -> str:
+    """Of what is downloaded: plain letters only, whatever the job is called."""
+    job = re.sub(r"[^A-Za-z0-9._-]+", "-", seen.record.job_name).strip("-.")[:_LONGEST_NAME]
+    start = datetime.fromtimestamp(int(seen.record.start_time), UTC)
+    return f"{job or 'run'}-{start:%Y%m%dT%H%M%SZ}.txt"

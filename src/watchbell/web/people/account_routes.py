@@ -1,0 +1,77 @@
+"""Signing in and out, and who is asking."""
+
+from litestar import Response, Router, delete, get, post, put
+from litestar.datastructures import Cookie
+from litestar.params import JSONBody
+
+from watchbell.errors import Refused
+from watchbell.web.access import COVERS, PUBLIC, ROLE_SCOPE, needs
+from watchbell.web.guard import is_secure
+from watchbell.web.people import sign_in
+from watchbell.web.people.sessions import Session
+from watchbell.web.people.shapes import Credentials, Me, NewPassword
+from watchbell.web.people.users import User
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, actor_of, identity_of, services_of
+
+
+def _me(user: User, csrf: str) -> Me:
+    scopes = sorted(COVERS[ROLE_SCOPE[user.role]])
+    return Me(
+        user=user.name,
+        role=user.role,
+        scopes=scopes,
+        csrf=csrf,
+        has_password=bool(user.password),
+        asks_old=bool(user.password),
+    )
+
+
+@post("/session", opt=PUBLIC)
+async def create_session(request: Asked, data: JSONBody[Credentials]) -> Response[Me]:
+    """Sign in with a password."""
+    user = await sign_in.by_password(request, data.user, data.password)
+    cookie, session = await sign_in.admitted(request, user, "password")
+    return _admitted(user, session, cookie)
+
+
+def _admitted(user: User, session: Session, cookie: Cookie) -> Response[Me]:
+    return Response(_me(user, session.csrf), cookies=[cookie])
+
+
+@get("/session", opt=needs("read"))
+async def who_am_i(request: Asked) -> Me:
+    """Who you are, and what you may do."""
+    identity, services = identity_of(request), services_of(request)
+    user = await services.users.find(identity.name)
+    return Me(
+        user=identity.name,
+        role=identity.role,
+        scopes=sorted(identity.grants),
+        csrf=identity.csrf,
+        has_password=bool(user and user.password),
+        asks_old=bool(user and user.password) and not identity.may_forget,
+    )
+
+
+@delete("/session", opt=needs("read"))
+async def sign_out(request: Asked) -> Response[None]:
+    """End this session."""
+    await sign_in.leave(request)
+    return Response(None, status_code=204, cookies=[sign_in.no_cookie(is_secure(request))])
+
+
+@put("/session/password", status_code=204, opt=needs("read"))
+async def set_password(request: Asked, data: JSONBody[NewPassword]) -> None:
+    """Set your password. All your other sessions end."""
+    if not identity_of(request).session:
+        raise HttpProblem(403, "a password is set by who has signed in, not by an API key")
+    try:
+        await sign_in.change_password(request, data.old, data.new, actor_of(request))
+    except Refused as error:
+        raise HttpProblem(422, str(error), field="new") from None
+
+
+ROUTES = Router(
+    "/", tags=["Session"], route_handlers=[create_session, who_am_i, sign_out, set_password]
+)

@@ -1,0 +1,95 @@
+"""API keys: one's own, and for administrators everybody's."""
+
+from typing import Annotated
+
+from litestar import Router, delete, get, post
+from litestar.params import JSONBody, PathParameter, QueryParameter
+
+from watchbell.errors import Refused
+from watchbell.web.access import may_give, needs
+from watchbell.web.limits import KEYS_MADE
+from watchbell.web.listing import Cursor, Limit, Page, paged
+from watchbell.web.people import sign_in_links
+from watchbell.web.people.api_keys import ApiKey
+from watchbell.web.people.shapes import KeyGiven, KeyShown, NewKey, NewPing
+from watchbell.web.ping_check import Ping, ping_of
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, actor_of, identity_of, services_of, spend
+
+Id = Annotated[str, PathParameter(max_length=64, description="A key's id.")]
+Owner = Annotated[
+    str | None,
+    QueryParameter(max_length=64, description="A user's name; empty for keys of the command line."),
+]
+
+
+@get("/api-keys", opt=needs("read"))
+async def api_keys(
+    request: Asked, owner: Owner = None, cursor: Cursor = "", limit: Limit = 100
+) -> Page[KeyShown]:
+    """Your API keys; everybody's, or those of one owner, if you are an administrator."""
+    services = services_of(request)
+    uses = await services.api_keys.uses()
+    found = await services.api_keys.all(_owner(request))
+    shown = [_shown(key, uses.get(key.id)) for key in found if owner in (None, key.owner)]
+    return paged(shown, lambda key: key.id, cursor, limit)
+
+
+@post("/api-keys", opt=needs("read"))
+async def make_key(request: Asked, data: JSONBody[NewKey]) -> KeyGiven:
+    """Make an API key, of no more scopes than you have yourself; it is shown this once."""
+    services, identity = services_of(request), identity_of(request)
+    if not identity.session:
+        raise HttpProblem(403, "a key is made by who has signed in, not by another key")
+    if not may_give(identity.role, data.scopes):
+        raise HttpProblem(403, "a key may have no more scopes than you have", field="scopes")
+    if not identity.may("admin"):
+        await spend(request, KEYS_MADE, identity.name)
+    now = services.now()
+    secret, key = await services.api_keys.make(
+        data.name,
+        data.scopes,
+        actor_of(request),
+        owner=await services.users.get(identity.name),
+        expires=None if data.days is None else now + data.days * 86_400,
+        ping=_ping(data.ping, now),
+    )
+    url = f"{sign_in_links.address(services.settings)}/ping/{secret}" if key.ping else None
+    return KeyGiven(key=_shown(key, None), secret=secret, ping_url=url)
+
+
+@delete("/api-keys/{id:str}", opt=needs("read"))
+async def revoke_key(request: Asked, id: Id) -> None:  # noqa: A002
+    """Revoke an API key. It works no more, on every server within a second."""
+    identity = identity_of(request)
+    if not identity.session and not identity.may("admin"):
+        raise HttpProblem(403, "a key is revoked by who has signed in, not by another key")
+    await services_of(request).api_keys.revoke(id, actor_of(request), _owner(request))
+
+
+def _ping(given: NewPing | None, now: int) -> Ping | None:
+    try:
+        return ping_of(given.check, given.ttl, now) if given else None
+    except Refused as error:
+        raise HttpProblem(422, str(error), field="ping.check") from None
+
+
+def _owner(request: Asked) -> str | None:
+    identity = identity_of(request)
+    return None if identity.may("admin") else identity.name
+
+
+def _shown(key: ApiKey, used: int | None) -> KeyShown:
+    return KeyShown(
+        id=key.id,
+        name=key.name,
+        owner=key.owner,
+        scopes=key.scopes,
+        created=key.created,
+        expires=key.expires,
+        last_use=used,
+        ping=key.ping,
+    )
+
+
+ROUTES = Router("/", tags=["API keys"], route_handlers=[api_keys, make_key, revoke_key])

@@ -1,0 +1,76 @@
+"""Users: who may sign in, and as what."""
+
+from typing import Annotated
+
+from litestar import Router, delete, get, patch, post
+from litestar.params import JSONBody, PathParameter
+
+from watchbell.errors import Refused
+from watchbell.web.access import needs
+from watchbell.web.listing import Cursor, Limit, Page, paged
+from watchbell.web.people import sign_in_links
+from watchbell.web.people.shapes import ChangedUser, Link, NewUser, UserShown
+from watchbell.web.people.users import User
+from watchbell.web.problems import HttpProblem
+from watchbell.web.services import Asked, actor_of, services_of
+
+Name = Annotated[str, PathParameter(max_length=64, description="A user's name.")]
+
+
+@get("/users", opt=needs("admin"))
+async def users(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page[UserShown]:
+    """All users."""
+    services = services_of(request)
+    seen = await services.users.sign_ins()
+    shown = [_shown(user, seen) for user in await services.users.all()]
+    return paged(shown, lambda user: user.name, cursor, limit)
+
+
+@post("/users", opt=needs("admin"))
+async def add_user(request: Asked, data: JSONBody[NewUser]) -> Link:
+    """Add a user, who sets a password by the link that is given back."""
+    try:
+        user = await services_of(request).users.add(data.name, data.role, actor_of(request))
+    except Refused as error:
+        raise HttpProblem(422, str(error), field="name") from None
+    return await _link(request, user)
+
+
+@patch("/users/{name:str}", opt=needs("admin"))
+async def change_user(request: Asked, name: Name, data: JSONBody[ChangedUser]) -> UserShown:
+    """Give a user another role. It holds at once, for sessions and API keys, too."""
+    user = await services_of(request).users.set_role(name, data.role, actor_of(request))
+    return _shown(user, await services_of(request).users.sign_ins())
+
+
+@delete("/users/{name:str}", opt=needs("admin"))
+async def remove_user(request: Asked, name: Name) -> None:
+    """Remove a user. Their sessions and API keys work no more."""
+    await services_of(request).users.remove(name, actor_of(request))
+
+
+@post("/users/{name:str}/link", opt=needs("admin"))
+async def make_link(request: Asked, name: Name) -> Link:
+    """Make a link by which this user signs in once."""
+    return await _link(request, await services_of(request).users.get(name))
+
+
+async def _link(request: Asked, user: User) -> Link:
+    services = services_of(request)
+    path = await sign_in_links.make(services.store, user, actor_of(request))
+    return Link(user=user.name, link=sign_in_links.address(services.settings) + path)
+
+
+def _shown(user: User, seen: dict[str, int]) -> UserShown:
+    return UserShown(
+        name=user.name,
+        role=user.role,
+        created=user.created,
+        has_password=bool(user.password),
+        last_sign_in=seen.get(user.name),
+    )
+
+
+ROUTES = Router(
+    "/", tags=["Users"], route_handlers=[users, add_user, change_user, remove_user, make_link]
+)

@@ -1,0 +1,17 @@
+"""Everything at a glance."""
+
+from litestar import Router, get
+
+from watchbell.web.access import needs
+from watchbell.web.services import Asked, services_of
+from watchbell.web.system import overview
+from watchbell.web.system.overview_shapes import Overview
+
+
+@get("/overview", opt=needs("read"))
+async def at_a_glance(request: Asked) -> Overview:
+    """What is wrong now, what is done about it, what will run next."""
+    return await overview.overview(services_of(request))
+
+
+ROUTES = Router("/", tags=["Overview"], route_handlers=[at_a_glance])

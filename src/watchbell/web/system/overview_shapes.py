@@ -1,0 +1,76 @@
+"""What the API says of everything at a glance."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from watchbell.web.alerting.alert_shapes import AlertListed
+from watchbell.web.alerting.check_rows import CheckRow
+from watchbell.web.alerting.views import CheckCounts
+from watchbell.web.cron.run_shapes import RunShown
+
+
+class FailingShown(Struct, frozen=True, kw_only=True):
+    """Checks that fail; the worst first, and of these the latest."""
+
+    open: list[CheckRow]
+    """Those that nobody acknowledged, outside planned maintenance."""
+    open_count: int
+    acknowledged: list[CheckRow]
+    acknowledged_count: int
+    maintenance: list[CheckRow]
+    """Those in planned maintenance, whether acknowledged or not."""
+    maintenance_count: int
+
+
+class FireAhead(Struct, frozen=True):
+    job: str
+    at: int
+
+
+class RunsShown(Struct, frozen=True, kw_only=True):
+    jobs: int
+    failing: int
+    """Jobs whose last run failed."""
+    paused: int
+    running: list[RunShown]
+    last: list[RunShown]
+    next: list[FireAhead]
+
+
+class QueueLength(Struct, frozen=True):
+    name: str
+    length: int
+
+
+Severity = Literal["critical", "warning", "unknown"]
+
+
+class SystemProblem(Struct, frozen=True):
+    """Something of ours that somebody should look after."""
+
+    kind: Literal["check", "gateway", "process", "role", "store", "rejected"]
+    subject: str
+    words: str
+    state: Severity = "warning"
+
+
+class Overview(Struct, frozen=True, kw_only=True):
+    """What is wrong now, what is done about it, what will run next."""
+
+    checks: int
+    """How many ever reported."""
+    counts: CheckCounts | None
+    """Of enabled checks; null where there are many and they are still being counted."""
+    failing: FailingShown
+    is_complete: bool
+    """False where so many fail, and are not counted yet, that only the latest were looked at."""
+    latest_change: int | None
+    """When a check last changed its state, where they are counted: all is well since then if none
+    fails."""
+    alerts: list[AlertListed]
+    runs: RunsShown
+    queues: list[QueueLength]
+    events: int
+    """That were processed, ever; two answers give a rate."""
+    troubles: list[SystemProblem]

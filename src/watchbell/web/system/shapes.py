@@ -1,0 +1,82 @@
+"""What the API gives of the system, its settings and its audit log."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from watchbell.store.presence import Process
+
+
+class AuditEntry(Struct, frozen=True, kw_only=True):
+    id: str
+    time: int
+    who: str
+    action: str
+    subject: str
+    details: str
+    address: str
+
+
+class Finding(Struct, frozen=True):
+    """What is to be known of the store."""
+
+    level: Literal["ok", "warning", "error"]
+    subject: str
+    text: str
+    advice: str
+
+
+class QueueShown(Struct, frozen=True):
+    name: str
+    length: int
+    takers: list[str]
+
+
+class Instance(Struct, frozen=True, kw_only=True):
+    """A process that we know of."""
+
+    name: str
+    role: str
+    seen: float
+    words: str = ""
+
+
+class StoreServer(Struct, frozen=True, kw_only=True):
+    """A server of the store; sizes are bytes."""
+
+    name: str
+    memory: int
+    memory_peak: int
+    memory_limit: int
+    """0 for none."""
+    clients: int
+    commands: int
+    """A second, just now."""
+    uptime: int
+
+
+class System(Struct, frozen=True, kw_only=True):
+    version: str
+    store: list[Finding]
+    servers: list[StoreServer]
+    queues: list[QueueShown]
+    instances: list[Instance]
+    processes: list[Process]
+    """All that said something within a day."""
+
+
+class SettingShown(Struct, frozen=True, kw_only=True):
+    name: str
+    value: str | int | bool
+    default: str | int | bool | None
+    """What it is where nobody chose; null for a field of a medium."""
+    is_default: bool
+    origin: str
+    """Where the value comes from, as `environment, WATCHBELL_WEB_PORT`; empty where that is not
+    known."""
+    words: str
+    """What it is for."""
+
+
+class Health(Struct, frozen=True):
+    status: str

@@ -1,0 +1,146 @@
+"""The board: filters, orders and views, and that views follow what changes."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from watchbell.alerting.model import SEVERITY
+from watchbell.web.alerting.check_filter import KEYS, CheckFilter, cursor_of, key_of, matching
+from watchbell.web.alerting.check_rows import CheckRow
+from watchbell.web.alerting.row_store import RowStore
+from watchbell.web.alerting.views import CheckCounts, View, Watch
+
+TIMES = st.one_of(st.none(), st.integers(0, 5))
+FLAGS = st.one_of(st.none(), st.booleans())
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> CheckRow:
+    entity, check = draw(st.sampled_from("abc")), draw(st.sampled_from("xyz"))
+    return CheckRow(
+        id=f"{entity}:{check}",
+        entity=entity,
+        check=check,
+        state=draw(st.sampled_from(sorted(SEVERITY))),
+        summary=draw(st.sampled_from(["", "Slow", "A b"])),
+        since=draw(TIMES),
+        last_update=draw(TIMES),
+        acknowledged=draw(st.booleans()),
+        scheduled_until=draw(TIMES),
+        enabled=draw(st.booleans()),
+        tags=draw(st.sampled_from([(), ("eu",), ("eu", "shop")])),
+    )
+
+
+FILTERS = st.builds(
+    CheckFilter,
+    text=st.sampled_from(["", "a", "slow", "b a"]),
+    state=st.lists(st.sampled_from(sorted(SEVERITY)), max_size=2).map(tuple),
+    failing=FLAGS,
+    tag=st.sampled_from([(), ("eu",), ("shop", "eu")]),
+    entity=st.sampled_from([(), ("a",), ("A", "b")]),
+    acknowledged=FLAGS,
+    maintenance=FLAGS,
+    enabled=st.sampled_from(["yes", "no", "any"]),
+)
+SORTS = st.sampled_from(sorted(KEYS))
+
+
+@given(
+    st.lists(rows(), max_size=20),
+    FILTERS,
+    SORTS,
+    st.lists(st.one_of(rows(), st.sampled_from(["a:x", "b:y"])), max_size=30),
+)
+def test_a_view_that_follows_is_as_one_made_anew(
+    first: list[CheckRow], wanted: CheckFilter, sort: str, changes: list[CheckRow | str]
+) -> None:
+    """Whether the changes come before or after it was made of what there was."""
+    ledger, early, late = RowStore(), *(View(wanted.normal(), sort) for _ in range(2))  # type: ignore[arg-type]
+    ledger.rows = {row.id: row for row in first}
+    ledger._views = {"early": early, "late": late}  # type: ignore[assignment]
+    before = list(ledger.rows.values())
+    early.begin(*early.sifted(before))
+    watch = Watch()
+    early.watches.add(watch)
+    for change in changes:
+        name = change if isinstance(change, str) else change.id
+        old, new = ledger.rows.get(name), None if isinstance(change, str) else change
+        if old != new:
+            ledger.write([(old, new)])
+    late.begin(*late.sifted(before))
+    anew = View(wanted.normal(), sort)  # type: ignore[arg-type]
+    anew.begin(*anew.sifted(ledger.rows.values()))
+    assert early.order == late.order == anew.order
+    assert early.counts == late.counts == anew.counts
+    assert anew.counts.total == len(anew.order)
+    taken = watch.take()
+    assert taken is not None
+    was, now = {row.id: row for row in before}, {row.id: row for row in anew.order}
+    matches = matching(wanted.normal())
+    for name in {*was, *now}:
+        seen = was.get(name) if name in was and matches(was[name]) else None
+        if seen != now.get(name):
+            assert name in taken[0] or name in taken[1]
+
+
+@given(st.lists(rows(), max_size=9), SORTS, st.integers(1, 4), st.booleans())
+def test_pages_are_all_rows_once_in_order(
+    found: list[CheckRow], sort: str, limit: int, is_reversed: bool
+) -> None:
+    view = View(CheckFilter(enabled="any"), sort)  # type: ignore[arg-type]
+    view.begin(*view.sifted({row.id: row for row in found}.values()))
+    seen: list[CheckRow] = []
+    after = None
+    while True:
+        page, after = view.page(after, limit, is_reversed=is_reversed)
+        seen += page
+        if after is None:
+            break
+        assert key_of(cursor_of(after)) == after
+    assert seen == (view.order[::-1] if is_reversed else view.order)
+
+
+@given(FILTERS)
+def test_filters_that_mean_the_same_are_one(wanted: CheckFilter) -> None:
+    other = replace(
+        wanted,
+        text=" ".join(reversed(wanted.text.upper().split())),
+        state=(*reversed(wanted.state), *wanted.state),
+        entity=tuple(reversed(wanted.entity)),
+    )
+    assert other.normal() == wanted.normal() == wanted.normal().normal()
+    assert hash(other.normal()) == hash(wanted.normal())
+
+
+def test_what_was_missed_is_known_for_a_while() -> None:
+    ledger = RowStore()
+    row = CheckRow(id="a:x", entity="a", check="x", state="ok")
+    begun = ledger.moment
+    assert ledger.missed(begun) == []
+    ledger.write([(None, row), (row, replace(row, state="critical"))])
+    middle = ledger.moment
+    ledger.write([(None, replace(row, id="b:y"))])
+    assert ledger.missed(begun) == ["a:x", "b:y"]
+    assert ledger.missed(middle) == ["b:y"]
+    assert ledger.missed(ledger.moment) == []
+    ledger._recent.popleft()
+    assert ledger.missed(begun) is None
+    for strange in ("", "x", "x.1", f"{begun[:-1]}99", f"{begun[:-1]}²", RowStore().moment):
+        assert ledger.missed(strange) is None
+
+
+def test_what_a_check_says_changes_no_moment() -> None:
+    ledger = RowStore()
+    row = CheckRow(id="a:x", entity="a", check="x", state="ok")
+    ledger.write([(None, row)])
+    moment = ledger.moment
+    ledger.write([(row, replace(row, summary="well", last_update=7))])
+    assert ledger.moment == moment
+    assert ledger.rows["a:x"].summary == "well"
+
+
+def test_counts_add_up() -> None:
+    counts = CheckCounts(ok=1, critical=2)
+    counts.add(CheckRow(id="a:x", entity="a", check="x", state="critical", acknowledged=True), 1)
+    assert (counts.total, counts.critical, counts.acknowledged) == (4, 3, 1)
