@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-import structlog
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -21,10 +20,10 @@ SECRET = 'hunter2"\\\ngeheim-ü'
 @pytest.fixture(autouse=True)
 def own_logs() -> Iterator[None]:
     """What a test sets here ends with it."""
-    before = structlog.get_config()
+    before = logs._output
     hidden = set(logs._hidden)
     yield
-    structlog.configure(**before)
+    logs._output = before
     logs._hidden.clear()
     logs._hidden.update(hidden)
 

@@ -119,11 +119,11 @@ async def test_status_of_one_check_shows_everything(
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["status", "nothing*"], 1, "no check is meant by 'nothing*'; expected ENTITY"),
+        (["status", "nothing*"], 1, "no check matches 'nothing*'; write ENTITY"),
         (["status", DISK], 1, "is disabled; --all shows it"),
         (["status", "/(/"], 1, "is no regular expression"),
         (["ack", MYSQL], 1, "db-1:MySQL: it is not failing; there is nothing to acknowledge"),
-        (["ack", "deadbeef"], 1, "no check is meant by 'deadbeef'"),
+        (["ack", "deadbeef"], 1, "no check matches 'deadbeef'"),
         (["ack", HTTP, "--for", "a while"], 2, "Invalid value for '--for': 'while' was not"),
         (["ack", HTTP, "--for", "0"], 2, "expected at least one second"),
         (["test-notify", "nobody:HTTP"], 1, "there is no entity 'nobody'"),

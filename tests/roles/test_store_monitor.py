@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import structlog
 
 from tests import servers
 from tests.waiting import eventually
@@ -41,11 +40,10 @@ async def watching(store: Store, words: list[str], clock: Clock = SYSTEM) -> Asy
 
 @pytest.fixture
 def logged() -> Iterator[io.StringIO]:
-    before = structlog.get_config()
     stream = io.StringIO()
     logs.configure("info", "json", stream)
     yield stream
-    structlog.configure(**before)
+    logs.configure("error", "json")
 
 
 def lines(logged: io.StringIO) -> list[dict[str, str]]:

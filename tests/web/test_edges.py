@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from aiohttp import ClientSession
 from litestar.types import Receive, Scope, Send
-from structlog.testing import capture_logs
 
+from tests.logged import logged
 from tests.waiting import eventually
 from tests.web.site import BY, Site, served, serving_app
 from watchbell.alerting.keys import Alerting
@@ -61,7 +61,7 @@ async def test_who_hangs_up_fills_no_log(site: Site) -> None:
         await app(scope, receive, send)
         ended.append(scope)
 
-    with capture_logs() as lines:
+    with logged() as lines:
         async with serving_app(watched, site.services) as other:
             host, port = other.url.removeprefix("http://").split(":")
             _, writer = await asyncio.open_connection(host, int(port))
@@ -70,7 +70,7 @@ async def test_who_hangs_up_fills_no_log(site: Site) -> None:
             await writer.drain()
             writer.close()
             await eventually(lambda: ended)
-    assert lines == []
+    assert lines.all() == []
 
 
 @pytest.mark.parametrize(

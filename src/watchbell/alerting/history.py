@@ -18,6 +18,7 @@ from watchbell.alerting.keys import NOTIFICATIONS, Alerting
 from watchbell.alerting.model import FAILING, split_id
 from watchbell.alerting.reports import Change
 from watchbell.alerting.windows import Kind, Window
+from watchbell.errors import NotFound
 from watchbell.store import replies
 from watchbell.store.client import Argument, Store
 from watchbell.store.replies import number, pairs, text, text_or_none
@@ -214,6 +215,19 @@ async def find(store: Store, pattern: str, *, disabled: bool = False) -> list[st
         return found
     asked = _ENABLED.over(store, found, [], replies.PAGE)
     return [event_id async for event_id, enabled in asked if enabled]
+
+
+async def matching(store: Store, pattern: str, *, disabled: bool = False) -> list[str]:
+    """As `find`, but a pattern other than `*` has to match something: NotFound otherwise."""
+    ids = await find(store, pattern, disabled=disabled)
+    if ids or pattern == "*":
+        return ids
+    if not disabled and await find(store, pattern, disabled=True):
+        raise NotFound(f"all checks that match {pattern!r} are disabled; --all shows them")
+    raise NotFound(
+        f"no check matches {pattern!r}; write ENTITY, ENTITY:CHECK, a pattern such as 'web-*', "
+        "or a regular expression between slashes"
+    )
 
 
 async def _matching(store: Store, wanted: patterns.Pattern) -> list[str]:

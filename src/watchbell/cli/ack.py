@@ -13,8 +13,9 @@ from watchbell.alerting.history import Status
 from watchbell.alerting.intake import submit
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import split_id
+from watchbell.cli.arguments import length, storable
 from watchbell.cli.audited import record_change, subject_of
-from watchbell.cli.formatting import counted, length, meant, plain, storable
+from watchbell.cli.formatting import counted, plain
 from watchbell.cli.options import opened, with_settings
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
@@ -62,7 +63,7 @@ async def _sent(
     now = int(SYSTEM.now())
     async with opened(settings) as store:
         by_short_id = await _by_short_id(store, target)
-        ids = [by_short_id] if by_short_id else await meant(store, target)
+        ids = [by_short_id] if by_short_id else await history.matching(store, target)
         states = await history.check_states(store, ids, now)
         refusals = {status.id: _refusal(status) for status in states}
         asked = [name for name, found in refusals.items() if found is None]

@@ -5,8 +5,9 @@ from typing import get_args
 import click
 from msgspec import Struct
 
+from watchbell.cli.arguments import length, storable
 from watchbell.cli.audited import operator
-from watchbell.cli.formatting import length, plain, storable, when
+from watchbell.cli.formatting import plain, when
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.cli.web_store import done

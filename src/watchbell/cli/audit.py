@@ -5,7 +5,8 @@ import asyncio
 import click
 from msgspec import Struct
 
-from watchbell.cli.formatting import limited, moment, plain, storable, when
+from watchbell.cli.arguments import limited, moment, storable
+from watchbell.cli.formatting import plain, when
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.settings import Loaded, Settings

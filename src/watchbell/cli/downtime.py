@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from watchbell.alerting import history, reports
 from watchbell.alerting.reports import Outage
-from watchbell.cli.formatting import briefly, first, meant, plain, when
+from watchbell.cli.formatting import briefly, first, plain, when
 from watchbell.cli.options import opened, print_json
 from watchbell.cli.ranges import Asked, over_a_range, told
 from watchbell.cli.tables import show_table
@@ -63,7 +63,7 @@ async def _found(asked: Asked) -> list[Found]:
     start, end = asked.start, asked.end
     found = []
     async with opened(asked.settings) as store:
-        ids = await meant(store, asked.pattern, disabled=asked.show_all)
+        ids = await history.matching(store, asked.pattern, disabled=asked.show_all)
         planned = {i: windows async for i, windows in history.windows_of(store, ids, "scheduled")}
         async for event_id, changes in history.histories(store, ids, start, end):
             outages = reports.outages(changes, start, end)

@@ -8,7 +8,8 @@ import click
 from watchbell.alerting import explanations
 from watchbell.alerting.explanations import Explained, MediumExplained, explained
 from watchbell.alerting.model import Decision, split_id
-from watchbell.cli.formatting import limited, plain, when
+from watchbell.cli.arguments import limited
+from watchbell.cli.formatting import plain, when
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.errors import NotFound
 from watchbell.settings import Loaded, Settings

@@ -8,7 +8,8 @@ from watchbell.alerting import history
 from watchbell.alerting.check_writes import short_id
 from watchbell.alerting.history import Status
 from watchbell.alerting.model import FAILING
-from watchbell.cli.formatting import disabled_too, first, limited, plain, since, when
+from watchbell.cli.arguments import disabled_too, limited
+from watchbell.cli.formatting import first, plain, since, when
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.status import in_maintenance
 from watchbell.cli.tables import show_table

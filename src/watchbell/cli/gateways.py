@@ -5,8 +5,9 @@ import asyncio
 import click
 from msgspec.structs import asdict
 
+from watchbell.cli.arguments import limited, storable
 from watchbell.cli.audited import record_change
-from watchbell.cli.formatting import counted, first, limited, plain, storable, when
+from watchbell.cli.formatting import counted, first, plain, when
 from watchbell.cli.gateways_preview import preview, templates
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table

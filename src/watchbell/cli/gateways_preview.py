@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from watchbell.cli.formatting import counted, plain, storable
+from watchbell.cli.arguments import storable
+from watchbell.cli.formatting import counted, plain
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.errors import NotFound, Refused
 from watchbell.gateways import catalogue

@@ -11,7 +11,8 @@ from watchbell.alerting.history import Notified, Sent
 from watchbell.alerting.maintenance import windows
 from watchbell.alerting.reports import Change, in_range
 from watchbell.alerting.windows import Window
-from watchbell.cli.formatting import briefly, first, limited, meant, moment, plain, storable, when
+from watchbell.cli.arguments import limited, moment, storable
+from watchbell.cli.formatting import briefly, first, plain, when
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
@@ -73,7 +74,7 @@ def command(
 
 async def _past(settings: Settings, check: str, start: int | None, end: int | None) -> Past:
     async with opened(settings) as store:
-        ids = await meant(store, check, disabled=True)
+        ids = await history.matching(store, check, disabled=True)
         if len(ids) > 1:
             raise Refused(f"{plain(check)!r} means {len(ids):,} checks; expected one, ENTITY:CHECK")
         [event_id] = ids

@@ -1,13 +1,12 @@
 """The command: finds the group that a word names, and turns every end into a line and a code."""
 
-import difflib
-import importlib
 import io
 import os
 import sys
 
 import click
 
+from watchbell.cli.groups import LazyGroup
 from watchbell.errors import WatchbellError
 
 # Word, module and one line each; the modules are imported only when their command is used.
@@ -53,32 +52,17 @@ Exit codes:  0 done, 1 failed or found something wrong, 2 wrong usage,
 """
 
 
-class Commands(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            ctx.fail(f"there is no command {args[0]!r}{hint}")
-        return super().resolve_command(ctx, args)
-
+class Commands(LazyGroup):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
 @click.command(
-    cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=Commands,
+    places={name: f"{module}:command" for name, (module, _) in COMMANDS.items()},
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 def watchbell() -> None:
     """Watchbell runs jobs on a fleet of machines, watches everything, calls the right

@@ -9,19 +9,9 @@ from msgspec import Struct
 
 from watchbell.alerting import history, maintenance
 from watchbell.alerting.windows import Kind, Window
+from watchbell.cli.arguments import length, limited, moment, storable
 from watchbell.cli.audited import record_change
-from watchbell.cli.formatting import (
-    briefly,
-    counted,
-    first,
-    length,
-    limited,
-    meant,
-    moment,
-    plain,
-    storable,
-    when,
-)
+from watchbell.cli.formatting import briefly, counted, first, plain, when
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
@@ -93,7 +83,7 @@ def create(
 
 async def _create(settings: Settings, pattern: str, kind: Kind, window: Window, yes: bool) -> None:
     async with opened(settings) as store:
-        ids = await meant(store, pattern, disabled=True)
+        ids = await history.matching(store, pattern, disabled=True)
         span = f"from {when(window.start)} to {when(window.end)}, {briefly(window.duration)}"
         _preview(f"{kind} maintenance {span}, of:", [plain(one) for one in ids])
         _ask(yes)
@@ -148,7 +138,7 @@ def show(
 
 async def _shown(settings: Settings, pattern: str, kind: Kind | None) -> list[Found]:
     async with opened(settings) as store:
-        ids = await meant(store, pattern, disabled=True)
+        ids = await history.matching(store, pattern, disabled=True)
         return await _found(store, ids, kind, int(SYSTEM.now()))
 
 
@@ -202,7 +192,7 @@ async def _end(
 ) -> None:
     async with opened(settings) as store:
         now = int(SYSTEM.now())
-        ids = await meant(store, pattern, disabled=True)
+        ids = await history.matching(store, pattern, disabled=True)
         found = [
             one
             for one in await _found(store, ids, kind, now)

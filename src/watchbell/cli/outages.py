@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from watchbell.alerting import history, reports
 from watchbell.alerting.reports import Outage
-from watchbell.cli.formatting import first, meant, plain
+from watchbell.cli.formatting import first, plain
 from watchbell.cli.options import opened, print_json
 from watchbell.cli.ranges import Asked, over_a_range, told
 from watchbell.cli.tables import show_table
@@ -47,7 +47,7 @@ def command(asked: Asked) -> None:
 async def _found(asked: Asked) -> list[Found]:
     start, end = asked.start, asked.end
     async with opened(asked.settings) as store:
-        ids = await meant(store, asked.pattern, disabled=asked.show_all)
+        ids = await history.matching(store, asked.pattern, disabled=asked.show_all)
         return [
             Found(event_id, start, end, outages)
             async for event_id, changes in history.histories(store, ids, start, end)

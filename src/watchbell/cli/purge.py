@@ -6,9 +6,11 @@ import sys
 import click
 from msgspec.structs import replace
 
+from watchbell.alerting import history
 from watchbell.alerting.purge import Purged, purge
+from watchbell.cli.arguments import storable
 from watchbell.cli.audited import record_change
-from watchbell.cli.formatting import counted, meant, storable
+from watchbell.cli.formatting import counted
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.clock import SYSTEM
 from watchbell.settings import Loaded, Settings
@@ -61,7 +63,7 @@ async def _purged(settings: Settings, days: int | None, check: str | None, dry_r
     if days is not None:
         policy = replace(policy, history_days=days)
     async with opened(settings) as store:
-        ids = None if check is None else await meant(store, check, disabled=True)
+        ids = None if check is None else await history.matching(store, check, disabled=True)
         done = await purge(store, policy, int(SYSTEM.now()), _progress, ids=ids, dry_run=dry_run)
         if not dry_run and (removed := _removed(done)):
             await record_change(store, "history.purge", check or "", removed)

@@ -8,7 +8,8 @@ import click
 from msgspec import Struct
 
 from watchbell.alerting.reports import Outage
-from watchbell.cli.formatting import briefly, disabled_too, limited, moment, plain, storable, when
+from watchbell.cli.arguments import disabled_too, limited, moment, storable
+from watchbell.cli.formatting import briefly, plain, when
 from watchbell.cli.options import as_json, with_settings
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused

@@ -10,17 +10,8 @@ from watchbell.alerting.history import Status
 from watchbell.alerting.model import SEVERITY
 from watchbell.alerting.reports import freshness
 from watchbell.alerting.windows import Window
-from watchbell.cli.formatting import (
-    counted,
-    disabled_too,
-    first,
-    limited,
-    meant,
-    plain,
-    since,
-    storable,
-    when,
-)
+from watchbell.cli.arguments import disabled_too, limited, storable
+from watchbell.cli.formatting import counted, first, plain, since, when
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
@@ -55,7 +46,7 @@ def command(*, loaded: Loaded, pattern: str, show_all: bool, limit: int, as_json
 
 async def _statuses(settings: Settings, pattern: str, show_all: bool, now: int) -> list[Status]:
     async with opened(settings) as store:
-        ids = await meant(store, pattern, disabled=show_all)
+        ids = await history.matching(store, pattern, disabled=show_all)
         found = await history.check_states(store, ids, now)
     return sorted(found, key=lambda status: (-SEVERITY.get(status.state or "", 0), status.id))
 

@@ -1,12 +1,7 @@
-"""Tables for people: aligned, calm, and never cut where they are piped."""
+"""Tables for people: aligned, folded to a terminal's width, never cut in a pipe."""
 
 import sys
 from collections.abc import Sequence
-
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 
 def show_table(
@@ -15,6 +10,11 @@ def show_table(
     if not sys.stdout.isatty():
         _pipe_table(columns, rows, right)
         return
+    # Slow to import, and not needed for a pipe.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns:
         table.add_column(
@@ -28,16 +28,25 @@ def show_table(
 def _pipe_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]
 ) -> None:
-    """Each row on one line, whatever its length. Rich would take a millisecond for each."""
+    """Print each row on one line, however long; Rich would take a millisecond for each."""
     all_rows = [columns, *rows]
-    widths = [max(cell_len(row[n]) for row in all_rows) for n in range(len(columns))]
+    widths = [max(_width(row[n]) for row in all_rows) for n in range(len(columns))]
     for row in all_rows:
-        gaps = [" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
+        gaps = [" " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
         cells = [
             gap + cell if column in right else cell + gap
             for column, cell, gap in zip(columns, row, gaps, strict=True)
         ]
         sys.stdout.write("  ".join(cells).rstrip() + "\n")
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal that the text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # noqa: PLC0415  (slow to import, and rarely needed)
+
+    return cell_len(text)
 
 
 def in_bytes(count: int) -> str:

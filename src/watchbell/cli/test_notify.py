@@ -7,8 +7,9 @@ import click
 from watchbell.alerting import entities, event
 from watchbell.alerting.intake import submit
 from watchbell.alerting.model import split_id
+from watchbell.cli.arguments import storable
 from watchbell.cli.audited import record_change
-from watchbell.cli.formatting import plain, storable
+from watchbell.cli.formatting import plain
 from watchbell.cli.options import opened, with_settings
 from watchbell.clock import SYSTEM
 from watchbell.errors import NotFound

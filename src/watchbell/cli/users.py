@@ -5,8 +5,9 @@ import sys
 import click
 from msgspec import Struct
 
+from watchbell.cli.arguments import storable
 from watchbell.cli.audited import operator
-from watchbell.cli.formatting import storable, when
+from watchbell.cli.formatting import when
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.cli.web_store import done

@@ -1,38 +1,17 @@
-"""When jobs fire, in words and dates."""
+"""`watchbell cron preview`."""
 
-from datetime import datetime
 from itertools import islice
 
 import click
 
 from watchbell.alerting import phrases
-from watchbell.cli.formatting import storable, when, zone
+from watchbell.cli.arguments import storable
+from watchbell.cli.cron.times import dated, never
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.clock import SYSTEM
 from watchbell.cron.reading import reading
-from watchbell.schedule import cron_args, dst_notes, zones
-from watchbell.schedule.firing import Never, Schedule
+from watchbell.schedule import cron_args, zones
 from watchbell.settings import Loaded
-
-_DATE = "%a %Y-%m-%d %H:%M:%S %Z"
-
-
-def never(schedule: Schedule) -> str:
-    """Of one that has no next fire, where its description does not say so."""
-    return "" if isinstance(schedule, Never) else "its times never come"
-
-
-def dated(schedule: Schedule, fire: int) -> str:
-    """As the clocks of its zone show it, and the reader's, and what is special about it."""
-    place, here = dst_notes.zone_of(schedule), zone()
-    if place is None:
-        return f"{datetime.fromtimestamp(fire, here):{_DATE}}"
-    there = datetime.fromtimestamp(fire, place)
-    is_here = there.utcoffset() == there.astimezone(here).utcoffset()
-    read_here = "" if is_here else f"{when(fire)} here"
-    return "   ".join(
-        filter(None, [f"{there:{_DATE}}", read_here, dst_notes.remark(schedule, fire)])
-    )
 
 
 @click.command
@@ -70,6 +49,3 @@ def preview(
         click.echo(f"  {dated(schedule, fire)}")
     if not fires and (told := never(schedule)):
         click.echo(f"  {told}")
-
-
-COMMANDS: list[click.Command] = [preview]

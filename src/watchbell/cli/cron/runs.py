@@ -1,4 +1,4 @@
-"""The part of `watchbell cron` about runs, and about those who run them."""
+"""The commands of `watchbell cron` about runs."""
 
 import asyncio
 from typing import Literal
@@ -6,14 +6,14 @@ from typing import Literal
 import click
 from msgspec import Struct
 
+from watchbell.cli.arguments import limited, storable
 from watchbell.cli.audited import record_change
-from watchbell.cli.formatting import limited, plain, since, storable, when
+from watchbell.cli.formatting import plain, when
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import in_bytes, show_table
-from watchbell.clock import SYSTEM
-from watchbell.cron import attempts, history, instances, jobs
+from watchbell.cron import attempts, history, jobs
 from watchbell.cron.history import RunRecord
-from watchbell.cron.model import Beat, Omission
+from watchbell.cron.model import Omission
 from watchbell.settings import Loaded, Settings
 
 Which = Literal["success", "fail", "running", "missed"]
@@ -168,82 +168,3 @@ def kill(*, loaded: Loaded, run: str) -> None:
 
     asyncio.run(work())
     click.echo("its processes are killed")
-
-
-@click.command("instances")
-@with_settings()
-@as_json
-def list_instances(*, loaded: Loaded, as_json: bool) -> None:
-    """List the instances of the fleet. Where each runs, and what it does.
-
-    Example: watchbell cron instances
-    """
-
-    async def work() -> list[Beat]:
-        async with opened(loaded.settings) as store:
-            return await instances.instances(store)
-
-    found = asyncio.run(work())
-    if as_json:
-        print_json(found)
-        return
-    if not found:
-        click.echo("No instance is running; `watchbell run cron` starts one.")
-        return
-    now = int(SYSTEM.now())
-    rows = [
-        [
-            plain(one.name),
-            plain(one.host),
-            str(one.pid),
-            f"{one.jobs:,}",
-            f"{one.running} of {one.capacity}",
-            instances.state(one),
-            f"{since(int(one.seen), now)} ago",
-            plain(", ".join(one.tags)),
-        ]
-        for one in found
-    ]
-    show_table(["instance", "host", "process", "jobs", "running", "state", "seen", "tags"], rows)
-
-
-@click.command
-@click.argument("hosts", nargs=-1, required=True, metavar="HOST...", type=storable)
-@with_settings()
-def drain(*, loaded: Loaded, hosts: tuple[str, ...]) -> None:
-    """Let instances on these hosts begin nothing new. Their runs go on to their end;
-    `watchbell cron reload` puts them back to work.
-
-    Example: watchbell cron drain worker-3.example.com
-    """
-
-    async def work() -> None:
-        async with opened(loaded.settings) as store:
-            await jobs.drain(store, hosts)
-            await record_change(store, "cron.drain", ", ".join(hosts))
-
-    asyncio.run(work())
-    click.echo("told; `watchbell cron instances` shows who is drained")
-
-
-@click.command
-@with_settings()
-def reload(*, loaded: Loaded) -> None:
-    """Let every instance read the jobs anew. Drained ones go back to work.
-
-    Example: watchbell cron reload
-    """
-
-    async def work() -> None:
-        async with opened(loaded.settings) as store:
-            await jobs.reload(store)
-            await record_change(store, "cron.reload")
-
-    asyncio.run(work())
-    click.echo("told")
-
-
-COMMANDS: list[click.Command] = [
-    *(runs, terminate, kill),
-    *(list_instances, drain, reload),
-]

@@ -6,8 +6,9 @@ from math import inf
 
 import click
 
+from watchbell.cli.arguments import storable
 from watchbell.cli.audited import record_change
-from watchbell.cli.formatting import plain, storable, when
+from watchbell.cli.formatting import plain, when
 from watchbell.cli.options import opened, with_settings
 from watchbell.cron import history, jobs, run_texts, triggers
 from watchbell.cron.history import RunRecord
@@ -139,6 +140,3 @@ def _print(lines: list[OutputLine], times: bool) -> None:
         if times and not line.text.endswith(b"\n"):
             sys.stdout.buffer.write(b"\n")
     sys.stdout.buffer.flush()
-
-
-COMMANDS: list[click.Command] = [trigger, output]

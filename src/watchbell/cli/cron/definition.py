@@ -5,7 +5,8 @@ from typing import Any, get_args
 
 import click
 
-from watchbell.cli.formatting import length, plain, storable
+from watchbell.cli.arguments import length, storable
+from watchbell.cli.formatting import plain
 from watchbell.cron.model import Daemons, Missed, Overlap
 from watchbell.process.command import LIMITS
 

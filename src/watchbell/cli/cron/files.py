@@ -154,6 +154,3 @@ def _export_json(found: list[overview.Listed]) -> None:
     for one in found:
         if not isinstance(one.definition, dict):
             click.echo(f"{plain(one.name)} is left out: {plain('; '.join(one.errors))}", err=True)
-
-
-COMMANDS: list[click.Command] = [import_jobs, export]

@@ -1,0 +1,88 @@
+"""The commands of `watchbell cron` about instances, the processes that run the jobs."""
+
+import asyncio
+
+import click
+
+from watchbell.cli.arguments import storable
+from watchbell.cli.audited import record_change
+from watchbell.cli.formatting import plain, since
+from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.tables import show_table
+from watchbell.clock import SYSTEM
+from watchbell.cron import instances, jobs
+from watchbell.cron.model import Beat
+from watchbell.settings import Loaded
+
+
+@click.command("instances")
+@with_settings()
+@as_json
+def list_instances(*, loaded: Loaded, as_json: bool) -> None:
+    """List the instances of the fleet. Where each runs, and what it does.
+
+    Example: watchbell cron instances
+    """
+
+    async def work() -> list[Beat]:
+        async with opened(loaded.settings) as store:
+            return await instances.instances(store)
+
+    found = asyncio.run(work())
+    if as_json:
+        print_json(found)
+        return
+    if not found:
+        click.echo("No instance is running; `watchbell run cron` starts one.")
+        return
+    now = int(SYSTEM.now())
+    rows = [
+        [
+            plain(one.name),
+            plain(one.host),
+            str(one.pid),
+            f"{one.jobs:,}",
+            f"{one.running} of {one.capacity}",
+            instances.state(one),
+            f"{since(int(one.seen), now)} ago",
+            plain(", ".join(one.tags)),
+        ]
+        for one in found
+    ]
+    show_table(["instance", "host", "process", "jobs", "running", "state", "seen", "tags"], rows)
+
+
+@click.command
+@click.argument("hosts", nargs=-1, required=True, metavar="HOST...", type=storable)
+@with_settings()
+def drain(*, loaded: Loaded, hosts: tuple[str, ...]) -> None:
+    """Let instances on these hosts begin nothing new. Their runs go on to their end;
+    `watchbell cron reload` puts them back to work.
+
+    Example: watchbell cron drain worker-3.example.com
+    """
+
+    async def work() -> None:
+        async with opened(loaded.settings) as store:
+            await jobs.drain(store, hosts)
+            await record_change(store, "cron.drain", ", ".join(hosts))
+
+    asyncio.run(work())
+    click.echo("told; `watchbell cron instances` shows who is drained")
+
+
+@click.command
+@with_settings()
+def reload(*, loaded: Loaded) -> None:
+    """Let every instance read the jobs anew. Drained ones go back to work.
+
+    Example: watchbell cron reload
+    """
+
+    async def work() -> None:
+        async with opened(loaded.settings) as store:
+            await jobs.reload(store)
+            await record_change(store, "cron.reload")
+
+    asyncio.run(work())
+    click.echo("told")
