@@ -120,7 +120,7 @@ async def test_status_of_one_check_shows_everything(
     ("arguments", "code", "says"),
     [
         (["status", "nothing*"], 1, "no check matches 'nothing*'; write ENTITY"),
-        (["status", DISK], 1, "is disabled; --all shows it"),
+        (["status", DISK], 1, "are disabled; --all shows them"),
         (["status", "/(/"], 1, "is no regular expression"),
         (["ack", MYSQL], 1, "db-1:MySQL: it is not failing; there is nothing to acknowledge"),
         (["ack", "deadbeef"], 1, "no check matches 'deadbeef'"),
@@ -135,8 +135,8 @@ async def test_status_of_one_check_shows_everything(
         (["downtime", "--from", "in 1 hour"], 1, "the range ends before it begins"),
         (["outages", "--from", "in 1 hour", "--to", "in 1 day"], 1, "the range is yet to come"),
         (["history", "web-1"], 1, "means 2 checks; expected one"),
-        (["history", "x:y"], 1, "no check is meant"),
-        (["purge", "--check", "x:y"], 1, "no check is meant"),
+        (["history", "x:y"], 1, "no check matches"),
+        (["purge", "--check", "x:y"], 1, "no check matches"),
         (["purge", "--days", "0"], 2, "is not in the range"),
     ],
 )
