@@ -10,7 +10,6 @@ from tests.cron.crew import definition
 from watchbell import ids
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import history
-from watchbell.cron.agenda import Entry
 from watchbell.cron.claims import (
     BEGUN,
     LEFT_OUT,
@@ -23,6 +22,7 @@ from watchbell.cron.claims import (
     Claims,
     Left,
 )
+from watchbell.cron.job_entry import JobEntry
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.last_handled import MOST_AHEAD, mark, marked
 from watchbell.cron.model import Job, Overlap, decoded, lock_of
@@ -46,12 +46,12 @@ def job(name: str = "backup", *, lock: bool | str = True, overlap: Overlap | Non
 
 
 def claim(of: Job, fire: int = FIRE, run: str = "", *, is_kept: bool = False) -> Claim:
-    item = Entry(of, mark=0, is_kept=is_kept).item(fire, "schedule")
+    item = JobEntry(of, mark=0, is_kept=is_kept).item(fire, "schedule")
     return Claim(of.name, fire, mark(fire, of), run or ids.token(), item)
 
 
 def triggered(of: Job) -> str:
-    return Entry(of, mark=0, is_kept=False).item(FIRE, "trigger")
+    return JobEntry(of, mark=0, is_kept=False).item(FIRE, "trigger")
 
 
 async def reasons(store: Store, of: str = "") -> list[str]:

@@ -23,10 +23,11 @@ from tests.cron.test_marks_ahead import mark_ahead, reports
 from tests.waiting import eventually
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import jobs, last_handled, watchdog
-from watchbell.cron.agenda import Agenda, Entry
 from watchbell.cron.instances import instances
+from watchbell.cron.job_entry import JobEntry
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.watchdog import Watchdog
+from watchbell.schedule.agenda import Agenda
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import Store
 
@@ -127,8 +128,8 @@ async def _hosts(store: Store) -> list[str]:
 
 
 def guard(store: Store, **settings: Any) -> Watchdog:
-    agenda = Agenda()
-    agenda.add(Entry(job(), mark=0))
+    agenda = Agenda[JobEntry]()
+    agenda.add(JobEntry(job(), mark=0))
     return Watchdog(store, "one", agenda, CronSettings(**settings), lambda: False)
 
 

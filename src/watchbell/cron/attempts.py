@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET
 
 from watchbell.cron import retries
-from watchbell.cron.agenda import fire_of
+from watchbell.cron.job_entry import fire_of
 from watchbell.cron.model import Detail, Fire, Job
 from watchbell.cron.retries import Verdict
 

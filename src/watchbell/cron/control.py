@@ -7,13 +7,14 @@ from typing import Any
 
 from watchbell import logs
 from watchbell.cron import commands, definitions
-from watchbell.cron.agenda import Agenda
+from watchbell.cron.job_entry import JobEntry
 from watchbell.cron.job_loader import JobLoader
 from watchbell.cron.keys import Cron
 from watchbell.cron.scheduler import Scheduler
 from watchbell.cron.validation import EVERYBODY, Reading
 from watchbell.errors import Refused
 from watchbell.runs.running import Running
+from watchbell.schedule.agenda import Agenda
 from watchbell.store.client import Store, patiently
 from watchbell.store.live import Gap, listen
 from watchbell.store.store_clock import StoreClock
@@ -28,7 +29,7 @@ class Control:
     def __init__(
         self,
         store: Store,
-        agenda: Agenda,
+        agenda: Agenda[JobEntry],
         loader: JobLoader,
         scheduler: Scheduler,
         runs: Mapping[str, Running],

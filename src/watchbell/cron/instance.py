@@ -9,10 +9,10 @@ import msgspec
 
 from watchbell import ids, logs
 from watchbell.cron import history, instances, reaper
-from watchbell.cron.agenda import Agenda
 from watchbell.cron.claims import Claims
 from watchbell.cron.control import Control
 from watchbell.cron.instances import Fleet, Presence
+from watchbell.cron.job_entry import JobEntry
 from watchbell.cron.job_loader import JobLoader
 from watchbell.cron.model import Beat, Begun, Job
 from watchbell.cron.placement import Site
@@ -30,6 +30,7 @@ from watchbell.process.runner import Adopted, Runner
 from watchbell.runs import unwritten_results
 from watchbell.runs.leases import RunLeases
 from watchbell.runs.writer import RunWriter
+from watchbell.schedule.agenda import Agenda
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import Store, patiently
 from watchbell.store.enduring import enduring
@@ -109,7 +110,7 @@ class Instance:
         self._ready = asyncio.Event()
         self._log = logs.get(role="cron")
         how, host = reading(settings), beat.host
-        self._agenda = Agenda()
+        self._agenda = Agenda[JobEntry]()
         site = Site(host, settings.tags)
         self._loader = JobLoader(store, self._agenda, clock, how, site, settings.most_events)
         self._results = ResultWriter(

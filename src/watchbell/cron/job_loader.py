@@ -4,14 +4,15 @@ from collections.abc import Sequence
 
 from watchbell import logs
 from watchbell.cron import definitions
-from watchbell.cron.agenda import Agenda, Entry
 from watchbell.cron.definitions import Pair, Replacement
+from watchbell.cron.job_entry import JobEntry
 from watchbell.cron.keys import Cron
 from watchbell.cron.last_handled import MOST_AHEAD, marked
 from watchbell.cron.model import Invalid, Job
 from watchbell.cron.placement import Site, permits
 from watchbell.cron.retirement import retire
 from watchbell.cron.validation import Reading, read
+from watchbell.schedule.agenda import Agenda
 from watchbell.store.client import Store
 from watchbell.store.store_clock import StoreClock
 
@@ -22,7 +23,7 @@ class JobLoader:
     def __init__(
         self,
         store: Store,
-        agenda: Agenda,
+        agenda: Agenda[JobEntry],
         clock: StoreClock,
         reading: Reading,
         site: Site,
@@ -98,7 +99,7 @@ class JobLoader:
             marks = await marked(self._store, [entry.job for entry in some], paused=chosen)
             self._settle(some, marks, paused=paused)
 
-    def _settle(self, entries: Sequence[Entry], marks: dict[str, int], *, paused: bool) -> None:
+    def _settle(self, entries: Sequence[JobEntry], marks: dict[str, int], *, paused: bool) -> None:
         now = int(self._clock.now())
         for entry in entries:
             # What falls into a pause is not missed.
@@ -171,7 +172,7 @@ class JobLoader:
         now = int(self._clock.now())
         for job, digest in jobs:
             mark = marks.get(job.name, self._own_mark(job, now))
-            entry = Entry(job, mark=mark, digest=digest, is_kept=is_kept)
+            entry = JobEntry(job, mark=mark, digest=digest, is_kept=is_kept)
             entry.is_paused = job.name in paused
             entry.is_elsewhere = not permits(job.options.placement, self._site)
             self._agenda.add(entry)

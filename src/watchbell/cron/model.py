@@ -10,9 +10,9 @@ from msgspec import UNSET, Struct, UnsetType
 
 from watchbell.cron.placement import Placement
 from watchbell.cron.retries import Policy
+from watchbell.schedule.due import Missed
 from watchbell.schedule.firing import Schedule
 
-Missed = Literal["skip", "once", "all"]
 Overlap = Literal["skip", "queue", "allow"]
 Daemons = Literal["end", "leave"]
 Status = Literal["running", "success", "fail", "frozen"]

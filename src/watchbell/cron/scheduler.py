@@ -8,14 +8,15 @@ from typing import Self
 
 from watchbell import ids, logs
 from watchbell.cron import check_reports
-from watchbell.cron.agenda import Agenda, Entry
 from watchbell.cron.claims import GOES_ON_HERE, GONE, PAUSED, TOO_EARLY, Claim, Claims, Left
-from watchbell.cron.due import Fate, Stretch, due
+from watchbell.cron.job_entry import JobEntry
 from watchbell.cron.last_handled import mark
 from watchbell.cron.model import Begun, Why
 from watchbell.cron.runs import Runs
 from watchbell.errors import StoreUnavailable
 from watchbell.probes import probe
+from watchbell.schedule.agenda import Agenda
+from watchbell.schedule.due import Fate, Stretch, due
 from watchbell.schedule.lengths import in_words
 from watchbell.store import outage
 from watchbell.store.client import Backoff, patiently
@@ -39,14 +40,14 @@ _HEAD_START = 0.05
 Start = Callable[[Begun, float], None]
 Drop = Callable[[Sequence[str]], Awaitable[None]]
 """Of jobs that are no longer in the store."""
-_Intent = tuple[Entry, Sequence[Claim | Left]]
+_Intent = tuple[JobEntry, Sequence[Claim | Left]]
 
 
 class Scheduler:
     def __init__(
         self,
         fires: Claims,
-        agenda: Agenda,
+        agenda: Agenda[JobEntry],
         runs: Runs,
         clock: StoreClock,
         grace: int,
@@ -60,7 +61,7 @@ class Scheduler:
         self._pending = 0
         self._shared_at = -inf
         """When we last began our share of fires that were due together."""
-        self._unplanned: list[Entry] = []
+        self._unplanned: list[JobEntry] = []
         self._looked_ahead = 0.0
         self._asking: set[_Places] = set()
         self._changed = asyncio.Event()
@@ -107,10 +108,10 @@ class Scheduler:
             else:
                 await self._sleep(now)
 
-    def _found(self, now: float) -> list[Entry]:
+    def _found(self, now: float) -> list[JobEntry]:
         return self._agenda.take_due(now, _MOST) or self._ahead(now)
 
-    def _ahead(self, now: float) -> list[Entry]:
+    def _ahead(self, now: float) -> list[JobEntry]:
         """Those whose instant is near. What can't be claimed ahead is claimed at its instant."""
         at = self._agenda.next_at()
         if at is None or not self._looked_ahead < at <= now + _AHEAD:
@@ -140,7 +141,7 @@ class Scheduler:
         while at is not None and not self._changed.is_set() and self._clock.now() < at:  # noqa: ASYNC110
             await asyncio.sleep(0)  # nearer to the instant than the loop's timer comes
 
-    def _intent(self, entry: Entry, now: float) -> "_Intent":
+    def _intent(self, entry: JobEntry, now: float) -> "_Intent":
         job, fire = entry.job, entry.fire
         assert fire is not None
         if now - entry.at < 1:  # and fires are a second apart at the least
@@ -155,7 +156,7 @@ class Scheduler:
             claims.append(self._claim_of(entry, each, why, now))
         return entry, claims
 
-    def _claim_of(self, entry: Entry, fire: int, why: Why, now: float) -> Claim | Left:
+    def _claim_of(self, entry: JobEntry, fire: int, why: Why, now: float) -> Claim | Left:
         job = entry.job
         if self._goes_on_here(entry):
             return Left(job.name, fire, "", "", fire, 1, GOES_ON_HERE, "", entry.is_kept)
@@ -163,12 +164,12 @@ class Scheduler:
         at = f"{entry.at:.6f}" if entry.at > now else ""
         return Claim(job.name, fire, mark(fire, job), ids.token(), item, at)
 
-    def _goes_on_here(self, entry: Entry) -> bool:
+    def _goes_on_here(self, entry: JobEntry) -> bool:
         """Whether a run of a job without lock keeps its next one from being begun."""
         job = entry.job
         return not job.lock and job.overlap == "skip" and self._runs.of(job.name) > 0
 
-    def _left(self, entry: Entry, stretch: Stretch, now: float) -> Left:
+    def _left(self, entry: JobEntry, stretch: Stretch, now: float) -> Left:
         job = entry.job
         marked = mark(stretch.last, job)
         event = ""
@@ -273,7 +274,7 @@ class Scheduler:
             self._log.error("what was pending is no fire, and was dropped", found=text)
         return pending > 0
 
-    async def trigger(self, entry: Entry, known: float, trigger: str = "") -> float:
+    async def trigger(self, entry: JobEntry, known: float, trigger: str = "") -> float:
         """Runs the job now, unless an instance that heard of the trigger before us does. Returns
         up to which trigger of the job we know."""
         job, run, fire = entry.job, ids.token(), int(self._clock.now())

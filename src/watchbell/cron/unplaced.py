@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from watchbell import logs
 from watchbell.cron import check_reports, reporting
-from watchbell.cron.agenda import Entry
+from watchbell.cron.job_entry import JobEntry
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.last_handled import handled
 from watchbell.cron.model import Beat
@@ -17,7 +17,7 @@ class Unplaced:
     """Of one instance, which looks on behalf of all."""
 
     def __init__(
-        self, store: Store, entries: Iterable[Entry], grace: int, most_events: int
+        self, store: Store, entries: Iterable[JobEntry], grace: int, most_events: int
     ) -> None:
         self._store, self._entries, self._grace = store, entries, grace
         self._most_events = most_events
@@ -45,7 +45,7 @@ class Unplaced:
             count += 1
         return count
 
-    async def _report_one(self, entry: Entry, reason: str, fire: int, now: float) -> None:
+    async def _report_one(self, entry: JobEntry, reason: str, fire: int, now: float) -> None:
         job = entry.job
         self._log.warning("job is not run", job=job.name, reason=reason)
         if job.options.alert:
@@ -53,7 +53,7 @@ class Unplaced:
             event = check_reports.missed(job.name, f"not run: {reason}", words, now)
             await reporting.report(self._store, [(job.name, event)], self._most_events)
 
-    async def _overdue(self, entries: Sequence[Entry], now: float) -> dict[str, int]:
+    async def _overdue(self, entries: Sequence[JobEntry], now: float) -> dict[str, int]:
         """The first fire of each that nobody handled, where it is late by more than its grace. A
         job without lock has no mark in the store: what we know of it counts."""
         if not entries:

@@ -13,7 +13,6 @@ from watchbell.cron.model import (
     Daemons,
     Invalid,
     Job,
-    Missed,
     Overlap,
     RunOptions,
     parsed,
@@ -22,6 +21,7 @@ from watchbell.cron.retries import LONGEST_DELAY, MOST_RETRIES
 from watchbell.errors import Refused
 from watchbell.process.command import LIMITS
 from watchbell.schedule import cron_args
+from watchbell.schedule.due import Missed
 from watchbell.schedule.fields import refuse
 
 EVERYBODY = "all"

@@ -10,12 +10,13 @@ import msgspec
 from watchbell import logs
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import check_reports, history, last_handled, lua
-from watchbell.cron.agenda import Agenda
+from watchbell.cron.job_entry import JobEntry
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.last_handled import handled
 from watchbell.cron.lateness import Holder, Limits, Skips, Survey, allowed, late
 from watchbell.cron.model import Fire, Job, decoded, parsed
 from watchbell.errors import StoreUnavailable
+from watchbell.schedule.agenda import Agenda
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import Argument, Store
 from watchbell.store.effects import verbatim
@@ -109,7 +110,7 @@ class Watchdog:
         self,
         store: Store,
         name: str,
-        agenda: Agenda,
+        agenda: Agenda[JobEntry],
         settings: CronSettings,
         is_drained: Callable[[], bool],
     ) -> None:

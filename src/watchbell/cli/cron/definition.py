@@ -7,8 +7,9 @@ import click
 
 from watchbell.cli.arguments import length, storable
 from watchbell.cli.formatting import plain
-from watchbell.cron.model import Daemons, Missed, Overlap
+from watchbell.cron.model import Daemons, Overlap
 from watchbell.process.command import LIMITS
+from watchbell.schedule.due import Missed
 
 FOREVER = "forever"
 

@@ -1,20 +1,22 @@
-"""Which fires are due, which are too late, and what becomes of those."""
+"""Which fires are due, which of them are too late, and what to do about those."""
 
 import zlib
 from collections.abc import Sequence
 from enum import Enum
 from math import ceil, floor
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from watchbell.cron.model import Missed
 from watchbell.schedule.firing import Schedule
 
+Missed = Literal["skip", "once", "all"]
+"""Whether fires that nobody ran in time are run later: none of them, only the last, or all."""
+
 PROMPT = 2.0
-"""Seconds by which a fire may be late and count as on time."""
+"""Seconds by which a fire may be late and still count as on time."""
 MOST_CAUGHT_UP = 100
-"""Fires that are made up for at the most where all are to be."""
+"""The most fires that are run later, where all are to be."""
 COUNTED = 20
-"""Missed fires that are counted; of more it is only known that there are more."""
+"""The most missed fires that are counted."""
 
 _FIRST_WINDOW = 4.0
 _WIDER = 8
@@ -39,22 +41,25 @@ class Stretch(NamedTuple):
 
 class Due(NamedTuple):
     omitted: Sequence[Stretch]
-    """All of them are before those that are run."""
+    """All of them come before those that are run."""
     fires: Sequence[tuple[int, Fate]]
 
 
 NOTHING = Due((), ())
 
 
-def delay(job: str, fire: int, jitter: int) -> float:
-    """Seconds by which a fire is delayed: the same lot on every instance."""
+def delay(name: str, fire: int, jitter: int) -> float:
+    """Seconds by which a fire is delayed: the same on every machine."""
     if not jitter:
         return 0.0
-    return zlib.crc32(f"{fire}:{job}".encode()) / (1 << 32) * jitter
+    return zlib.crc32(f"{fire}:{name}".encode()) / (1 << 32) * jitter
 
 
 def due(schedule: Schedule, mark: int, now: float, *, missed: Missed, grace: int) -> Due:
-    """What is to be done about the fires after `mark`, the last one handled, up to `now`."""
+    """What to do about the fires after `mark`, the last one handled, up to `now`.
+
+    `grace` is how many seconds a fire may be late and be run all the same.
+    """
     first = schedule.next_after(mark)
     if first is None or first > now:
         return NOTHING
@@ -62,7 +67,7 @@ def due(schedule: Schedule, mark: int, now: float, *, missed: Missed, grace: int
     if prompt and prompt[0] == first:
         return Due((), [(fire, Fate.ON_TIME) for fire in prompt])
     before = prompt[0] - 1 if prompt else floor(now)
-    run = _made_up_for(schedule, mark, before, now - grace, missed, has_prompt=bool(prompt))
+    run = _run_late(schedule, mark, before, now - grace, missed, has_prompt=bool(prompt))
     fires = [*((fire, Fate.LATE) for fire in run), *((fire, Fate.ON_TIME) for fire in prompt)]
     end = run[0] - 1 if run else before
     # From here on a later fire is run in place of those that are not.
@@ -75,10 +80,10 @@ def due(schedule: Schedule, mark: int, now: float, *, missed: Missed, grace: int
     return Due([stretch for stretch in found if stretch], fires)
 
 
-def _made_up_for(
+def _run_late(
     schedule: Schedule, mark: int, before: int, since: float, missed: Missed, *, has_prompt: bool
 ) -> Sequence[int]:
-    """Those that are run although they are late."""
+    """The fires that are run although they are late."""
     if missed == "all":
         return latest(schedule, mark, before, MOST_CAUGHT_UP)
     newest = [] if has_prompt else latest(schedule, mark, before, 1)
@@ -94,9 +99,9 @@ def _stretch(schedule: Schedule, since: int, until: int, fate: Fate) -> Stretch 
 
 
 def latest(schedule: Schedule, since: float, until: float, most: int) -> list[int]:
-    """The last fires after the one instant and up to the other, at most so many.
+    """The last fires after `since` and up to `until`, at most so many.
 
-    Looked for in ever wider windows, so that a year of seconds is not gone through.
+    Searches ever wider windows, so that a year of seconds is not gone through.
     """
     window = _FIRST_WINDOW
     while True:

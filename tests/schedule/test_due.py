@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watchbell.cron.due import (
+from watchbell.schedule.cron_args import from_cron_args
+from watchbell.schedule.due import (
     COUNTED,
     MOST_CAUGHT_UP,
     PROMPT,
     Due,
     Fate,
+    Missed,
     Stretch,
     delay,
     due,
     latest,
 )
-from watchbell.cron.model import Missed
-from watchbell.schedule.cron_args import from_cron_args
 from watchbell.schedule.firing import Every, Limited, Schedule
 
 MINUTE = Every(60)
