@@ -60,7 +60,7 @@ def test_what_can_not_be_a_job_is_left_out_with_its_line_and_reason() -> None:
     assert [one.line for one in skipped] == [5, 11, 12, 13]
     assert "nothing is mailed" in skipped[0].reason
     assert "@reboot" in skipped[1].reason
-    assert "its times, minute" in skipped[2].reason
+    assert "its times: expected a minute from 0 to 59" in skipped[2].reason
     assert "five fields of time and a command" in skipped[3].reason
 
 

@@ -176,7 +176,7 @@ async def test_jobs_are_listed_with_where_they_stand(store: Store) -> None:
     assert found["bad"].is_paused
     assert len(found["bad"].errors) == 2
     assert found["junk"].definition is None
-    assert "not JSON" in found["junk"].errors[0]
+    assert "not JSON" in found["junk"].errors[0].text
 
 
 async def test_removing_a_job_takes_its_history_along_and_no_other(store: Store) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from watchbell.cron.model import Invalid, Job
+from watchbell.cron.model import DefinitionError, Invalid, Job
 from watchbell.cron.validation import Reading, read
 
 AHEAD = 25
@@ -33,7 +33,7 @@ class JobStatus:
         return self.judgement if isinstance(self.judgement, Job) else None
 
     @property
-    def errors(self) -> tuple[str, ...]:
+    def errors(self) -> tuple[DefinitionError, ...]:
         return self.judgement.errors if isinstance(self.judgement, Invalid) else ()
 
     @property

@@ -126,7 +126,9 @@ async def save(
         raise Changed(f"job {name!r} was changed by somebody else meanwhile; look at it anew")
     if not done:
         if mode == "new":
-            raise Refused(f"there is a job {name!r} already; edit it, or choose another name")
+            raise Refused(
+                f"there is a job {name!r} already; edit it, or use another name", field="name"
+            )
         raise NotFound(f"there is no job {name!r}")
     return job
 
@@ -205,7 +207,9 @@ async def trigger_some(
     for pair in await definitions.some(store, names):
         job = read(*pair, reading)
         if isinstance(job, Invalid):
-            refused[job.name] = job.text
+            refused[job.name] = "; ".join(
+                f"{one.field}: {one.reason_without_value}" for one in job.errors
+            )
         elif reason := refusal(job, beats):
             refused[job.name] = reason
         else:

@@ -86,15 +86,29 @@ class Job(Struct, frozen=True, kw_only=True):
         return self.options.overlap or ("skip" if self.lock else "allow")
 
 
-class Invalid(Struct, frozen=True):
-    """Why a definition can't be run, each reason with its field."""
+class DefinitionError(Struct, frozen=True):
+    """Why a definition can't be run."""
 
-    name: str
-    errors: tuple[str, ...]
+    field: str
+    """Its path in the definition, or `name`; empty where no single field is wrong."""
+    reason: str
+    reason_without_value: str
+    """For those who may not see what the definition contains."""
 
     @property
     def text(self) -> str:
-        return "; ".join(self.errors)
+        return f"{self.field}: {self.reason}" if self.field else self.reason
+
+
+class Invalid(Struct, frozen=True):
+    """A definition that can't be run."""
+
+    name: str
+    errors: tuple[DefinitionError, ...]
+
+    @property
+    def text(self) -> str:
+        return "; ".join(error.text for error in self.errors)
 
 
 class Fire(Struct, frozen=True, kw_only=True):

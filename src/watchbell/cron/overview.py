@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from watchbell.cron import definitions, history, instances
 from watchbell.cron.definitions import Pair
 from watchbell.cron.history import RunRecord
-from watchbell.cron.model import Invalid, Job, parsed
+from watchbell.cron.model import DefinitionError, Invalid, Job, parsed
 from watchbell.cron.placement import obstacle
 from watchbell.cron.validation import Reading, read
 from watchbell.errors import NotFound
@@ -23,7 +23,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     definition: Any
     """As it is in the store; None where that is no JSON."""
     job: Job | None
-    errors: tuple[str, ...] = ()
+    errors: tuple[DefinitionError, ...] = ()
     is_paused: bool = False
     next_fire: int | None = None
     last: RunRecord | None = None

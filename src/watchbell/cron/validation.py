@@ -1,6 +1,5 @@
 """What a job's definition may say: JSON becomes a job, or the reasons why it can't be one."""
 
-import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, get_args
@@ -11,6 +10,7 @@ import msgspec
 from watchbell.cron.model import (
     UNREADABLE,
     Daemons,
+    DefinitionError,
     Invalid,
     Job,
     Overlap,
@@ -22,7 +22,7 @@ from watchbell.errors import Refused
 from watchbell.process.command import LIMITS
 from watchbell.schedule import cron_args
 from watchbell.schedule.due import Missed
-from watchbell.schedule.fields import refuse
+from watchbell.schedule.fields import BadValue, refuse
 
 EVERYBODY = "all"
 """What no job is called, since `pause` and `resume` mean every job by it."""
@@ -45,8 +45,6 @@ class Reading(NamedTuple):
     upstream_weekdays: bool = False
 
 
-_NAME = "the job's name"
-_FIELD = re.compile(r"(?:cron_args|job_args|job_state|watchbell)(?:\.\w+)*")
 AS_USUAL = Reading()
 _NO_CONDUCT = RunOptions()
 
@@ -57,23 +55,23 @@ def read(name: bytes | str, raw: bytes, reading: Reading = AS_USUAL) -> Job | In
     try:
         said = msgspec.json.decode(raw)
     except UNREADABLE as error:
-        return Invalid(shown, (f"the definition is not JSON: {error}",))
+        return Invalid(shown, (_error(Refused(f"the definition is not JSON: {error}")),))
     if not isinstance(said, dict):
-        return Invalid(shown, ("the definition is not a JSON object",))
+        return Invalid(shown, (_error(Refused("the definition is not a JSON object")),))
     return from_fields(name, said, reading)
 
 
 def from_fields(
     name: bytes | str, said: Mapping[str, Any], reading: Reading = AS_USUAL
 ) -> Job | Invalid:
-    errors: list[str] = []
+    errors: list[DefinitionError] = []
     text = name if isinstance(name, str) else name.decode(errors="backslashreplace")
 
     def each(part: Callable[..., Any], *arguments: Any) -> Any:
         try:
             return part(*arguments)
         except Refused as error:
-            errors.append(str(error))
+            errors.append(_error(error))
             return None
 
     each(_name, name)
@@ -86,7 +84,8 @@ def from_fields(
     is_paused = each(_yes_or_no, "job_state.paused", state.get("paused") or False)
     options = _conduct(said.get("watchbell"), each)
     if options.overlap == "queue" and lock == "":
-        errors.append("watchbell.overlap: expected a lock in job_args.lock to queue for")
+        reason = "a job without a lock has nothing to queue for"
+        errors.append(_error(Refused(reason, field="watchbell.overlap")))
     if errors:
         return Invalid(text, tuple(errors))
     return Job(
@@ -101,10 +100,9 @@ def from_fields(
     )
 
 
-def field_of(error: str) -> str:
-    """The field of a definition that an error names, `name` for the job's own; else empty."""
-    named = _FIELD.match(error)
-    return named[0] if named else "name" if error.startswith(_NAME) else ""
+def _error(error: Refused) -> DefinitionError:
+    bare = error.expected if isinstance(error, BadValue) else error.reason
+    return DefinitionError(error.field, error.reason, bare)
 
 
 def check_name(name: str) -> None:
@@ -117,16 +115,16 @@ def _name(name: bytes | str) -> None:
         raw = name if isinstance(name, bytes) else name.encode()
         text = raw.decode()
     except UnicodeError:
-        refuse(_NAME, "UTF-8", name)
+        refuse("name", "UTF-8", name)
     if not text.strip() or not text.isprintable() or len(text) > LONGEST_NAME:
-        refuse(_NAME, f"1 to {LONGEST_NAME} printable characters", text)
+        refuse("name", f"1 to {LONGEST_NAME} printable characters", text)
     if text == EVERYBODY:
-        refuse(_NAME, f"another, since {EVERYBODY!r} means every job", text)
+        refuse("name", f"another, since {EVERYBODY!r} means every job", text)
 
 
 def _schedule(said: object, reading: Reading) -> Any:
     if said is None:
-        raise Refused("cron_args is missing; expected an object with cronstring or single fields")
+        raise Refused("enter when it runs: cronstring or single fields", field="cron_args")
     return cron_args.from_cron_args(said, reading.zone, upstream_weekdays=reading.upstream_weekdays)
 
 
@@ -137,7 +135,7 @@ def _fingerprint(said: Mapping[str, Any], reading: Reading) -> str:
 
 def _object(field: str, said: object) -> Mapping[str, Any]:
     if said is None:
-        raise Refused(f"{field} is missing; expected an object")
+        raise Refused("enter an object", field=field)
     if not isinstance(said, dict):
         refuse(field, "an object", said)
     return said
@@ -145,7 +143,7 @@ def _object(field: str, said: object) -> Mapping[str, Any]:
 
 def _cmd(said: object) -> str:
     if said is None:
-        raise Refused("job_args.cmd is missing; expected the command to run")
+        raise Refused("enter the command to run", field="job_args.cmd")
     if not isinstance(said, str) or not said.strip() or "\0" in said:
         refuse("job_args.cmd", "the command to run, as text without NUL", said)
     if len(said.encode()) > LONGEST_CMD:
@@ -155,7 +153,7 @@ def _cmd(said: object) -> str:
 
 def _lock(said: object, name: str) -> str:
     if said is None:
-        raise Refused("job_args.lock is missing; expected true, false or the name of a lock")
+        raise Refused("enter true, false or the name of a lock", field="job_args.lock")
     if isinstance(said, bool):
         return name if said else ""
     if not isinstance(said, str):
@@ -165,7 +163,7 @@ def _lock(said: object, name: str) -> str:
 
 def _ttl(said: object, is_locked: bool) -> int:
     if said is None:
-        raise Refused("job_args.ttl is missing; expected seconds for which a dead lock is kept")
+        raise Refused("enter for how many seconds a dead lock is kept", field="job_args.ttl")
     number = _whole(said)
     least = 1 if is_locked else 0
     if number is None or not least <= number <= LONGEST_TIME:

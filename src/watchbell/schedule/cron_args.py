@@ -71,7 +71,7 @@ def _schedule(args: Mapping[str, object], zone: ZoneInfo, *, upstream_weekdays: 
         return keywords.calendar("cron_args", times, zone)
     if text == "" or times:
         names = ", ".join(keywords.NAMES)
-        raise Refused(f"cron_args: expected either cronstring or some of {names}")
+        raise Refused(f"expected either cronstring or some of {names}", field="cron_args")
     if not isinstance(text, str):
         fields.refuse("cron_args.cronstring", "text such as '30 2 * * *'", text)
     return parse(text, zone, upstream_weekdays=upstream_weekdays, field="cron_args.cronstring")
@@ -101,8 +101,9 @@ def _moment(args: Mapping[str, object], name: str, zone: ZoneInfo, otherwise: in
 def _expression(field: str, word: str) -> str:
     if word == "@reboot":
         raise Refused(
-            f"{field}: '@reboot' means nothing to a fleet, which never starts as a whole;"
-            " expected times such as '30 2 * * *' or '@daily'"
+            "'@reboot' means nothing to a fleet, which never starts as a whole;"
+            " expected times such as '30 2 * * *' or '@daily'",
+            field=field,
         )
     if word not in WORDS:
         fields.refuse(field, f"one of {', '.join(WORDS)}, @never or '@every 90s'", word)

@@ -15,11 +15,16 @@ from watchbell.schedule.calendars import Calendar
 from watchbell.schedule.days import Days
 
 _FIELDS = {
-    "minute": "0 to 59, such as '30', '*/5' or '0,30'",
-    "hour": "0 to 23, such as '2', '*/6' or '8-18'",
-    "day of month": "1 to 31, such as '1,15', or 'L' for the last day, 'LW' for the last weekday",
-    "month": "1 to 12 or names, such as '6' or 'JAN-MAR'",
-    "day of week": "0 to 7 or names, 0 and 7 being Sunday, such as '1-5', 'MON#2' or '5L'",
+    "minute": "a minute from 0 to 59, such as '30', '*/5' or '0,30'",
+    "hour": "an hour from 0 to 23, such as '2', '*/6' or '8-18'",
+    "day of month": (
+        "a day of the month from 1 to 31, such as '1,15', or 'L' for the last day, 'LW' for the "
+        "last weekday"
+    ),
+    "month": "a month from 1 to 12 or its name, such as '6' or 'JAN-MAR'",
+    "day of week": (
+        "a weekday from 0 to 7 or its name, 0 and 7 being Sunday, such as '1-5', 'MON#2' or '5L'"
+    ),
 }
 NAMES = tuple(_FIELDS)
 
@@ -38,7 +43,7 @@ def calendar(field: str, text: str, zone: ZoneInfo) -> Calendar:
         try:
             _read(name, part)
         except CronSimError:
-            fields.refuse(f"{field}, {name}", _FIELDS[name], part)
+            fields.refuse(field, _FIELDS[name], part)
     minute, hour, day, month, weekday = parts
     return Calendar(
         zone=zone,

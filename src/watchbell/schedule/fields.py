@@ -10,11 +10,20 @@ from watchbell.schedule import names, wallclock
 _LONGEST_SHOWN = 60
 
 
+class BadValue(Refused):
+    """A field has a value that can't be used; `expected` is the reason without that value, for
+    readers who may not see it."""
+
+    def __init__(self, field: str, expected: str, value: object) -> None:
+        shown = repr(value)
+        if len(shown) > _LONGEST_SHOWN:
+            shown = shown[:_LONGEST_SHOWN] + "…"
+        self.expected = f"expected {expected}"
+        super().__init__(f"{self.expected}, not {shown}", field=field)
+
+
 def refuse(field: str, expected: str, value: object) -> NoReturn:
-    said = repr(value)
-    if len(said) > _LONGEST_SHOWN:
-        said = said[:_LONGEST_SHOWN] + "…"
-    raise Refused(f"{field}: expected {expected}, not {said}")
+    raise BadValue(field, expected, value)
 
 
 def moment(field: str, value: object) -> datetime:

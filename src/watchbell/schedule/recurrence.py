@@ -85,7 +85,7 @@ def parse(said: Mapping[str, object] | str) -> Restriction:
         return _parsed(said)
     text = _as_text(said)
     if text is None:
-        raise Refused("time restriction: expected an object of plain JSON values")
+        raise Refused("a time restriction is an object of plain JSON values")
     return _parsed(text)
 
 
@@ -103,7 +103,7 @@ def _parsed(text: str) -> Restriction:
     try:
         said = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Refused(f"time restriction: not JSON: {error}") from None
+        raise Refused(f"the time restriction is not JSON: {error}") from None
     return _read(said)
 
 

@@ -70,8 +70,8 @@ def restrictions_of(grid: Grid) -> list[dict[str, object]]:
             found.setdefault(hours, []).append(WEEKDAYS[day])
     if not found:
         raise Refused(
-            "time_restrictions: no time is painted, so that nothing would ever match; paint some, "
-            "or remove the rule"
+            "no time is painted, so nothing would ever match; paint some, or remove the rule",
+            field="time_restrictions",
         )
     return [
         windows.window(f"{','.join(days)} {_clock(begin)}-{_clock(end)}")

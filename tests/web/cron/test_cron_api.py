@@ -201,7 +201,7 @@ async def test_jobs_are_triggered_where_somebody_hears_it(
         async with serving(store, tmp_path):
             items = (await bob.post("/api/v1/cron/jobs/trigger", json=body)).json()["items"]
             assert [one["done"] for one in items] == [True, False, False]
-            assert "job_args is missing" in items[1]["reason"]
+            assert "job_args: enter an object" in items[1]["reason"]
             [run] = await ended(store, "a")
             assert items[0]["runs"] == [run.id]
             whole = (await bob.get(f"/api/v1/cron/runs/{run.id[:10]}")).json()["run"]

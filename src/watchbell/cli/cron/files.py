@@ -153,4 +153,5 @@ def _export_json(found: list[overview.Listed]) -> None:
     print_json({one.name: one.definition for one in found if isinstance(one.definition, dict)})
     for one in found:
         if not isinstance(one.definition, dict):
-            click.echo(f"{plain(one.name)} is left out: {plain('; '.join(one.errors))}", err=True)
+            reason = "; ".join(error.text for error in one.errors)
+            click.echo(f"{plain(one.name)} is left out: {plain(reason)}", err=True)

@@ -171,11 +171,12 @@ def validate(*, loaded: Loaded, names: tuple[str, ...], as_json: bool) -> int:
             return await jobs.validate(store, names, reading(loaded.settings.cron))
 
     found = asyncio.run(work())
-    wrong = {name: one.errors for name, one in found.items() if isinstance(one, Invalid)}
+    wrong = {name: one for name, one in found.items() if isinstance(one, Invalid)}
     if as_json:
-        print_json({name: list(wrong.get(name, ())) for name in found})
+        texts = {name: [error.text for error in one.errors] for name, one in wrong.items()}
+        print_json({name: texts.get(name, []) for name in found})
         return 1 if wrong else 0
-    for name, errors in wrong.items():
-        click.echo(f"{plain(name)}: {plain('; '.join(errors))}")
+    for name, one in wrong.items():
+        click.echo(f"{plain(name)}: {plain(one.text)}")
     click.echo(f"{len(found) - len(wrong):,} of {len(found):,} jobs are valid")
     return 1 if wrong else 0

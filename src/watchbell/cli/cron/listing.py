@@ -74,7 +74,7 @@ def _row(one: Listed) -> Row:
         running=len(one.running),
         last_status=one.last.record.status if one.last else "",
         last_ended=one.last.ended if one.last else None,
-        errors=list(one.errors),
+        errors=[error.text for error in one.errors],
         definition=one.definition,
     )
 
@@ -82,7 +82,8 @@ def _row(one: Listed) -> Row:
 def _told(one: Listed, now: int) -> list[str]:
     following = "paused" if one.is_paused else when(one.next_fire) if one.next_fire else "never"
     if one.errors:
-        return [plain(one.name), "not valid", _last(one, now), plain("; ".join(one.errors), 200)]
+        errors = plain("; ".join(error.text for error in one.errors), 200)
+        return [plain(one.name), "not valid", _last(one, now), errors]
     assert one.job is not None
     return [plain(one.name), following, _last(one, now), one.job.schedule.describes()]
 
@@ -111,7 +112,7 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
         return
     print_json(found.definition)
     for error in found.errors:
-        click.echo(f"not valid: {plain(error)}")
+        click.echo(f"not valid: {plain(error.text)}")
     if found.job:
         click.echo(f"\n{found.job.schedule.describes()}")
         for fire in islice(found.job.schedule.fires_between(now, now + 10 * 366 * 86_400), 3):

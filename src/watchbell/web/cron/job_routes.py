@@ -189,7 +189,7 @@ async def _save(
     except Changed as error:
         raise HttpProblem(412, str(error)) from None
     except Refused as error:
-        raise HttpProblem(422, str(error), field="name") from None
+        raise HttpProblem(422, error.reason, field=error.field) from None
     action = "cron.create" if mode == "new" else "cron.replace"
     await audited(request, action, name, job.schedule.describes())
     return _saved(job, services.clock.now())
@@ -245,8 +245,6 @@ async def trigger(request: Asked, data: JSONBody[Chosen]) -> Items:
     store = services_of(request).store
     async with changing(request):
         made, refused = await jobs.trigger_some(store, data.names, reading_of(request))
-    if _is_masked(request):
-        refused = {name: job_view.unquoted(reason) for name, reason in refused.items()}
     answers = await triggers.answers(store, made, _ANSWER_WAIT)
     done = [one.job for one in made]
     items = await _answered(request, "cron.trigger", data.names, done, refused)

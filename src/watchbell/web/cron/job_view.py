@@ -10,8 +10,7 @@ from typing import Any
 from watchbell.cron import history, run_texts
 from watchbell.cron.history import RunRecord, Span
 from watchbell.cron.job_status import AHEAD, JobStatus
-from watchbell.cron.model import Job, parsed
-from watchbell.cron.validation import field_of
+from watchbell.cron.model import DefinitionError, Job, parsed
 from watchbell.schedule.dst_notes import remark, zone_of
 from watchbell.schedule.firing import Schedule
 from watchbell.store.client import Store
@@ -68,20 +67,17 @@ def _last(span: Span, seen: RunRecord | None) -> LastShown:
     )
 
 
-def problems(errors: Iterable[str], *, masked: bool) -> list[FieldError]:
-    """Errors by their fields. What `watchbell` says may be of the environment: who may not see that
-    is not told what was there."""
-    found = []
-    for error in errors:
-        field = field_of(error)
-        is_secret = masked and field.startswith("watchbell")
-        found.append(FieldError(field, unquoted(error) if is_secret else error))
-    return found
-
-
-def unquoted(error: str) -> str:
-    """An error without the value that it refuses."""
-    return error.partition(", not ")[0]
+def problems(errors: Iterable[DefinitionError], *, masked: bool) -> list[FieldError]:
+    """Values of `watchbell` may come from the environment, which not everybody may see."""
+    return [
+        FieldError(
+            one.field,
+            one.reason_without_value
+            if masked and one.field.startswith("watchbell")
+            else one.reason,
+        )
+        for one in errors
+    ]
 
 
 def definition(raw: bytes, *, masked: bool) -> Any:

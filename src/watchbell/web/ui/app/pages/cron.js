@@ -101,7 +101,7 @@ function NoJobs({ onImport }) {
 const COLUMNS = [
   { head: "Job", kind: "main", cell: (job) => html`<div class="job-name"><a href=${jobLink(job.name)}>${job.name}</a>
     ${job.problems.length > 0
-      ? html`<div class="bad">${job.problems.map((one) => one.reason).join("; ")}</div>`
+      ? html`<div class="bad">${job.problems.map((one) => (one.field ? `${one.field}: ${one.reason}` : one.reason)).join("; ")}</div>`
       : html`<div class="soft ellipsis mono">${job.command}</div>`}</div>` },
   { head: "Schedule", cell: (job) => html`<div class="job-words">${job.words || html`<span class="soft">–</span>`}</div>` },
   { head: "Next", cell: (job) => html`<${Next} job=${job} />` },

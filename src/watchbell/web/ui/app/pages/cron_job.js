@@ -58,7 +58,7 @@ function Body({ shown, reload }) {
   const tab = query.get("tab") ?? "runs";
   return html`<${Page} wide title=${row.name} above=${above}
     lead=${html`<span class="run-lead"><${Standing} row=${row} /> <span>${row.words}</span></span>`} actions=${html`<${Acts} row=${row} reload=${reload} />`}>
-    ${row.problems.length > 0 && html`<div class="failed" role="alert"><ul>${row.problems.map((one) => html`<li>${one.reason}</li>`)}</ul></div>`}
+    ${row.problems.length > 0 && html`<div class="failed" role="alert"><ul>${row.problems.map((one) => html`<li>${one.field && `${one.field}: `}${one.reason}</li>`)}</ul></div>`}
     ${shown.obstacle && html`<div class="notice notice-warn" role="status">This job does not run: ${shown.obstacle}.</div>`}
     <${Tabs} tabs=${[["runs", "Runs"], ["definition", may("write") ? "Edit" : "Definition"], ["missed", "Missed"]]} />
     ${tab === "definition" ? html`<${Definition} shown=${shown} reload=${reload} />` : tab === "missed" ? html`<${Missed} job=${row.name} />` : html`<${Course} shown=${shown} />`}
