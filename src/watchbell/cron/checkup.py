@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from watchbell.cron import definitions, instances
+from watchbell.cron.job_status import is_paused
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.last_handled import MOST_AHEAD, handled
 from watchbell.cron.model import Beat, Invalid, Job
@@ -44,20 +45,20 @@ async def facts(store: Store, reading: Reading) -> Facts:
     alive = [beat for beat in fleet.beats if not beat.is_silent]
     now = float((await store.call("TIME"))[0])
     found = Facts(now=now, beats=alive, is_mixed=fleet.is_mixed)
-    paused = await definitions.paused(store)
+    paused = await definitions.paused_names(store)
     async for pairs in definitions.every(store):
         names = [name for name, _ in pairs]
         marks = await store.call("HMGET", fired, *names) if names else []
         for (name, raw), mark in zip(pairs, marks, strict=True):
-            _add(found, read(name, raw, reading), mark, is_paused=name in paused)
+            _add(found, read(name, raw, reading), mark, paused)
     return found
 
 
-def _add(found: Facts, job: Job | Invalid, mark: bytes | None, *, is_paused: bool) -> None:
+def _add(found: Facts, job: Job | Invalid, mark: bytes | None, paused: set[str]) -> None:
     found.count += 1
     if isinstance(job, Invalid):
         found.invalid[job.name] = job.text
-    elif not is_paused and not job.is_paused:
+    elif not is_paused(job, paused):
         found.jobs.append(job)
         last = handled(mark, job)
         if job.lock and last is not None:

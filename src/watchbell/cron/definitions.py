@@ -44,6 +44,10 @@ async def paused(store: Store, name: str = "") -> set[bytes]:
     return set(await _PAUSED(store, [Cron(store.prefix).paused()], [name]))
 
 
+async def paused_names(store: Store) -> set[str]:
+    return {name.decode(errors="replace") for name in await paused(store)}
+
+
 async def every(store: Store) -> AsyncIterator[list[Pair]]:
     """Names and definitions, some at a time; one that is changed meanwhile may come twice."""
     key, cursor = Cron(store.prefix).jobs(), 0

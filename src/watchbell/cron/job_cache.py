@@ -9,7 +9,7 @@ import asyncio
 from watchbell.clock import Clock
 from watchbell.cron import definitions, history
 from watchbell.cron.job_filter import Orders
-from watchbell.cron.job_status import JobStatus
+from watchbell.cron.job_status import JobStatus, is_paused
 from watchbell.cron.keys import Cron
 from watchbell.cron.validation import Reading
 from watchbell.errors import NotFound
@@ -83,7 +83,7 @@ class JobCache:
 
     async def _place(self, found: dict[bytes, JobStatus]) -> None:
         keys = Cron(self._store.prefix)
-        paused = await definitions.paused(self._store)
+        paused = await definitions.paused_names(self._store)
         running: dict[str, list[str]] = {}
         for seen in await history.active(self._store):
             running.setdefault(seen.record.job_name, []).append(seen.id)
@@ -95,5 +95,5 @@ class JobCache:
             ends = await _VERDICTS(self._store, [keys.jobs()], [begin, middle, *names])
             for i, one in enumerate(some):
                 one.succeeded, one.failed = float(ends[2 * i] or 0), float(ends[2 * i + 1] or 0)
-                one.is_paused = one.key in paused or bool(one.job and one.job.is_paused)
+                one.is_paused = is_paused(one.judgement, paused)
                 one.running = tuple(running.get(one.name, ()))

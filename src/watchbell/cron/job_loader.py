@@ -6,6 +6,7 @@ from watchbell import logs
 from watchbell.cron import definitions
 from watchbell.cron.definitions import Pair, Replacement
 from watchbell.cron.job_entry import JobEntry
+from watchbell.cron.job_status import is_paused
 from watchbell.cron.keys import Cron
 from watchbell.cron.last_handled import MOST_AHEAD, marked
 from watchbell.cron.model import Invalid, Job
@@ -39,8 +40,7 @@ class JobLoader:
     async def reload(self, *, keep_announced: bool) -> None:
         """Reads all jobs; what did not change goes on undisturbed. Jobs that were only announced on
         the channel, and are not in the store, stay if they are to."""
-        members = await definitions.paused(self._store)
-        paused = {name.decode(errors="replace") for name in members}
+        paused = await definitions.paused_names(self._store)
         gone = {entry.job.name for entry in self._agenda}
         invalid: dict[bytes, int] = {}
         async for pairs in definitions.every(self._store):
@@ -83,8 +83,8 @@ class JobLoader:
             self._agenda.remove(name)
             return
         is_kept = bool(await self._store.call("HEXISTS", self._keys.jobs(), name))
-        is_paused = bool(await definitions.paused(self._store, name))
-        await self._enter([(job, hash(raw))], {name} if is_paused else set(), is_kept=is_kept)
+        members = {name} if await definitions.paused(self._store, name) else set[str]()
+        await self._enter([(job, hash(raw))], members, is_kept=is_kept)
 
     async def set_paused(self, names: Sequence[str], *, paused: bool) -> None:
         """Of these jobs, or of all, here and in the store."""
@@ -156,18 +156,18 @@ class JobLoader:
         entry = self._agenda.get(name.decode(errors="replace"))
         if entry is None or entry.digest != digest or not entry.is_kept:
             return False
-        is_paused = entry.job.is_paused or entry.job.name in paused
-        if entry.is_paused and not is_paused:
+        is_idle = is_paused(entry.job, paused)
+        if entry.is_paused and not is_idle:
             return False  # its mark has to be read
-        if entry.is_paused != is_paused:
-            entry.is_paused = is_paused
+        if entry.is_paused != is_idle:
+            entry.is_paused = is_idle
             self._agenda.plan(entry)
         return True
 
     async def _enter(
         self, jobs: Sequence[tuple[Job, int]], paused: set[str], *, is_kept: bool
     ) -> None:
-        paused = {job.name for job, _ in jobs if job.is_paused or job.name in paused}
+        paused = {job.name for job, _ in jobs if is_paused(job, paused)}
         marks = await marked(self._store, [job for job, _ in jobs], paused=paused)
         now = int(self._clock.now())
         for job, digest in jobs:

@@ -1,16 +1,58 @@
-"""A job and where it stands: when it fires next, how it fared last, what is wrong with it."""
+"""What a job's status is, and why: the one place where that is decided."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Literal, NamedTuple
 
 from watchbell.cron.model import DefinitionError, Invalid, Job
 from watchbell.cron.validation import Reading, read
 
 AHEAD = 25
-"""Fires of a job that are known at once."""
+"""Fires of a job that are found at once."""
 _SEARCHED = 2_000
+
+JobState = Literal["invalid", "paused", "running", "blocked", "failing", "ok", "new"]
+
+
+class Verdict(NamedTuple):
+    state: JobState
+    reason: str
+
+
+def status(
+    judgement: Job | Invalid,
+    *,
+    is_paused: bool,
+    obstacle: str = "",
+    running: int = 0,
+    succeeded: float = 0,
+    failed: float = 0,
+) -> Verdict:
+    """The first that applies. `obstacle` says why no instance may run the job; `succeeded` and
+    `failed` are when its last runs ended, 0 for never."""
+    if isinstance(judgement, Invalid):
+        return Verdict("invalid", judgement.text)
+    if is_paused:
+        return Verdict("paused", "it is paused")
+    if running:
+        runs = "1 run is" if running == 1 else f"{running} runs are"
+        return Verdict("running", f"{runs} under way")
+    if obstacle:
+        return Verdict("blocked", obstacle)
+    if failed > succeeded:
+        return Verdict("failing", "its last run failed")
+    if succeeded:
+        return Verdict("ok", "its last run succeeded")
+    return Verdict("new", "it has not run yet")
+
+
+def is_paused(judgement: Job | Invalid, paused: Collection[str]) -> bool:
+    """By its own definition, or because it is in the set of paused jobs."""
+    return judgement.name in paused or (isinstance(judgement, Job) and judgement.is_paused)
 
 
 class JobStatus:
+    """A job as a page lists it."""
+
     __slots__ = (
         *("_ahead", "failed", "is_paused", "judgement", "key", "name"),
         *("raw", "running", "searched", "succeeded"),
@@ -25,7 +67,7 @@ class JobStatus:
         self.is_paused = False
         self.running: tuple[str, ...] = ()
         self.succeeded = self.failed = 0.0
-        """When it did so last."""
+        """When its last run of each kind ended; 0 for never."""
         self._ahead: list[int] = []
 
     @property
@@ -40,6 +82,16 @@ class JobStatus:
     def is_failing(self) -> bool:
         return self.failed > self.succeeded
 
+    def verdict(self, obstacle: str = "") -> Verdict:
+        return status(
+            self.judgement,
+            is_paused=self.is_paused,
+            obstacle=obstacle,
+            running=len(self.running),
+            succeeded=self.succeeded,
+            failed=self.failed,
+        )
+
     @property
     def ended(self) -> float:
         return max(self.failed, self.succeeded)
@@ -49,8 +101,8 @@ class JobStatus:
         return ahead[0] if ahead else None
 
     def ahead(self, now: float, *, least: int = 0, until: float = 0) -> Sequence[int]:
-        """The next fires: so many at the least, and all up to an instant, or the first `AHEAD`.
-        None of a job that is paused."""
+        """The next fires: at least so many, and all up to an instant, or the first `AHEAD`; none
+        of a paused job."""
         job = self.job
         if job is None or self.is_paused:
             return ()

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from watchbell.cron import definitions, history, instances
 from watchbell.cron.definitions import Pair
 from watchbell.cron.history import RunRecord
+from watchbell.cron.job_status import Verdict, is_paused, status
 from watchbell.cron.model import DefinitionError, Invalid, Job, parsed
 from watchbell.cron.placement import obstacle
 from watchbell.cron.validation import Reading, read
@@ -22,14 +23,34 @@ class Listed(Struct, frozen=True, kw_only=True):
     name: str
     definition: Any
     """As it is in the store; None where that is no JSON."""
-    job: Job | None
-    errors: tuple[DefinitionError, ...] = ()
+    judgement: Job | Invalid
     is_paused: bool = False
     next_fire: int | None = None
     last: RunRecord | None = None
     running: tuple[str, ...] = ()
     obstacle: str = ""
     """Why no instance may run it; only where one job is shown."""
+
+    @property
+    def job(self) -> Job | None:
+        return self.judgement if isinstance(self.judgement, Job) else None
+
+    @property
+    def errors(self) -> tuple[DefinitionError, ...]:
+        return self.judgement.errors if isinstance(self.judgement, Invalid) else ()
+
+    @property
+    def verdict(self) -> Verdict:
+        ended = self.last.ended or 0 if self.last else 0
+        has_failed = self.last is not None and self.last.record.status != "success"
+        return status(
+            self.judgement,
+            is_paused=self.is_paused,
+            obstacle=self.obstacle,
+            running=len(self.running),
+            succeeded=0 if has_failed else ended,
+            failed=ended if has_failed else 0,
+        )
 
 
 async def listed(
@@ -57,7 +78,7 @@ class _State(NamedTuple):
 
 
 async def _state(store: Store) -> _State:
-    paused = {name.decode(errors="replace") for name in await definitions.paused(store)}
+    paused = await definitions.paused_names(store)
     running: dict[str, list[str]] = {}
     for seen in await history.active(store):
         running.setdefault(seen.record.job_name, []).append(seen.id)
@@ -85,17 +106,14 @@ def _listed(
     running: tuple[str, ...],
 ) -> Listed:
     name, definition = judgement.name, parsed(raw, object)
-    if isinstance(judgement, Invalid):
-        job, is_paused, errors = None, name in paused, judgement.errors
-    else:
-        job, is_paused, errors = judgement, judgement.is_paused or name in paused, ()
+    job = judgement if isinstance(judgement, Job) else None
+    is_idle = is_paused(judgement, paused)
     return Listed(
         name=name,
         definition=definition,
-        job=job,
-        errors=errors,
-        is_paused=is_paused,
-        next_fire=job.schedule.next_after(now) if job and not is_paused else None,
+        judgement=judgement,
+        is_paused=is_idle,
+        next_fire=job.schedule.next_after(now) if job and not is_idle else None,
         last=last,
         running=running,
     )

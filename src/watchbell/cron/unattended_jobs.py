@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from watchbell.clock import Clock
 from watchbell.cron import check_reports, definitions, reporting
 from watchbell.cron.definitions import Pair
+from watchbell.cron.job_status import is_paused
 from watchbell.cron.keys import CronOwn, CronUpstream
 from watchbell.cron.last_handled import MOST_AHEAD, handled
 from watchbell.cron.model import Job
@@ -60,7 +61,7 @@ class UnattendedJobs:
 
     async def _call_out(self, now: int) -> int:
         called = 0
-        paused = await definitions.paused(self._store)
+        paused = await definitions.paused_names(self._store)
         async for pairs in definitions.every(self._store):
             found = {
                 job.name: fire
@@ -78,7 +79,7 @@ class UnattendedJobs:
         return called
 
     async def _overdue(
-        self, pairs: Sequence[Pair], paused: set[bytes], now: int
+        self, pairs: Sequence[Pair], paused: set[str], now: int
     ) -> AsyncIterator[tuple[Job, int]]:
         """Those that somebody is told of, each with the first of its fires that nobody handled."""
         if not pairs:
@@ -87,7 +88,7 @@ class UnattendedJobs:
         marks = await self._store.call("HMGET", CronOwn(self._store.prefix).fired(), *names)
         for (name, raw), mark in zip(pairs, marks, strict=True):
             job = read(name, raw, self._reading)
-            if not isinstance(job, Job) or job.is_paused or name in paused:
+            if not isinstance(job, Job) or is_paused(job, paused):
                 continue
             last = handled(mark, job)
             if not job.options.alert or last is None:

@@ -28,6 +28,8 @@ class Row(Struct, kw_only=True):
     next: int | None = None
     paused: bool = False
     running: int = 0
+    status: str = ""
+    reason: str = ""
     last_status: str = ""
     last_ended: float | None = None
     errors: list[str] = []
@@ -72,6 +74,8 @@ def _row(one: Listed) -> Row:
         next=one.next_fire,
         paused=one.is_paused,
         running=len(one.running),
+        status=one.verdict.state,
+        reason=one.verdict.reason,
         last_status=one.last.record.status if one.last else "",
         last_ended=one.last.ended if one.last else None,
         errors=[error.text for error in one.errors],
@@ -80,12 +84,12 @@ def _row(one: Listed) -> Row:
 
 
 def _told(one: Listed, now: int) -> list[str]:
-    following = "paused" if one.is_paused else when(one.next_fire) if one.next_fire else "never"
-    if one.errors:
-        errors = plain("; ".join(error.text for error in one.errors), 200)
-        return [plain(one.name), "not valid", _last(one, now), errors]
-    assert one.job is not None
-    return [plain(one.name), following, _last(one, now), one.job.schedule.describes()]
+    state, reason = one.verdict
+    if one.job is None:
+        return [plain(one.name), "not valid", _last(one, now), plain(reason, 200)]
+    following = when(one.next_fire) if one.next_fire else "never"
+    shown = "paused" if state == "paused" else following
+    return [plain(one.name), shown, _last(one, now), one.job.schedule.describes()]
 
 
 def _last(one: Listed, now: int) -> str:

@@ -151,12 +151,13 @@ async def one_job(request: Asked, name: Name) -> JobShown:
     standing = await services.jobs.one(name)
     row = (await job_view.rows(services.store, [standing], now, masked=masked))[0]
     job = standing.job
+    obstacle = await overview.obstacle_to(services.store, job) if job else ""
     return JobShown(
-        row=row,
+        row=msgspec.structs.replace(row, state=standing.verdict(obstacle).state),
         definition=job_view.definition(standing.raw, masked=masked),
         is_masked=masked,
         version=jobs.version(standing.raw),
-        obstacle=await overview.obstacle_to(services.store, job) if job else "",
+        obstacle=obstacle,
         fires=job_view.fires(job.schedule, now, _FIRES) if job and not row.is_paused else [],
     )
 

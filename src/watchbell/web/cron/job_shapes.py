@@ -6,6 +6,7 @@ from msgspec import Meta, Struct
 
 from watchbell.cron.imports import Form
 from watchbell.cron.job_filter import JobCounts
+from watchbell.cron.job_status import JobState
 from watchbell.cron.model import Status
 from watchbell.web.problems import FieldError
 
@@ -39,6 +40,7 @@ class JobRow(Struct, frozen=True, kw_only=True):
     """A job in a list."""
 
     name: str
+    state: JobState
     command: str
     """Its beginning."""
     words: str

@@ -43,10 +43,11 @@ async def rows(
 def _row(
     one: JobStatus, spans: Sequence[Span], last: RunRecord | None, now: float, *, masked: bool
 ) -> JobRow:
-    job = one.job
+    job, verdict = one.job, one.verdict()
     zone = zone_of(job.schedule) if job else None
     return JobRow(
         name=one.name,
+        state=verdict.state,
         command=job.cmd[:_COMMAND] if job else "",
         words=job.schedule.describes() if job else "",
         zone=zone.key if zone else "",

@@ -112,8 +112,8 @@ const COLUMNS = [
 /** @param {{job: Job}} props */
 export function Next({ job }) {
   const now = useCell(clock);
-  if (job.problems.length > 0) return html`<${State} state="critical" word="not valid" />`;
-  if (job.is_paused) return html`<${State} state="paused" word="paused" />`;
+  if (job.state === "invalid") return html`<${State} state="critical" word="not valid" />`;
+  if (job.state === "paused") return html`<${State} state="paused" word="paused" />`;
   const at = job.next.find((fire) => fire > now) ?? job.next.at(-1);
   if (at === undefined) return html`<span class="soft">never by itself</span>`;
   return html`<div class="pair-of"><span><${When} at=${at} as="short" /></span><span class="soft">${at > now ? `in ${lasting(at - now, 2)}` : "now"}</span></div>`;

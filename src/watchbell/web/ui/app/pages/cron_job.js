@@ -67,9 +67,9 @@ function Body({ shown, reload }) {
 
 /** @param {{row: Shown["row"]}} props */
 function Standing({ row }) {
-  if (row.problems.length > 0) return html`<${State} state="critical" word="not valid" />`;
-  if (row.is_paused) return html`<${State} state="paused" word="paused" />`;
-  if (row.running.length > 0) return html`<${Status} status="running" />`;
+  if (row.state === "invalid") return html`<${State} state="critical" word="not valid" />`;
+  if (row.state === "paused") return html`<${State} state="paused" word="paused" />`;
+  if (row.state === "running") return html`<${Status} status="running" />`;
   return row.last ? html`<${Status} status=${row.last.status} />` : html`<${State} state="none" word="never ran" />`;
 }
 

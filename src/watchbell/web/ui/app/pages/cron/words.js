@@ -8,7 +8,7 @@ import { lasting } from "../../times.js";
  * @typedef {"running" | "success" | "fail" | "frozen"} Status
  * @typedef {{id: string, status: Status, ended: number, duration: number | null}} Span
  * @typedef {{field: string, reason: string}} Wrong
- * @typedef {{name: string, command: string, words: string, zone: string, next: number[], is_paused: boolean, is_failing: boolean,
+ * @typedef {{name: string, state: string, command: string, words: string, zone: string, next: number[], is_paused: boolean, is_failing: boolean,
  *   problems: Wrong[], running: string[], last: (Span & {words: string}) | null, spans: Span[]}} Job
  * @typedef {{id: string, job: string, status: Status, start: number, ended: number | null, duration: number | null,
  *   retcode: number | null, words: string, host: string, instance: string, why: "schedule" | "late" | "trigger" | "retry", fire: number,
