@@ -16,7 +16,6 @@ class Test(Keyspace, document="tests"):
     queue = List("test:queue:NAME")
     order = List("{test:queue:QUEUE}:order:NAME")
     applied = Hash("{test:queue:QUEUE}:applied")
-    owned = List("{test:lock:NAME}:owned")
     members = Set("test:members:NAME")
     ranked = SortedSet("test:ranked:NAME")
 

@@ -1,7 +1,7 @@
 """A holder of a lock, to be stopped, killed and given a wrong clock.
 
 `python -m tests.faults.holder URL LEDGER LEASE ROUNDS`: takes the lock ROUNDS times for a moment;
-with 0 rounds it takes it once, keeps it until it is lost, and then tries to write all the same.
+with 0 rounds it takes it once and keeps it until it is lost.
 """
 
 import asyncio
@@ -14,13 +14,9 @@ from tests.faults.ledger import Ledger
 from watchbell.errors import LockLost
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
-from watchbell.store.lock import Fenced, Held, locked
+from watchbell.store.lock import Held, locked
 
 LOCK = keys.lock("shared")
-RESULT = keys.owned("shared")
-
-# Remembers who wrote; KEYS[1] list, ARGV[1] fencing number.
-write = Fenced("return redis.call('RPUSH', KEYS[1], ARGV[1])")
 
 
 async def main(url: str, ledger: Ledger, lease: float, rounds: int) -> None:
@@ -30,7 +26,6 @@ async def main(url: str, ledger: Ledger, lease: float, rounds: int) -> None:
         for _ in range(rounds):
             async with locked(store, LOCK, lease, wait=120) as held:
                 log(ledger, "start", held)
-                await write(held, [RESULT], [held.fence])
                 log(ledger, "stop", held)
 
 
@@ -43,14 +38,10 @@ async def keep(store: Store, ledger: Ledger, lease: float) -> None:
     except LockLost:
         assert held is not None
         log(ledger, "lost", held)
-    try:
-        await write(held, [RESULT], [held.fence])
-    except LockLost:
-        log(ledger, "refused", held)
 
 
 def log(ledger: Ledger, event: str, held: Held) -> None:
-    ledger.write(event=event, lock=held.key, token=held.fence, run=os.getpid())
+    ledger.write(event=event, lock=held.key, token=held.token, run=os.getpid())
 
 
 if __name__ == "__main__":

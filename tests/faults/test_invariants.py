@@ -76,34 +76,30 @@ def test_history_is_that_of_distinct_events_in_order(
 @pytest.mark.parametrize(
     ("held", "violations"),
     [
-        ([Hold("a", 2, 5, 9), Hold("a", 1, 0, 5), Hold("b", 1, 0, 9)], []),
+        ([Hold("a", "2", 5, 9), Hold("a", "1", 0, 5), Hold("b", "1", 0, 9)], []),
         (
-            [Hold("a", 1, 0, 5), Hold("a", 2, 4, 9)],
+            [Hold("a", "1", 0, 5), Hold("a", "2", 4, 9)],
             ["I3: a was held under token 2 from 4.000 while token 1 held it until 5.000"],
         ),
-        ([Hold("a", 2, 0, 5), Hold("a", 1, 6, 9)], ["I3: a gave token 1 after token 2"]),
-        ([Hold("a", 2, 0, 5), Hold("a", 2, 6, 9)], ["I3: a gave token 2 after token 2"]),
     ],
 )
-def test_a_lock_is_held_by_one_under_growing_tokens(
-    held: list[Hold], violations: list[str]
-) -> None:
+def test_a_lock_is_held_by_one_at_a_time(held: list[Hold], violations: list[str]) -> None:
     assert held_by_one(held) == violations
 
 
 def test_a_hold_that_never_stopped_clashes_with_the_next() -> None:
     rows = [
-        {"event": "start", "lock": "a", "token": 1, "at": 1.0},
-        {"event": "stop", "lock": "a", "token": 1, "at": 2.0},
-        {"event": "start", "lock": "a", "token": 2, "at": 3.0},
+        {"event": "start", "lock": "a", "token": "1", "at": 1.0},
+        {"event": "stop", "lock": "a", "token": "1", "at": 2.0},
+        {"event": "start", "lock": "a", "token": "2", "at": 3.0},
     ]
     assert held_by_one(holds(rows)) == []
-    rows.append({"event": "start", "lock": "a", "token": 3, "at": 4.0})
+    rows.append({"event": "start", "lock": "a", "token": "3", "at": 4.0})
     assert len(held_by_one(holds(rows))) == 1
 
 
 def test_a_hold_inside_an_earlier_long_one_is_seen() -> None:
-    held = [Hold("a", 1, 0, 100), Hold("a", 2, 1, 2), Hold("a", 3, 50, 60)]
+    held = [Hold("a", "1", 0, 100), Hold("a", "2", 1, 2), Hold("a", "3", 50, 60)]
     assert len(held_by_one(held)) == 2
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests import servers
 from tests.conftest import watched
 from tests.faults import faketime
-from tests.faults.holder import LOCK, RESULT
+from tests.faults.holder import LOCK
 from tests.faults.invariants import check, held_by_one, holds
 from tests.faults.ledger import Ledger, Row
 from tests.faults.proxy import Mode, Proxy
@@ -81,15 +81,12 @@ async def test_a_stopped_holder_learns_on_waking_that_it_lost(
     holders: Holders, store: Store
 ) -> None:
     sleeper = holders.start(0)
-    token = (await asyncio.to_thread(holders.await_row, "start", sleeper))["token"]
+    await asyncio.to_thread(holders.await_row, "start", sleeper)
     holders.all[0].send_signal(signal.SIGSTOP)
     next_held = await acquire(store, LOCK, 30, wait=20)
     assert next_held is not None
-    assert next_held.fence > token
     holders.all[0].send_signal(signal.SIGCONT)
     await asyncio.to_thread(holders.await_row, "lost", sleeper)
-    await asyncio.to_thread(holders.await_row, "refused", sleeper)
-    assert await store.call("EXISTS", RESULT) == 0
     assert await store.call("GET", LOCK) == next_held.token.encode()
     await next_held.release()
 
@@ -127,9 +124,7 @@ async def raises_lock_lost(work: Awaitable[None]) -> None:
 
 
 @pytest.mark.parametrize("kind", [servers.sentinel, servers.cluster])
-async def test_a_failover_keeps_the_lock_and_its_numbers_growing(
-    folder: Path, kind: Callable[[Path], Any]
-) -> None:
+async def test_a_failover_keeps_the_lock(folder: Path, kind: Callable[[Path], Any]) -> None:
     with kind(folder) as running:
         by_key = [LOCK] if isinstance(running, servers.Cluster) else []
         async for store in watched(running.url):
@@ -139,7 +134,6 @@ async def test_a_failover_keeps_the_lock_and_its_numbers_growing(
                 assert await store.call("GET", LOCK) == held.token.encode()
             after = await acquire(store, LOCK, 5)
             assert after is not None
-            assert after.fence > held.fence
             await after.release()
 
 

@@ -204,7 +204,6 @@ def test_a_wrong_number_of_parts_is_a_type_error(
         ("{cronken}:results:nightly:backup:fail", "zset", Cron.job_results),
         ("{cronken}:locks:__reaper__", "string", Cron.reaper_lock),
         (f"{{cronken}}:locks:{'0af1' * 10}", "string", Cron.lock),
-        (f"{{cronken}}:locks:{'0af1' * 10}:fence", "string", StoreKeys.fence),
         ("43z7a11vo6of3a7i173441dtc", "hash", Archive.job),
         ("43z7a11vo6of3a7i173441dtc_ignores", "set", Archive.ignores),
         ("43z7a11vo6of3a7i173441dtc_log", "zset", Archive.log),

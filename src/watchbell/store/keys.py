@@ -1,11 +1,11 @@
-"""The key families of the store's own instruments: work queues and locks."""
+"""The key families of the store's own instruments: work queues, presence."""
 
 from watchbell.store.families import Hash, Keyspace, List, Set, SortedSet, String
 
 
 class StoreKeys(Keyspace, document="watchbell"):
-    """QUEUE and LOCK are whole keys, in braces where they bring no hash tag of their own, so that
-    what belongs together lives in one slot of a cluster."""
+    """QUEUE is a whole key, in braces where it brings no hash tag of its own, so that what belongs
+    together lives in one slot of a cluster."""
 
     takers = SortedSet("QUEUE:takers")
     taken = List("QUEUE:taken:TAKER")
@@ -13,7 +13,6 @@ class StoreKeys(Keyspace, document="watchbell"):
     batches = Hash("QUEUE:batches")
     attempts = Hash("QUEUE:attempts", expires=True)
     resting = String("QUEUE:resting", expires=True)
-    fence = String("LOCK:fence", expires=True)
     mark = String("store_mark")
     processes = Hash("watchbell_processes")
 
