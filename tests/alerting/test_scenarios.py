@@ -9,9 +9,8 @@ import pytest
 from tests.alerting.scenes import START, Stage
 from tests.conftest import watched
 from watchbell.alerting import contacts, entities
-from watchbell.alerting.check_writes import short_id
 from watchbell.alerting.entities import Entity
-from watchbell.alerting.model import Decision
+from watchbell.alerting.model import Decision, short_id
 from watchbell.store.client import Store
 
 EVERY_HOUR = {

@@ -15,8 +15,8 @@ from tests.alerting import recorded
 from tests.cli import commands
 from tests.conftest import bare_environment, watchbell, watched
 from watchbell.alerting import maintenance
-from watchbell.alerting.check_writes import short_id
 from watchbell.alerting.keys import Alerting
+from watchbell.alerting.model import short_id
 from watchbell.alerting.windows import Window
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store

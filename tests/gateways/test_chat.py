@@ -9,9 +9,8 @@ import pytest
 from tests.alerting.scenes import START, Stage
 from watchbell import __version__
 from watchbell.alerting import contacts, maintenance
-from watchbell.alerting.check_writes import short_id
 from watchbell.alerting.decide.acknowledgement import Refusal
-from watchbell.alerting.model import CheckEvent, Contact, Medium
+from watchbell.alerting.model import CheckEvent, Contact, Medium, short_id
 from watchbell.errors import DeliveryFailed
 from watchbell.gateways.chat import Acquaintances, Chat, Speaker
 from watchbell.gateways.commands import FORMS

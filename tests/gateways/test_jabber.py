@@ -19,9 +19,8 @@ from tests.gateways.xmpp import OPS, PASSWORD, Prosody, beside, person, prosody
 from tests.servers import HOST
 from tests.waiting import PATIENCE, eventually
 from watchbell.alerting import contacts
-from watchbell.alerting.check_writes import short_id
 from watchbell.alerting.keys import Alerting
-from watchbell.alerting.model import Alert, CheckEvent, Contact, Medium
+from watchbell.alerting.model import Alert, CheckEvent, Contact, Medium, short_id
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, DeliveryFailed
 from watchbell.gateways.delivery import Delivery

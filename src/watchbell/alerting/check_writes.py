@@ -1,9 +1,7 @@
 """How checks are written: what follows from an event, as commands."""
 
-import hashlib
 import uuid
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 import msgspec
 
@@ -12,13 +10,13 @@ from watchbell.alerting.decide.check import (
     QUIET,
     Facts,
     Outcome,
-    Verdict,
     has_more,
+    is_repeated,
     kinds,
 )
 from watchbell.alerting.event import perfdata_items
 from watchbell.alerting.keys import NOTIFICATIONS, Alerting, AlertingOwn
-from watchbell.alerting.model import FAILING, CheckEvent, Decision, Notification
+from watchbell.alerting.model import FAILING, CheckEvent, Notification, short_id
 from watchbell.alerting.windows import (
     Window,
     commands_for_create_unscheduled,
@@ -63,8 +61,8 @@ class CheckWrites:
             found.append(self.forgotten(entity, check))
         if outcome.notification is not None:
             found += self._notification(event, outcome.notification, outcome.told_at)
-        if event.state != "ok" or outcome.changed or outcome.notification is not None:
-            found += self._decision(facts, event, outcome, now)
+        if outcome.decision:
+            found += self._decision(facts, event, outcome)
         return found
 
     def tagged(self, event_id: str, tags: Sequence[str]) -> Iterable[Command]:
@@ -84,7 +82,6 @@ class CheckWrites:
         """That a quiet check is as well as it was, in other words."""
         if facts.has_fields or has_more(event) or event.summary is None:
             return list(self._state(facts, event, QUIET, 0, now))
-        facts.latest_summary = event.summary
         key = self.keys.current(event.entity, event.check)
         return [["HSET", key, "last_update", now, "summary", event.summary]]
 
@@ -117,11 +114,8 @@ class CheckWrites:
         yield ["HSET", current, *fields]
         if gone:
             yield ["HDEL", current, *gone]
-        facts.has_fields = frozenset(name for name, value in given.items() if value is not None)
-        if not outcome.changed:
-            facts.latest_summary = event.summary
-            return
-        yield from self._history(event, outcome.timestamp, count)
+        if outcome.changed:
+            yield from self._history(event, outcome.timestamp, count)
 
     def _history(self, event: CheckEvent, stamp: int, count: int) -> Iterable[Command]:
         keys, entity, check = self.keys, event.entity, event.check
@@ -152,8 +146,6 @@ class CheckWrites:
         for kind in kinds(notification):
             yield ["SET", _last(self.keys, kind)(event.entity, event.check), told_at]
             yield ["RPUSH", _all(self.keys, kind)(event.entity, event.check), told_at]
-        if event.state in FAILING:
-            notification.event_hash = short_id(event.id)
         yield ["RPUSH", self.keys.notifications(), verbatim(msgspec.json.encode(notification))]
 
     def _maintenance(
@@ -198,33 +190,14 @@ class CheckWrites:
             *(keys.entity_id(entity), keys.entity(""), entity, str(uuid.uuid4())),
         ]
 
-    def _decision(
-        self, facts: Facts, event: CheckEvent, outcome: Outcome, now: int
-    ) -> Iterable[Command]:
-        """Kept newest first; one that only says again what the last one said takes its place."""
-        begin = b'{"verdict":"' + outcome.verdict.name.encode() + b'","state":"'
-        begin += event.state.encode() + b'"'
-        decision = Decision(
-            verdict=outcome.verdict.name,
-            state=event.state,
-            by="processor",
-            time=now,
-            until=outcome.until,
-            summary=(event.summary or "")[:200],
-        )
+    def _decision(self, facts: Facts, event: CheckEvent, outcome: Outcome) -> Iterable[Command]:
+        """Kept newest first; one that repeats the last one takes its place."""
         key = self.own.decisions(event.entity, event.check)
-        encoded = msgspec.json.encode(decision)
-        if outcome.verdict is not Verdict.TELL and facts.last_verdict.startswith(begin):
+        if is_repeated(facts, event, outcome):
             # By its content: the notifier may have put one of its own in front meanwhile.
-            yield ["LREM", key, 1, verbatim(facts.last_verdict)]
-        yield ["LPUSH_CAPPED", key, DECISIONS_KEPT, DECISIONS_SECONDS, verbatim(encoded)]
-        facts.last_verdict = encoded
-
-
-@lru_cache(65_536)
-def short_id(event_id: str) -> str:
-    """The id by which people acknowledge a check."""
-    return hashlib.sha1(event_id.encode(), usedforsecurity=False).hexdigest()[:8]
+            yield ["LREM", key, 1, verbatim(facts.last_decision)]
+        decision = verbatim(outcome.decision)
+        yield ["LPUSH_CAPPED", key, DECISIONS_KEPT, DECISIONS_SECONDS, decision]
 
 
 def _last(keys: Alerting, kind: str) -> Named:

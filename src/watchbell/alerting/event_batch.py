@@ -11,6 +11,7 @@ from watchbell.alerting.decide.check import (
     follow,
     has_news,
     judge,
+    promised,
 )
 from watchbell.alerting.event import ephemeral_tags
 from watchbell.alerting.model import CheckEvent, Rejection
@@ -72,16 +73,17 @@ class EventBatch:
         if facts.is_quiet and _is_well(event) and not has_news(facts, event):
             outcome = QUIET
             self._unchanged[self._current(event.entity, event.check)] = None
+            if event.tags == facts.tags and not facts.is_awaited and not promised(facts, event):
+                return words, outcome
         else:
             tags = frozenset(event.tags) | ephemeral_tags(event.entity, event.check)
             outcome = judge(facts, event, tags, self._policy, number, now)
             words = flat(self._checks.commands(facts, event, outcome, number, now))
         if event.type == "service":
-            ttl = event.ttl if event.ttl is not None else facts.ttl
+            ttl = promised(facts, event)
             if ttl or facts.is_awaited:
-                words += flat([self._silence(facts, event_id, ttl)])
+                words += flat([self._silence(event_id, ttl)])
             if event.tags != facts.tags:
-                facts.tags = event.tags
                 words += flat(self._checks.tagged(event_id, event.tags))
         follow(facts, event, outcome, now)
         return words, outcome
@@ -91,9 +93,9 @@ class EventBatch:
         unchanged, self._unchanged = self._unchanged, {}
         return flat([self._checks.heard(unchanged, self._now)]) if unchanged else []
 
-    def _silence(self, facts: Facts, event_id: str, ttl: int | None) -> Command:
+    def _silence(self, event_id: str, ttl: int | None) -> Command:
         """A report promises the next one, or takes back what the one before it promised."""
-        facts.is_awaited, silence = bool(ttl), self._checks.own.silence()
+        silence = self._checks.own.silence()
         if ttl:
             return ["ZADD", silence, self._now + ttl, event_id]
         return ["ZREM", silence, event_id]

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from watchbell.alerting.decide.check import Facts, Window
+from watchbell.alerting.decide.check import OPTIONAL, Facts, Window
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.store.client import Store
 from watchbell.store.effects import Command
@@ -16,13 +16,6 @@ SETTINGS = ("initial_failure_delay", "repeat_failure_delay", "initial_recovery_d
 
 _LARGEST = 1 << 42
 _tags = msgspec.json.Decoder(tuple[str, ...]).decode
-_OPTIONAL = (
-    "details",
-    "perfdata",
-    "initial_failure_delay",
-    "repeat_failure_delay",
-    "initial_recovery_delay",
-)
 _TOLD = ("problem", "unknown", "warning", "critical", "recovery", "acknowledgement")
 _FAMILIES = (
     "current",
@@ -216,7 +209,7 @@ class CheckFacts:
         if before:
             facts.summary = _text(before[0])
             facts.last_state, facts.last_summary = _text(before[1]), _text(before[2])
-        facts.last_verdict = decided or b""
+        facts.last_decision = decided or b""
 
     def _read_maintenance(
         self,
@@ -286,5 +279,5 @@ def _whole(value: bytes | int) -> int:
 
 def _present(fields: Sequence[bytes | None]) -> frozenset[str]:
     return frozenset(
-        name for name, value in zip(_OPTIONAL, fields[3:], strict=True) if value is not None
+        name for name, value in zip(OPTIONAL, fields[3:], strict=True) if value is not None
     )

@@ -1,5 +1,7 @@
 """What things are in alerting: events, checks, notifications, contacts, rules and alerts."""
 
+import hashlib
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -191,3 +193,9 @@ def split_id(event_id: str) -> tuple[str, str]:
     """Entity and check of `ENTITY:CHECK`; an entity has no colon, a check may."""
     entity, _, check = event_id.partition(":")
     return entity, check
+
+
+@lru_cache(65_536)
+def short_id(event_id: str) -> str:
+    """The id by which people acknowledge a check."""
+    return hashlib.sha1(event_id.encode(), usedforsecurity=False).hexdigest()[:8]

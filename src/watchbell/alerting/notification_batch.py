@@ -7,7 +7,15 @@ from msgspec import Struct
 
 from watchbell import ids, logs
 from watchbell.alerting.alert_writes import AlertWrites, Ends, Fated
-from watchbell.alerting.decide.routing import Addressee, Alerting, Settled, Standing, route, settle
+from watchbell.alerting.decide.routing import (
+    Addressee,
+    Alerting,
+    Settled,
+    Standing,
+    refresh,
+    route,
+    settle,
+)
 from watchbell.alerting.model import Alert, Contact, ContactDecision, Notification
 from watchbell.alerting.routing_facts import Loaded, Pair, Subject
 from watchbell.alerting.summaries import Summary
@@ -57,8 +65,7 @@ class NotificationBatch:
         for subject, read in loaded.alerting.items():
             known = self._alerting.setdefault(subject, read)
             if known is not read:
-                known.is_countable, known.held_until = read.is_countable, read.held_until
-                known.dropped_until = read.dropped_until | known.dropped_until
+                refresh(known, read)
 
     def _settled(self, notification: Notification, addressees: Sequence[Addressee]) -> BatchEffects:
         found = BatchEffects()

@@ -5,9 +5,8 @@ import asyncio
 import click
 
 from watchbell.alerting import history
-from watchbell.alerting.check_writes import short_id
 from watchbell.alerting.history import Status
-from watchbell.alerting.model import FAILING
+from watchbell.alerting.model import FAILING, short_id
 from watchbell.cli.arguments import disabled_too, limited
 from watchbell.cli.formatting import first, plain, since, when
 from watchbell.cli.options import as_json, opened, print_json, with_settings

@@ -12,14 +12,14 @@ from msgspec import Struct
 
 from watchbell import __version__
 from watchbell.alerting import contacts, entities, event, history, maintenance, patterns
-from watchbell.alerting.check_writes import CheckWrites, short_id
+from watchbell.alerting.check_writes import CheckWrites
 from watchbell.alerting.decide import acknowledgement
 from watchbell.alerting.decide.check import Verdict
 from watchbell.alerting.decide.routing import zone_of
 from watchbell.alerting.history import Status
 from watchbell.alerting.intake import submit
 from watchbell.alerting.keys import Alerting
-from watchbell.alerting.model import FAILING, Contact, Decision, split_id
+from watchbell.alerting.model import FAILING, Contact, Decision, short_id, split_id
 from watchbell.errors import DeliveryFailed, NotFound, Refused
 from watchbell.gateways import commands
 from watchbell.gateways.commands import FORMS, Command, Which

@@ -12,11 +12,10 @@ from msgspec import Struct
 from watchbell import logs
 from watchbell.alerting import contacts, history
 from watchbell.alerting.check_script import CheckScript
-from watchbell.alerting.check_writes import short_id
 from watchbell.alerting.decide.maintenance import IS_OPEN
 from watchbell.alerting.event import acknowledge, encode
 from watchbell.alerting.keys import Alerting
-from watchbell.alerting.model import FAILING, Contact, split_id
+from watchbell.alerting.model import FAILING, Contact, short_id, split_id
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, DeliveryFailed, LockLost, Refused, StoreUnavailable
 from watchbell.gateways import over_http

@@ -4,6 +4,7 @@ import enum
 from collections.abc import Callable
 from typing import NamedTuple
 
+import msgspec
 from msgspec import Struct
 
 from watchbell.alerting.decide.maintenance import Maintenance, maintenance
@@ -11,11 +12,22 @@ from watchbell.alerting.model import (
     FAILING,
     SEVERITY,
     CheckEvent,
+    Decision,
     Notification,
     NotificationType,
     State,
+    short_id,
 )
 from watchbell.alerting.windows import current_window
+
+OPTIONAL = (
+    "details",
+    "perfdata",
+    "initial_failure_delay",
+    "repeat_failure_delay",
+    "initial_recovery_delay",
+)
+"""Fields of a report that are stored with its check while the latest report has them."""
 
 ACKNOWLEDGED_FOR = 14_400
 """Seconds of unscheduled maintenance where an acknowledgement names none."""
@@ -70,8 +82,9 @@ class Facts(Struct, kw_only=True):
     tags: tuple[str, ...] = ()
     """Those of the latest report, without those that its names imply."""
     has_fields: frozenset[str] = frozenset()
-    """Optional fields of the stored check, which an event without them takes away."""
-    last_verdict: bytes = b""
+    """Optional fields of the stored check; an event without them removes them."""
+    last_decision: bytes = b""
+    """The latest record of a decision, as it is stored."""
 
 
 class Verdict(enum.Enum):
@@ -113,6 +126,8 @@ class Outcome(Struct, kw_only=True):
     planned: Window | None = None
     """Scheduled maintenance that a new check begins with."""
     notification: Notification | None = None
+    decision: bytes = b""
+    """The record of the decision, as it is stored; empty where none is worth one."""
 
 
 QUIET = Outcome(verdict=Verdict.NEVER_TOLD)
@@ -193,6 +208,15 @@ def judge(
     """What follows from `event`, the `count`-th of all, with its `tags`, for the check as it is."""
     if facts.is_quiet and event.state == "ok" and event.type == "service":
         return QUIET
+    outcome = _decided(facts, event, tags, policy, count, now)
+    if event.state != "ok" or outcome.changed or outcome.notification is not None:
+        outcome.decision = _record(event, outcome, now)
+    return outcome
+
+
+def _decided(
+    facts: Facts, event: CheckEvent, tags: frozenset[str], policy: Policy, count: int, now: int
+) -> Outcome:
     outcome = Outcome()
     if event.type == "service" and event.state != facts.state:
         outcome.changed = True
@@ -226,14 +250,25 @@ def judge(
 
 
 def follow(facts: Facts, event: CheckEvent, outcome: Outcome, now: int) -> None:
-    """Brings the facts up to date with what follows from the event."""
-    if outcome is QUIET:
-        return
+    """Brings the facts up to date with the event and what follows from it."""
+    if event.type == "service":
+        _follow_report(facts, event)
+    if outcome is not QUIET:
+        _follow_outcome(facts, event, outcome, now)
+
+
+def _follow_report(facts: Facts, event: CheckEvent) -> None:
+    facts.latest_summary, facts.tags = event.summary, event.tags
+    facts.has_fields = frozenset(name for name in OPTIONAL if getattr(event, name) is not None)
+    facts.is_awaited = bool(promised(facts, event))
+
+
+def _follow_outcome(facts: Facts, event: CheckEvent, outcome: Outcome, now: int) -> None:
     facts.entity_known, facts.is_quiet = True, False
     if outcome.changed:
         facts.last_state, facts.last_summary = facts.state, facts.summary
         facts.state, facts.last_change = event.state, outcome.timestamp
-        facts.summary = facts.latest_summary = event.summary
+        facts.summary = event.summary
     if outcome.ended is not None:
         facts.unscheduled = None
     if outcome.opened:
@@ -241,6 +276,8 @@ def follow(facts: Facts, event: CheckEvent, outcome: Outcome, now: int) -> None:
     facts.windows = _windows(facts, outcome)
     if outcome.entered:
         facts.scheduled = outcome.entered
+    if outcome.decision:
+        facts.last_decision = outcome.decision
     told = outcome.notification
     if told is not None:
         facts.told = {**facts.told, **dict.fromkeys(kinds(told), max(now, outcome.told_at))}
@@ -258,6 +295,11 @@ def kinds(notification: Notification) -> tuple[str, ...]:
     if notification.type == "problem":
         return "problem", notification.state
     return (notification.type,)
+
+
+def promised(facts: Facts, event: CheckEvent) -> int | None:
+    """Seconds within which a report promises the next one; the event's own, else the check's."""
+    return event.ttl if event.ttl is not None else facts.ttl
 
 
 def has_news(facts: Facts, event: CheckEvent) -> bool:
@@ -291,6 +333,27 @@ def delays(event: CheckEvent, facts: Facts, default: Delays) -> Delays:
             for given, name, usual in zip(own, names, general, strict=True)
         )
     )
+
+
+def _record(event: CheckEvent, outcome: Outcome, now: int) -> bytes:
+    return msgspec.json.encode(
+        Decision(
+            verdict=outcome.verdict.name,
+            state=event.state,
+            by="processor",
+            time=now,
+            until=outcome.until,
+            summary=(event.summary or "")[:200],
+        )
+    )
+
+
+def is_repeated(facts: Facts, event: CheckEvent, outcome: Outcome) -> bool:
+    """Whether the last record says the same, and the new one takes its place."""
+    if outcome.verdict is Verdict.TELL:
+        return False
+    same = f'{{"verdict":"{outcome.verdict.name}","state":"{event.state}"'
+    return facts.last_decision.startswith(same.encode())
 
 
 def _first_maintenance(tags: frozenset[str], policy: Policy, now: int) -> Window | None:
@@ -353,6 +416,7 @@ def _notification(
         duration = duration or ACKNOWLEDGED_FOR
     return Notification(
         event_id=event.id,
+        event_hash=short_id(event.id) if event.state in FAILING else None,
         state=event.state,
         summary=event.summary,
         details=event.details,

@@ -206,6 +206,12 @@ def settle(
     return settled
 
 
+def refresh(known: Alerting, read: Alerting) -> None:
+    """What `settle` changes is as it left it, the rest as it was just read."""
+    known.is_countable, known.held_until = read.is_countable, read.held_until
+    known.dropped_until = read.dropped_until | known.dropped_until
+
+
 def zone_of(contact: Contact, default: str) -> ZoneInfo:
     return _zone(contact.timezone) or _zone(default) or ZoneInfo("UTC")
 

@@ -4,10 +4,9 @@ from collections.abc import Iterable
 
 from watchbell.alerting import check_settings, history, maintenance, records, reports, timeline
 from watchbell.alerting.calendar import Alike
-from watchbell.alerting.check_writes import short_id
 from watchbell.alerting.event import ephemeral_tags
 from watchbell.alerting.history import Status
-from watchbell.alerting.model import split_id
+from watchbell.alerting.model import short_id, split_id
 from watchbell.alerting.reports import Change
 from watchbell.alerting.windows import Kind, Window
 from watchbell.errors import NotFound
