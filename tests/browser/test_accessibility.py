@@ -19,16 +19,16 @@ VIEWS = (
 )
 DIALOGS = (
     ("/", "Acknowledge web-1:HTTP"),
-    ("/", "Keyboard"),
+    ("/", "Keyboard shortcuts"),
     ("/check?id=web-1%3AHTTP", "Acknowledge"),
-    ("/check?id=web-1%3AHTTP", "Maintenance"),
+    ("/check?id=web-1%3AHTTP", "Schedule maintenance"),
     ("/maintenance", "Schedule maintenance"),
     ("/maintenance?view=agenda", "new cables"),
-    ("/contact?id=alice", "Add a rule"),
+    ("/contact?id=alice", "Add rule"),
     ("/contact?id=alice", "Edit"),
     ("/entities", "New entity"),
-    ("/users", "Add a user"),
-    ("/api-keys", "Make a key"),
+    ("/users", "New user"),
+    ("/api-keys", "New API key"),
 )
 """What a button opens: a path, and a part of the button's name."""
 BAD = ("serious", "critical")

@@ -23,7 +23,7 @@ async def test_a_user_is_added_comes_in_without_script_and_is_removed(
     site: Site, visit: Visits
 ) -> None:
     alice = await visit(site, "administrator", "/users", name="alice")
-    await alice.get_by_role("button", name="Add a user").click()
+    await alice.get_by_role("button", name="New user").click()
     await expect(alice.get_by_role("textbox", name="Name")).to_be_focused()
     await alice.keyboard.type("Bob!")
     await alice.keyboard.press("Enter")
@@ -34,25 +34,25 @@ async def test_a_user_is_added_comes_in_without_script_and_is_removed(
     await alice.get_by_role("textbox", name="Name").fill("bob")
     await alice.get_by_label("Role", exact=True).select_option("operator")
     await alice.keyboard.press("Enter")
-    dialog = alice.get_by_role("dialog", name="A link for bob")
+    dialog = alice.get_by_role("dialog", name="Sign-in link for bob")
     link = await dialog.locator("code").inner_text()
     await alice.keyboard.press("Enter")
     await expect(dialog).to_have_count(0)
     row = alice.get_by_role("row", name=re.compile("^bob"))
-    await expect(row).to_contain_text("none yet")
+    await expect(row).to_contain_text("not set")
 
     bob = await visit(site, None, "/sign-in/" + link.rpartition("/")[2], java_script_enabled=False)
     await bob.get_by_role("button", name="Sign in").click()
     await bob.get_by_label("Password").fill(PASSWORD)
-    await bob.get_by_role("button", name="Set").click()
+    await bob.get_by_role("button", name="Save password").click()
     await expect(bob).to_have_url(f"{site.url}/")
 
     await alice.get_by_label("Role of bob").select_option("administrator")
-    await alice.get_by_role("button", name="Change the role").press("Enter")
-    await expect(alice.get_by_text("bob is administrator now.")).to_be_visible()
+    await alice.get_by_role("button", name="Change role").press("Enter")
+    await expect(alice.get_by_text("Role of bob changed to administrator.")).to_be_visible()
     await expect(row).to_contain_text("set")
-    await row.get_by_role("button", name="Remove bob").click()
-    await alice.get_by_role("button", name="Remove", exact=True).click()
+    await row.get_by_role("button", name="Delete bob").click()
+    await alice.get_by_role("button", name="Delete", exact=True).click()
     await expect(row).to_have_count(0)
     assert await site.services.users.find("bob") is None
 
@@ -60,11 +60,11 @@ async def test_a_user_is_added_comes_in_without_script_and_is_removed(
 async def test_the_only_administrator_can_not_be_removed(site: Site, visit: Visits) -> None:
     alice = await visit(site, "administrator", "/users", name="alice")
     visit.forgive("/api/v1/users/alice answered 422")
-    await alice.get_by_role("button", name="Remove alice").click()
-    await alice.get_by_role("button", name="Remove", exact=True).click()
+    await alice.get_by_role("button", name="Delete alice").click()
+    await alice.get_by_role("button", name="Delete", exact=True).click()
     await expect(alice.get_by_role("alert")).to_contain_text("alice is the only administrator")
     await alice.keyboard.press("Escape")
-    await expect(alice.get_by_role("button", name="Remove alice")).to_be_focused()
+    await expect(alice.get_by_role("button", name="Delete alice")).to_be_focused()
 
 
 async def test_a_ping_key_works_from_a_shell_until_it_is_revoked(
@@ -73,12 +73,12 @@ async def test_a_ping_key_works_from_a_shell_until_it_is_revoked(
     page = await visit(
         house, "operator", "/api-keys", permissions=["clipboard-read", "clipboard-write"]
     )
-    await expect(page.get_by_text("There is no key.")).to_be_visible()
-    await page.get_by_role("button", name="Make a key").first.click()
+    await expect(page.get_by_text("No API keys yet.")).to_be_visible()
+    await page.get_by_role("button", name="New API key").first.click()
     await page.get_by_role("button", name="For a job that pings").click()
     await page.get_by_role("textbox", name="Name").fill("nightly")
     await page.get_by_role("textbox", name="Check").fill("db-1:backup: full")
-    await page.get_by_role("button", name="Make", exact=True).click()
+    await page.get_by_role("button", name="Create", exact=True).click()
     line = await page.locator("dialog code").first.inner_text()
     await page.get_by_role("button", name=re.compile("^Copy: curl")).click()
     assert await page.evaluate("navigator.clipboard.readText()") == line
@@ -91,7 +91,7 @@ async def test_a_ping_key_works_from_a_shell_until_it_is_revoked(
     await expect(row).not_to_contain_text(line.rpartition("_")[2])
     await row.get_by_role("button", name="Revoke nightly").click()
     await page.get_by_role("button", name="Revoke", exact=True).click()
-    await expect(page.get_by_text("There is no key.")).to_be_visible()
+    await expect(page.get_by_text("No API keys yet.")).to_be_visible()
 
     async def is_refused() -> bool:
         return (await curl(line))[0] == 22
@@ -112,7 +112,7 @@ async def curl(line: str) -> tuple[int, str]:
 
 async def test_a_viewer_makes_a_key_of_no_more_than_they_may(site: Site, visit: Visits) -> None:
     page = await visit(site, "viewer", "/api-keys")
-    await page.get_by_role("button", name="Make a key").first.click()
+    await page.get_by_role("button", name="New API key").first.click()
     await expect(page.get_by_role("checkbox")).to_have_count(2)  # metrics, read
     await expect(page.get_by_role("button", name="For a job that pings")).to_have_count(0)
     await page.keyboard.type("look")
@@ -128,11 +128,11 @@ async def test_a_password_is_changed_and_ends_the_other_sessions(site: Site, vis
     await here.reload()
     await expect(here.get_by_role("row")).to_have_count(3)
     await here.get_by_label("Password").fill("short")
-    await here.get_by_role("button", name="Set password").click()
+    await here.get_by_role("button", name="Save password").click()
     await expect(here.get_by_label("Password")).to_have_attribute("aria-invalid", "true")
     await here.get_by_label("Password").fill(PASSWORD)
     await here.keyboard.press("Enter")
-    await expect(here.get_by_text("Your password is set.")).to_be_visible()
+    await expect(here.get_by_text("Password saved.")).to_be_visible()
     await expect(here.get_by_role("heading", name="Change your password")).to_be_visible()
 
     await there.reload()
@@ -143,12 +143,12 @@ async def test_a_password_is_changed_and_ends_the_other_sessions(site: Site, vis
     await expect(there.get_by_role("heading", name="Account")).to_be_visible()
 
     await here.reload()
-    await here.get_by_label("The old one").fill("wrong")
-    await here.get_by_label("The new one").fill(PASSWORD + "!")
+    await here.get_by_label("Current password").fill("wrong")
+    await here.get_by_label("New password").fill(PASSWORD + "!")
     await here.keyboard.press("Enter")
-    await expect(here.get_by_label("The old one")).to_be_focused()
-    await here.get_by_role("button", name="End all others").click()
-    await here.get_by_role("button", name="End them").click()
+    await expect(here.get_by_label("Current password")).to_be_focused()
+    await here.get_by_role("button", name="End other sessions").click()
+    await here.get_by_role("button", name="End sessions").click()
     await expect(here.get_by_role("row")).to_have_count(2)
 
 
@@ -161,7 +161,7 @@ async def test_colours_and_time_zone_are_kept_by_the_browser(site: Site, visit: 
     await page.reload()
     assert await background(page) == "rgb(16, 20, 27)"
     await expect(page.get_by_label("Time zone")).to_have_value("Asia/Tokyo")
-    await page.get_by_role("button", name="As the system").click()
+    await page.get_by_role("button", name="System").click()
     assert await background(page) == "rgb(246, 247, 249)"
 
 
@@ -180,7 +180,7 @@ async def test_the_system_page_follows_queues_and_processes(
         store, Process(name="a.7.x", host="web-2", pid=7, version="9", roles=[failed])
     )
     page = await visit(site, "viewer", "/system")
-    await expect(page.get_by_text("a role has failed")).to_be_visible()
+    await expect(page.get_by_text("1 failed role")).to_be_visible()
     await expect(page.get_by_role("row", name=re.compile("^email"))).to_contain_text(
         "<b>refused</b>; again in 2 s"
     )
@@ -188,7 +188,7 @@ async def test_the_system_page_follows_queues_and_processes(
     await expect(events).to_contain_text("0")
     await store.call("LPUSH", Alerting().events(), *["{}"] * 1_234)
     await expect(events).to_contain_text("1,234")
-    await expect(page.get_by_text("Memory by family")).to_have_count(0)
+    await expect(page.get_by_text("Memory by key family")).to_have_count(0)
 
 
 async def test_memory_is_told_by_family(site: Site, store: Store, visit: Visits) -> None:
@@ -214,22 +214,22 @@ async def test_the_audit_log_is_filtered_and_linked_to(
     page = await visit(site, "administrator", "/audit", name="alice")
     rows = page.locator("tbody tr")
     await expect(rows).to_have_count(100)
-    await page.get_by_role("button", name="More").click()
+    await page.get_by_role("button", name="Load more").click()
     await expect(page.get_by_role("link", name="charlie")).to_be_visible()
     await page.get_by_role("link", name="charlie").click()
     await expect(page).to_have_url(f"{site.url}/audit?who=charlie")
     await expect(rows).to_have_count(1)
     await page.reload()
     await expect(rows).to_have_count(1)
-    await page.get_by_role("button", name="A day").click()
-    await expect(page.get_by_text("No entry is like that.")).to_be_visible()
-    await page.get_by_role("button", name="Show all").click()
+    await page.get_by_role("button", name="Last day").click()
+    await expect(page.get_by_text("No entries match these filters.")).to_be_visible()
+    await page.get_by_role("button", name="Clear filters").click()
     await expect(rows).to_have_count(100)
     await expect(page).to_have_url(f"{site.url}/audit")
 
 
 async def test_settings_are_shown_and_found(site: Site, visit: Visits) -> None:
-    page = await visit(site, "administrator", "/settings?from=chosen")
+    page = await visit(site, "administrator", "/settings?from=changed")
     await expect(page.get_by_role("row", name=re.compile(r"^web\.port"))).to_contain_text("8180")
     await page.get_by_role("button", name="All").click()
     await page.get_by_role("searchbox").fill("idle")

@@ -53,7 +53,7 @@ async def test_a_check_tells_its_past_and_who_would_be_called(site: Site, visit:
     state = page.get_by_role("region", name="State")
     await expect(state).to_contain_text("critical")
     await expect(state).to_contain_text("refused, 2")
-    await expect(page.get_by_text("3 outages, planned maintenance left out")).to_be_visible()
+    await expect(page.get_by_text("3 outages, excluding scheduled maintenance")).to_be_visible()
 
     picture = page.get_by_role("slider", name="States over time")
     await picture.focus()
@@ -61,16 +61,16 @@ async def test_a_check_tells_its_past_and_who_would_be_called(site: Site, visit:
     await page.keyboard.press("ArrowLeft")
     await expect(picture).to_have_attribute("aria-valuetext", _begins("ok, for 1 h"))
     await page.keyboard.press("Home")
-    await expect(picture).to_have_attribute("aria-valuetext", _begins("not known"))
+    await expect(picture).to_have_attribute("aria-valuetext", _begins("no data"))
     await page.get_by_role("button", name="7 d").click()
     await expect(page).to_have_url(re.compile("range=7[+]d"))
 
-    await expect(
-        page.get_by_role("table", name="Changes of state").get_by_role("row")
-    ).to_have_count(7)
+    await expect(page.get_by_role("table", name="State changes").get_by_role("row")).to_have_count(
+        7
+    )
     await tabbed(page, "Decisions")
     await expect(page.get_by_text("it has not failed for long enough").first).to_be_visible()
-    await tabbed(page, "Who is called")
+    await tabbed(page, "Who gets notified")
     await expect(page.get_by_text("rule bob-rule drops everything critical").first).to_be_visible()
     await page.get_by_role("button", name="ok", exact=True).click()
     await expect(page.get_by_text("1 contact would be called, 1 more would not")).to_be_visible()
@@ -86,8 +86,8 @@ async def test_tags_of_reports_filter_the_list_and_decide_who_is_called(
     await stage.send("critical", NAME, tags=("db", "prod"))
     await stage.rule("bob", id="bob-db", tags=("db",), critical_media=("email",))
     page = await visit(site, "viewer", PATH)
-    await tabbed(page, "Who is called")
-    await expect(page.get_by_text("Rules are matched with the tags")).to_contain_text("prod")
+    await tabbed(page, "Who gets notified")
+    await expect(page.get_by_text("Rules are matched against these tags")).to_contain_text("prod")
     await page.get_by_role("link", name="prod", exact=True).click()
     await expect(page).to_have_url(re.compile("/checks[?]tag=prod$"))
     await expect(page.get_by_text(NAME.partition(":")[2]).first).to_be_visible()
@@ -106,23 +106,23 @@ async def test_what_is_done_is_seen_at_once(site: Site, visit: Visits) -> None:
     state = page.get_by_role("region", name="State")
     await expect(state).to_contain_text("alice: a cable")
     await state.get_by_role("button", name="End").click()
-    await page.get_by_role("button", name="End it").click()
+    await page.get_by_role("button", name="End acknowledgement").click()
     await expect(state).not_to_contain_text("a cable")
     await undo(page, "Acknowledgement ended.")
     await expect(state).to_contain_text("alice: a cable")
     await state.get_by_role("button", name="End").click()
-    await page.get_by_role("button", name="End it").click()
+    await page.get_by_role("button", name="End acknowledgement").click()
     await expect(state).not_to_contain_text("a cable")
 
-    await page.get_by_role("button", name="Maintenance", exact=True).click()
+    await page.get_by_role("button", name="Schedule maintenance", exact=True).click()
     await page.get_by_label("From", exact=True).fill("in 2 days")
     await page.get_by_label("Reason").fill("new disks again")
     await page.get_by_role("button", name="Schedule", exact=True).click()
     await tabbed(page, "Maintenance")
     await expect(page.get_by_role("table", name="Maintenance")).to_contain_text("new disks again")
-    await page.get_by_role("button", name="Take back").click()
-    await page.get_by_role("button", name="Take it back").click()
-    await expect(page.get_by_text("No maintenance is open or planned.")).to_be_visible()
+    await page.get_by_role("button", name="Delete", exact=True).click()
+    await page.get_by_role("button", name="Delete maintenance").click()
+    await expect(page.get_by_text("No current or scheduled maintenance.")).to_be_visible()
 
 
 async def undo(page: Page, words: str) -> None:
@@ -156,7 +156,7 @@ async def test_an_acknowledgement_begins_with_its_comment_and_is_undone(
 async def test_maintenance_is_picked_from_a_calendar_and_undone(site: Site, visit: Visits) -> None:
     await staged(site.store)
     page = await visit(site, "operator", f"{PATH}&tab=maintenance")
-    await page.get_by_role("button", name="Maintenance", exact=True).click()
+    await page.get_by_role("button", name="Schedule maintenance").first.click()
     dialog = page.get_by_role("dialog", name="Schedule maintenance")
     await dialog.get_by_role("button", name="Pick a date and time: From").click()
     await dialog.locator("input[type=datetime-local]").fill("2099-11-24T09:30")
@@ -186,7 +186,7 @@ async def test_the_page_follows_the_check(site: Site, visit: Visits) -> None:
     await expect(state).to_contain_text("critical")
     await stage.send("ok", NAME, summary="it is back")
     await expect(state).to_contain_text("it is back")
-    await expect(page.get_by_role("table", name="Changes of state")).to_contain_text("it is back")
+    await expect(page.get_by_role("table", name="State changes")).to_contain_text("it is back")
 
 
 async def test_a_check_that_is_not_there_says_so(site: Site, visit: Visits) -> None:
@@ -205,10 +205,17 @@ async def test_both_pages_fit_on_a_phone(site: Site, visit: Visits, look: Look) 
     await stage.store.call("LPUSH", Alerting().events(), "not json")
     await stage.drain()
     page = await visit(site, "administrator", "/", look=look, name="alice")
-    await expect(page.get_by_text("2 checks need somebody")).to_be_visible()
+    await expect(page.get_by_text("2 checks need attention")).to_be_visible()
     await fits(page)
     await page.get_by_role("link", name="HTTP /").first.click()
-    for name in ("History", "Who is called", "Decisions", "Alerts", "Maintenance", "Measurements"):
+    for name in (
+        "History",
+        "Who gets notified",
+        "Decisions",
+        "Alerts",
+        "Maintenance",
+        "Measurements",
+    ):
         await tabbed(page, name)
         await expect(page.get_by_role("status", name="Loading")).to_have_count(0)
         await fits(page)

@@ -120,7 +120,7 @@ async def test_failures_are_acknowledged_with_the_keyboard_alone(
         await page.keyboard.press(key)
     dialog = page.get_by_role("dialog", name="Acknowledge")
     await expect(dialog).to_contain_text("2 checks of 3 selected")
-    await expect(dialog).to_contain_text("1 check not: it is not failing")
+    await expect(dialog).to_contain_text("1 check skipped: it is not failing")
     await dialog.get_by_label("Comment").fill("on it")
     await page.keyboard.press("Enter")
     await expect(page.get_by_text("2 checks acknowledged")).to_be_visible()
@@ -134,8 +134,8 @@ async def test_failures_are_acknowledged_with_the_keyboard_alone(
 @pytest.mark.usefixtures("stage")
 async def test_all_that_match_are_put_into_maintenance(site: Site, visit: Visits) -> None:
     page = await visit(site, "operator", "/checks?text=http")
-    await page.get_by_role("checkbox", name="Choose all").check()
-    await expect(page.get_by_text("2 chosen")).to_be_visible()
+    await page.get_by_role("checkbox", name="Select all").check()
+    await expect(page.get_by_text("2 selected")).to_be_visible()
     await page.get_by_role("button", name="Maintenance", exact=True).click()
     dialog = page.get_by_role("dialog", name="Schedule maintenance")
     visit.forgive("checks/maintenance answered 422")
@@ -167,9 +167,9 @@ async def test_what_is_disabled_goes_away_and_comes_back(site: Site, visit: Visi
 @pytest.mark.usefixtures("stage")
 async def test_a_viewer_is_offered_nothing_to_do(site: Site, visit: Visits) -> None:
     page = await visit(site, "viewer", "/checks")
-    await page.get_by_role("checkbox", name="Choose all").check()
+    await page.get_by_role("checkbox", name="Select all").check()
     bar = page.get_by_role("toolbar")
-    await expect(bar).to_contain_text("6 chosen")
+    await expect(bar).to_contain_text("6 selected")
     await expect(bar.get_by_role("button")).to_have_count(1)
     await page.keyboard.press("a")
     await expect(page.get_by_role("dialog")).to_have_count(0)
@@ -187,7 +187,7 @@ async def test_a_filter_can_be_linked_to_and_taken_back(site: Site, visit: Visit
     await page.get_by_role("button", name=re.compile("^Check")).click()
     assert (await shown(page))[0] == "web-2 HTTP"
     await page.get_by_label("Filter checks").fill("nothing like it")
-    await page.get_by_role("button", name="Show all").click()
+    await page.get_by_role("button", name="Clear filters").click()
     await expect(page.locator(".checks-row")).to_have_count(6)
     await page.get_by_text("<script>alert(1)</script>").click()
     await expect(page).to_have_url(re.compile(r"/check\?id=mail-1%3A%3Cscript"))
@@ -216,7 +216,7 @@ async def test_a_page_comes_back_by_itself_when_the_server_does(
             page = await visit(site, "viewer", "/checks?text=web-1")
             row = page.get_by_role("row").filter(has_text="web-1 HTTP")
             await expect(row).to_contain_text("critical")
-        notice = page.get_by_text("The server does not answer.")
+        notice = page.get_by_text("The server is not responding.")
         await expect(notice).to_be_visible()
         await stage.send("ok", "web-1:HTTP", summary="well again")
         async with served(store, port=port):
@@ -226,5 +226,5 @@ async def test_a_page_comes_back_by_itself_when_the_server_does(
 
 async def test_where_there_is_nothing_it_says_what_to_do(site: Site, visit: Visits) -> None:
     page = await visit(site, "viewer", "/checks")
-    await expect(page.get_by_text("There are no checks yet.")).to_be_visible()
+    await expect(page.get_by_text("No checks yet.")).to_be_visible()
     await expect(page.get_by_text("watchbell event web-1 HTTP ok")).to_be_visible()

@@ -49,7 +49,7 @@ async def test_a_job_is_written_with_a_live_preview_run_watched_and_terminated(
     go = tmp_path / "go"
     command = f"echo first; until [ -e {go} ]; do sleep 0.02; done; echo second; sleep 100"
     await page.get_by_label("Command").fill(command)
-    preview = page.get_by_label("When it fires").last
+    preview = page.get_by_label("Next runs").last
     await page.get_by_label("Schedule").fill("61 * * * *")
     await expect(page.get_by_text("expected 0 to 59")).to_be_visible()
     await page.get_by_label("Schedule").fill("30 2 * * *")
@@ -57,10 +57,10 @@ async def test_a_job_is_written_with_a_live_preview_run_watched_and_terminated(
     await page.get_by_label("Time zone").fill("Europe/Rome")
     await expect(preview).to_contain_text("at 02:30 every day, Europe/Rome")
     await expect(preview.get_by_role("listitem")).to_have_count(8)
-    await page.get_by_role("button", name="Add this job").click()
+    await page.get_by_role("button", name="Create job").click()
     await expect(page.get_by_role("heading", name="count: up/down")).to_be_visible()
     await page.get_by_role("button", name="Run now").click()
-    await page.get_by_role("table", name="Runs under way").get_by_role("link").click()
+    await page.get_by_role("table", name="Current runs").get_by_role("link").click()
     await expect(page.get_by_role("log")).to_contain_text("first")
     go.touch()
     await expect(page.get_by_role("log")).to_contain_text("second")
@@ -79,7 +79,7 @@ async def test_runs_of_all_jobs_are_filtered_by_how_they_ended(
         await result(store, name, verdict, 1_790_000_000, f"run-{name}")
         await store.call("ZADD", Cron(store.prefix).results(verdict), 1_790_000_000, f"run-{name}")
     page = await visit(site, "viewer", "/cron?tab=runs")
-    rows = page.get_by_role("table", name="Runs that ended").locator("tbody tr")
+    rows = page.get_by_role("table", name="Finished runs").locator("tbody tr")
     await expect(rows).to_have_count(2)
     await page.get_by_role("button", name="Failed").click()
     await expect(rows).to_have_count(1)
@@ -93,7 +93,7 @@ async def test_a_job_is_edited_and_nobody_undoes_it_unknowingly(
     page = await visit(site, "editor", "/cron/job?name=backup&tab=definition")
     await expect(page.get_by_label("Schedule")).to_have_value("30 2 * * *")
     await page.get_by_label("Schedule").fill("0 3 * * *")
-    await page.get_by_label("Fires that were missed are").select_option("once")
+    await page.get_by_label("Missed runs").select_option("once")
     await page.get_by_role("button", name="Save").click()
     await expect(
         page.get_by_text("Saved. It runs at 03:00 every day, Europe/Rome.")
@@ -106,7 +106,7 @@ async def test_a_job_is_edited_and_nobody_undoes_it_unknowingly(
     await page.get_by_label("Command").fill("false")
     visit.forgive("answered 412")
     await page.get_by_role("button", name="Save").click()
-    await page.get_by_role("button", name="Load theirs and drop mine").click()
+    await page.get_by_role("button", name="Discard my changes and reload").click()
     await expect(page.get_by_label("Command")).to_have_value("true")
 
 
@@ -115,23 +115,23 @@ async def test_everything_that_a_definition_can_hold_is_edited_on_the_page(
 ) -> None:
     await put(store, "train", definition("true", NIGHTLY, hosts=["web-1"], retries=1))
     page = await visit(site, "editor", "/cron/job?name=train&tab=definition")
-    await expect(page.get_by_label("Only on these hosts")).to_have_value("web-1")
-    await page.get_by_label("Only on these hosts").fill("web-1, web-2")
-    await page.get_by_label("Only on instances with these tags").fill("gpu")
+    await expect(page.get_by_label("Hosts")).to_have_value("web-1")
+    await page.get_by_label("Hosts").fill("web-1, web-2")
+    await page.get_by_label("Instance tags").fill("gpu")
     await page.get_by_label("Retries").fill("200")
     await expect(page.get_by_text("expected a whole number from 0 to 100")).to_be_visible()
     await page.get_by_label("Retries").fill("3")
-    await page.get_by_label("Seconds until the first retry").fill("10")
-    await page.get_by_label("Factor").fill("1.5")
+    await page.get_by_label("First retry after (seconds)").fill("10")
+    await page.get_by_label("Backoff factor").fill("1.5")
     await expect(page.get_by_label("Nice")).to_be_hidden()
     await page.get_by_text("Advanced").click()
     await page.get_by_label("Nice").fill("5")
-    await page.get_by_label("Output limit in MiB").fill("20")
-    await page.get_by_label("Seconds from SIGTERM to SIGKILL").fill("3")
+    await page.get_by_label("Output limit (MiB)").fill("20")
+    await page.get_by_label("SIGKILL after SIGTERM (seconds)").fill("3")
     await page.get_by_label("Group").fill("staff")
     await page.get_by_role("group", name="Limits").get_by_role("button", name="Add").click()
     await page.get_by_label("Resource 1", exact=True).fill("nofile")
-    await page.get_by_label("At most 1", exact=True).fill("64")
+    await page.get_by_label("Limit 1", exact=True).fill("64")
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_text("Saved. It runs")).to_be_visible()
     kept = json.loads(await store.call("HGET", Cron(store.prefix).jobs(), "train"))
@@ -172,8 +172,8 @@ async def test_a_retried_run_says_which_attempt_it_is(
     detail = {"why": "retry", "attempt": 2, "attempts": 3, "retry_at": 1_790_000_060}
     await store.call("HSET", CronOwn(store.prefix).details(), "run", json.dumps(detail))
     page = await visit(site, "viewer", "/cron/run?id=run")
-    await expect(page.get_by_text("2 of 3, the next at")).to_be_visible()
-    await expect(page.get_by_text("tried again after a failure")).to_be_visible()
+    await expect(page.get_by_text("2 of 3, next attempt")).to_be_visible()
+    await expect(page.get_by_text("retry after a failure")).to_be_visible()
 
 
 async def test_whatever_a_run_prints_is_text_with_colours(
@@ -194,7 +194,7 @@ async def test_whatever_a_run_prints_is_text_with_colours(
     await expect(page.locator(".ansi-bold.ansi-red")).to_have_text(HOSTILE)
     await expect(page.locator(".ansi-bright-red")).to_have_text("red")
     assert await page.locator(".output img").count() == 0
-    await page.get_by_label("Times").check()
+    await page.get_by_label("Timestamps").check()
     await expect(page.locator(".output-time").first).to_have_text(re.compile(r"\d\d:\d\d:\d\d"))
 
 
@@ -291,11 +291,11 @@ async def test_following_stops_where_one_scrolls_up_and_goes_on_at_the_end(
     before = await total.inner_text()
     await expect(total).not_to_have_text(before)
     assert await log.evaluate("element => element.scrollTop") == place
-    await page.get_by_role("button", name="To the end").click()
+    await page.get_by_role("button", name="Jump to end").click()
     await expect(page.get_by_label("Follow")).to_be_checked()
     await page.get_by_role("button", name="Kill").click()
     dialog = page.get_by_role("dialog")
-    await expect(dialog).to_contain_text("without a chance to tidy up")
+    await expect(dialog).to_contain_text("can't clean up")
     await dialog.get_by_role("button", name="Kill").click()
     await expect(page.get_by_text("it was killed on request")).to_be_visible()
 
@@ -314,7 +314,7 @@ async def test_jobs_are_listed_filtered_and_paused_by_keyboard(
     await expect(rows).to_have_count(3)
     await expect(rows.filter(has_text=HOSTILE)).to_contain_text("at 02:30 every day, Europe/Rome")
     await expect(rows.filter(has_text="broken")).to_contain_text("cron_args")
-    spark = rows.filter(has_text="tidy").get_by_role("img", name="4 succeeded, 1 did not")
+    spark = rows.filter(has_text="tidy").get_by_role("img", name="4 succeeded, 1 failed")
     await expect(spark).to_be_visible()
     await page.keyboard.press("/")
     await page.keyboard.type("tidy")
@@ -349,10 +349,12 @@ async def test_a_crontab_is_looked_at_and_imported(site: Site, store: Store, vis
     page = await visit(site, "editor", "/cron")
     await page.get_by_role("button", name="Import a crontab").click()
     dialog = page.get_by_role("dialog")
-    await dialog.get_by_label("Lines of a crontab").fill("0 4 * * * /usr/bin/tidy\n@reboot hello\n")
-    await dialog.get_by_role("button", name="Look what it would make").click()
+    await dialog.get_by_role("textbox", name="Crontab").fill(
+        "0 4 * * * /usr/bin/tidy\n@reboot hello\n"
+    )
+    await dialog.get_by_role("button", name="Preview").click()
     await expect(dialog).to_contain_text("at 04:00 every day, UTC")
-    await expect(dialog).to_contain_text("line 2")
+    await expect(dialog).to_contain_text("Line 2")
     await dialog.get_by_role("button", name="Import 1 job").click()
     await expect(page.get_by_role("link", name="tidy").first).to_be_visible()
     assert await store.call("HEXISTS", Cron(store.prefix).jobs(), "tidy")

@@ -67,7 +67,7 @@ async def plan(page: Page, pattern: str, count: str, why: str = "") -> None:
     await dialog.get_by_label("Checks").fill(pattern)
     await expect(dialog.get_by_role("status")).to_contain_text(count)
     if why:
-        await dialog.get_by_label("Why").fill(why)
+        await dialog.get_by_label("Reason").fill(why)
     await dialog.get_by_role("button", name="Schedule", exact=True).click()
     await expect(dialog).not_to_be_attached()
 
@@ -85,7 +85,7 @@ async def test_maintenance_is_planned_by_dragging_then_changed_and_taken_back(
     await page.mouse.move(x, y)
     await page.mouse.down()
     await page.mouse.move(x, y + 1.8 * hour, steps=5)
-    await expect(page.locator(".cal-chosen")).to_have_text(f"10:00 {DASH} 12:00")
+    await expect(page.locator(".cal-selected")).to_have_text(f"10:00 {DASH} 12:00")
     await page.mouse.up()
     await plan(page, "web-*", "3 checks", "<i>new</i> disks")
     shown = piece(page, f"disks 3 checks, scheduled, Tue .*, 10:00 {DASH} 12:00")
@@ -97,18 +97,18 @@ async def test_maintenance_is_planned_by_dragging_then_changed_and_taken_back(
     await shown.click()
     detail = page.get_by_role("dialog")
     await expect(detail.get_by_role("link", name="web-2:<b>Disk</b> /var")).to_be_visible()
-    await detail.get_by_role("button", name="Another end").click()
+    await detail.get_by_role("button", name="Change end").click()
     await detail.get_by_label("Ends", exact=True).fill(f"{tuesday:%Y-%m-%d} 10:30")
-    await detail.get_by_role("button", name="Set the end").click()
+    await detail.get_by_role("button", name="Save").click()
     shortened = piece(page, f"10:00 {DASH} 10:30")
     await shortened.click()
     (window,) = await maintenance.windows(store, "web-1:HTTP", "scheduled")
     assert window.duration == 1_800
 
-    await page.get_by_role("button", name="Take it back").click()
-    question = page.get_by_role("dialog", name="Take this maintenance back?")
-    await expect(question).to_contain_text("It will not begin for 3 checks")
-    await question.get_by_role("button", name="Take it back").click()
+    await page.get_by_role("button", name="Delete", exact=True).click()
+    question = page.get_by_role("dialog", name="Delete this maintenance?")
+    await expect(question).to_contain_text("The maintenance is deleted for 3 checks")
+    await question.get_by_role("button", name="Delete maintenance").click()
     await expect(question).not_to_be_attached()
     await expect(shortened).not_to_be_attached()
     assert await maintenance.windows(store, "web-1:HTTP", "scheduled") == []
@@ -124,7 +124,7 @@ async def test_past_entries_of_the_list_stand_below_each_other(
     later = SetClock(at(monday + timedelta(days=1), 8))
     async with served(store, later) as other:
         page = await visit(other, "viewer", f"/maintenance?view=agenda&day={monday:%Y-%m-%d}")
-        items = page.get_by_role("listitem").filter(has_text="over")
+        items = page.get_by_role("listitem").filter(has_text="ended")
         await expect(items).to_have_count(3)
         boxes = [await items.nth(number).bounding_box() for number in range(3)]
         tops = [(box["y"], box["y"] + box["height"]) for box in boxes if box]
@@ -169,10 +169,10 @@ async def test_a_finger_that_holds_draws_and_one_that_moves_scrolls(
         await touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": spots})
 
     await finger("touchStart", (x, y))
-    await expect(page.locator(".cal-chosen")).to_have_text(f"09:00 {DASH} 09:30")
+    await expect(page.locator(".cal-selected")).to_have_text(f"09:00 {DASH} 09:30")
     for step in (0.3, 0.6, 1.2):
         await finger("touchMove", (x, y + step * hour))
-    await expect(page.locator(".cal-chosen")).to_have_text(f"09:00 {DASH} 10:30")
+    await expect(page.locator(".cal-selected")).to_have_text(f"09:00 {DASH} 10:30")
     await finger("touchEnd")
     await plan(page, "db-*", "1 check,")
     expected = Window(at(monday, 9), 5_400)
@@ -182,7 +182,7 @@ async def test_a_finger_that_holds_draws_and_one_that_moves_scrolls(
     for step in (10, 30, 50):
         await finger("touchMove", (x, y + 60 - step))
     await finger("touchEnd")
-    await expect(page.locator(".cal-chosen")).not_to_be_attached()
+    await expect(page.locator(".cal-selected")).not_to_be_attached()
     await expect(page.get_by_role("dialog")).not_to_be_attached()
 
 
@@ -211,7 +211,7 @@ async def test_the_list_and_the_month_show_the_same_and_what_others_do_comes_by_
 ) -> None:
     now = int(SYSTEM.now())
     page = await visit(site, "viewer", f"/maintenance?view=agenda&day={monday:%Y-%m-%d}")
-    await expect(page.get_by_text("No maintenance then.")).to_be_visible()
+    await expect(page.get_by_text("No maintenance in this period.")).to_be_visible()
     await expect(page.get_by_role("button", name="Schedule maintenance")).not_to_be_attached()
     window = Window(at(monday, 8), 3 * 86_400, "move to rack B")
     await maintenance.create(store, ["web-1:HTTP", "web-2:HTTP"], "scheduled", window, now)
@@ -221,9 +221,9 @@ async def test_the_list_and_the_month_show_the_same_and_what_others_do_comes_by_
     shown = piece(page, "move to rack B 2 checks, scheduled, ").first
     await shown.click()
     await expect(page.get_by_role("dialog", name="move to rack B")).to_contain_text("web-2:HTTP")
-    await expect(page.get_by_role("button", name="Take it back")).not_to_be_attached()
+    await expect(page.get_by_role("button", name="Delete")).not_to_be_attached()
     await page.keyboard.press("Escape")
-    await page.get_by_label("Of checks").fill("db-*")
+    await page.get_by_label("Filter by check").fill("db-*")
     await expect(shown).not_to_be_attached()
 
 
@@ -236,8 +236,8 @@ async def test_an_end_that_is_refused_is_told_at_its_field(
     visit.forgive("/api/v1/maintenance answered 422|status of 422")
     page = await visit(site, "operator", week_of(monday))
     await piece(page, f"move .*, scheduled, .*08:00 {DASH} 09:00").click()
-    await page.get_by_role("button", name="Another end").click()
+    await page.get_by_role("button", name="Change end").click()
     await page.get_by_label("Ends", exact=True).fill("yesterday")
-    await page.get_by_role("button", name="Set the end").click()
+    await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_label("Ends", exact=True)).to_have_attribute("aria-invalid", "true")
     await expect(page.get_by_role("dialog")).to_contain_text("expected a time after the start")

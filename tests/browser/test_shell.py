@@ -55,7 +55,9 @@ async def test_the_keyboard_leads_everywhere(site: Site, visit: Visits) -> None:
     page = await visit(site, "administrator", "/system", name="alice")
     await expect(page.get_by_role("heading", name="Queues")).to_be_visible()
     await page.keyboard.press("?")
-    await expect(page.get_by_role("dialog", name="Keyboard")).to_contain_text("this list")
+    await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text(
+        "show keyboard shortcuts"
+    )
     await page.keyboard.press("Escape")
     await expect(page.get_by_role("dialog")).to_have_count(0)
 
@@ -72,21 +74,21 @@ async def test_the_keyboard_leads_everywhere(site: Site, visit: Visits) -> None:
     await page.keyboard.press("Tab")  # the role
     await page.keyboard.press("Tab")  # a new link
     await page.keyboard.press("Tab")
-    remove = page.get_by_role("button", name="Remove bob")
+    remove = page.get_by_role("button", name="Delete bob")
     await expect(remove).to_be_focused()
     await page.keyboard.press("Enter")
-    await expect(page.get_by_role("dialog", name="Remove bob?")).to_be_visible()
+    await expect(page.get_by_role("dialog", name="Delete bob?")).to_be_visible()
     await page.keyboard.press("Escape")
     await expect(remove).to_be_focused()
     await page.keyboard.press("Enter")
-    await expect(page.get_by_role("button", name="Remove", exact=True)).to_be_focused()
+    await expect(page.get_by_role("button", name="Delete", exact=True)).to_be_focused()
     await page.keyboard.press("Enter")
     await expect(remove).to_have_count(0)
 
 
 async def test_words_in_a_field_are_no_commands(site: Site, visit: Visits) -> None:
     page = await visit(site, "administrator", "/system")
-    await page.get_by_role("link", name="Memory by family").press("Enter")
+    await page.get_by_role("link", name="Memory by key family").press("Enter")
     search = page.get_by_role("searchbox")
     await expect(search).to_be_visible()
     await page.keyboard.press("/")
@@ -96,7 +98,7 @@ async def test_words_in_a_field_are_no_commands(site: Site, visit: Visits) -> No
     await page.keyboard.press("Escape")
     await expect(search).to_have_value("")
     await page.keyboard.press("?")
-    await expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+    await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
 
 
 async def test_what_changes_before_a_component_listens_is_drawn(site: Site, visit: Visits) -> None:
@@ -136,7 +138,7 @@ async def test_on_a_phone_the_menu_is_behind_a_button(site: Site, visit: Visits)
 
 async def test_what_a_role_may_not_is_not_offered(site: Site, visit: Visits) -> None:
     page = await visit(site, "editor", "/users")
-    await expect(page.get_by_text("This page is not for your role.")).to_be_visible()
+    await expect(page.get_by_text("You don't have access to this page.")).to_be_visible()
     menu = page.get_by_role("navigation", name="Pages")
     await expect(menu.get_by_role("link", name="System")).to_be_visible()
     for name in ("Users", "Audit log", "Settings"):
@@ -153,8 +155,8 @@ async def test_a_session_that_ends_while_a_page_is_open_leads_back_to_it(
         await expect(page.get_by_role("row").nth(1)).to_be_visible()
         clock.advance(13 * 3_600)
         visit.forgive("answered 401")
-        await page.get_by_role("button", name="A week").click()
-        notice = page.get_by_role("alert").filter(has_text="Your session is over.")
+        await page.get_by_role("button", name="Last week").click()
+        notice = page.get_by_role("alert").filter(has_text="Your session has expired.")
         await expect(notice).to_be_visible()
         await notice.get_by_role("link", name="Sign in again").click()
         await page.get_by_label("User").fill("alice")
@@ -178,10 +180,10 @@ async def test_who_signs_in_anew_in_one_tab_goes_on_in_the_other(site: Site, vis
     await expect(other).to_have_url(f"{site.url}/")
 
     visit.forgive("POST .*/api/v1/users answered 403")  # by the token of the old session
-    await one.get_by_role("button", name="Add a user").click()
+    await one.get_by_role("button", name="New user").click()
     await one.get_by_role("textbox", name="Name").fill("bob")
     await one.keyboard.press("Enter")
-    await expect(one.get_by_role("dialog", name="A link for bob")).to_be_visible()
+    await expect(one.get_by_role("dialog", name="Sign-in link for bob")).to_be_visible()
 
 
 async def test_a_page_that_was_signed_out_elsewhere_says_so(site: Site, visit: Visits) -> None:
@@ -190,7 +192,7 @@ async def test_a_page_that_was_signed_out_elsewhere_says_so(site: Site, visit: V
     await other.goto("/account")
     visit.forgive("answered 401")
     await other.get_by_role("button", name="Sign out").click()
-    await expect(one.get_by_text("Your session is over.")).to_be_visible()
+    await expect(one.get_by_text("Your session has expired.")).to_be_visible()
 
 
 async def test_a_page_that_does_not_exist_keeps_the_navigation(site: Site, visit: Visits) -> None:
@@ -214,7 +216,7 @@ async def test_a_page_opened_while_the_server_is_away_is_drawn_once_it_is_back(
     await page.get_by_role("navigation", name="Pages").get_by_role("link", name="Contacts").click()
     await expect(page.get_by_text("This page could not be loaded.")).to_be_visible()
     await house.start()
-    await expect(page.get_by_text("Nobody is told yet.")).to_be_visible()
+    await expect(page.get_by_text("No contacts yet.")).to_be_visible()
     await expect(page.get_by_text("This page could not be loaded.")).to_have_count(0)
 
 
@@ -224,7 +226,7 @@ async def test_a_page_outlives_a_restart_of_the_server(house: House, visit: Visi
     await expect(events).to_contain_text("0")
     visit.forgive("failed: net::ERR_|answered 503|console: Failed to fetch")
     await house.stop()
-    notice = page.get_by_text("The server does not answer.")
+    notice = page.get_by_text("The server is not responding.")
     await expect(notice).to_be_visible()
     await expect(events).to_be_visible()
     await house.start()

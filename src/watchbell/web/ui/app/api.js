@@ -61,7 +61,7 @@ export async function ask(method, path, body, options = {}) {
   } catch (error) {
     if (options.signal?.aborted) throw error;
     connection.set("lost");
-    throw new Problem(0, "The server does not answer.");
+    throw new Problem(0, "The server is not responding.");
   }
   if (response.status === 401) connection.set("over");
   else if (response.status === 502 || response.status === 503) connection.set("lost");

@@ -1,4 +1,4 @@
-/** A value that components look at: each is drawn again when it changes. */
+/** An observable value: components that use it are drawn again when it changes. */
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -20,7 +20,7 @@ export class Cell {
 
   /**
    * @param {(value: T) => void} listener
-   * @returns {() => void} ends it
+   * @returns {() => void} stops listening
    */
   listen(listener) {
     this.listeners.add(listener);
@@ -38,7 +38,7 @@ export function useCell(cell) {
   const seen = cell.value;
   useEffect(() => {
     const end = cell.listen(() => redraw((count) => count + 1));
-    // It may have changed since it was drawn: effects come after the browser has painted.
+    // It may have changed since the render: effects run after the browser has painted.
     if (!Object.is(seen, cell.value)) redraw((count) => count + 1);
     return end;
   }, [cell]);

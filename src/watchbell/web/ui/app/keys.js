@@ -1,10 +1,10 @@
-/** The keyboard: what each key does just now, and the list of it that `?` shows. */
+/** Keyboard shortcuts: what each key does now, and the list that `?` shows. */
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 /**
  * @typedef {[key: string, words: string, act: (event: KeyboardEvent) => void]} Binding
- *   key: as `j`, `Enter`, `Shift+J`, or two after each other as `g c`
+ *   key: as `j`, `Enter`, `Shift+J`, or a sequence such as `g c`
  */
 
 /** @type {{group: string, bindings: () => Binding[]}[]} */
@@ -14,8 +14,8 @@ let pending = "";
 let forget;
 
 /**
- * These keys, while the component is drawn. Those of what was drawn later win.
- * @param {string} group under which the help lists them
+ * Binds keys while the component is rendered. Components rendered later win.
+ * @param {string} group heading in the list of shortcuts
  * @param {Binding[]} bindings
  */
 export function useKeys(group, bindings) {
@@ -28,7 +28,7 @@ export function useKeys(group, bindings) {
   }, [group]);
 }
 
-/** @returns {{group: string, bindings: Binding[]}[]} what can be typed here */
+/** @returns {{group: string, bindings: Binding[]}[]} all shortcuts active now */
 export function known() {
   return stack.map((entry) => ({ group: entry.group, bindings: entry.bindings() }));
 }
@@ -50,7 +50,7 @@ function named(event) {
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   if (isTyping(event.target)) return;
-  // A dialog has the keyboard to itself; buttons and links keep the keys that press them.
+  // Shortcuts are off while a dialog is open; buttons and links keep Enter and Space.
   if (document.querySelector("dialog[open]")) return;
   if (event.target instanceof Element && event.target.closest("button, a, summary") && (event.key === "Enter" || event.key === " ")) return;
   const key = named(event);
@@ -65,8 +65,8 @@ document.addEventListener("keydown", (event) => {
       }
     }
   }
-  const begins = stack.some((entry) => entry.bindings().some(([binding]) => binding.startsWith(`${key} `)));
-  pending = begins && !pending ? key : "";
+  const isPrefix = stack.some((entry) => entry.bindings().some(([binding]) => binding.startsWith(`${key} `)));
+  pending = isPrefix && !pending ? key : "";
   clearTimeout(forget);
   forget = setTimeout(() => (pending = ""), 1500);
 });

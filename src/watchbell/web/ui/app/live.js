@@ -1,4 +1,4 @@
-/** Live streams: one for a page, which comes back by itself and goes on where it was. */
+/** Live streams: one per page; they reconnect automatically. */
 
 import { useEffect, useRef } from "preact/hooks";
 import { get, Problem } from "./api.js";
@@ -9,9 +9,9 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
 
 /**
- * Listens to a stream of the server for as long as the component is drawn. Each event's data is
- * JSON. `reset` is called whenever something may have been missed: fetch everything anew then.
- * A page that nobody sees for half a minute hangs up, and comes back with a reset.
+ * Listens to a stream of the server while the component is rendered. Each event's data is JSON.
+ * `reset` is called whenever events may have been missed: fetch everything again then. A page that
+ * is hidden for half a minute disconnects, and gets a reset when it returns.
  *
  * @param {string | null} path below `/api/v1`; null for none
  * @param {Record<string, (data: any, id: string) => void>} handlers by the name of the event
@@ -33,12 +33,12 @@ class Stream {
   /**
    * @param {string} url
    * @param {string[]} names
-   * @param {(name: string, data: any, id: string) => void} tell
+   * @param {(name: string, data: any, id: string) => void} emit
    */
-  constructor(url, names, tell) {
+  constructor(url, names, emit) {
     this.url = url;
     this.names = names;
-    this.tell = tell;
+    this.emit = emit;
     this.wait = FIRST_WAIT_MS;
     this.isClosed = false;
     this.hasBeenOpen = false;
@@ -57,15 +57,15 @@ class Stream {
     source.onopen = () => {
       this.wait = FIRST_WAIT_MS;
       if (connection.value === "lost") connection.set("fine");
-      // A source made anew knows no id: the server could not tell what was missed.
-      if (this.hasBeenOpen) this.tell("reset", null, "");
+      // A new source has no last id, so the server can't replay missed events.
+      if (this.hasBeenOpen) this.emit("reset", null, "");
       this.hasBeenOpen = true;
       source.onopen = () => connection.value === "lost" && connection.set("fine");
     };
     for (const name of new Set([...this.names, "reset"])) {
       source.addEventListener(name, (event) => {
         const data = event.data === "" ? null : JSON.parse(event.data);
-        this.tell(name, data, event.lastEventId);
+        this.emit(name, data, event.lastEventId);
       });
     }
     source.onerror = () => this.lost(source);
@@ -94,7 +94,7 @@ class Stream {
     this.wait = Math.min(this.wait * 2, LONGEST_WAIT_MS);
   }
 
-  /** Also whoever comes back to the page opens it, perhaps while we asked. */
+  /** Returning to the page may have opened the stream in the meantime. */
   isMissing() {
     return !this.isClosed && this.source === null;
   }

@@ -1,4 +1,4 @@
-/** Where the reader is: the path, and the query in which a page keeps its filters. */
+/** The current path, and the query in which a page keeps its filters. */
 
 import { useCallback, useMemo } from "preact/hooks";
 import { Cell, useCell } from "./cell.js";
@@ -8,9 +8,9 @@ const place = new Cell(here());
 window.addEventListener("popstate", () => place.set(here()));
 
 /**
- * Goes to a page of this application.
+ * Opens a page of this application.
  * @param {string} to
- * @param {{replace?: boolean}} [options] `replace`: the way back leads past where one is
+ * @param {{replace?: boolean}} [options] `replace`: leave no entry in the history
  */
 export function go(to, { replace = false } = {}) {
   if (to === place.value) return;
@@ -26,7 +26,7 @@ export function usePath() {
 }
 
 /**
- * The query, and a way to change parts of it; a part that becomes empty goes away.
+ * The query and a function that changes parts of it; empty values are removed.
  * @returns {[URLSearchParams, (changes: Record<string, string | string[] | null>) => void]}
  */
 export function useQuery() {
@@ -44,7 +44,7 @@ export function useQuery() {
   return [query, change];
 }
 
-// A click on a link to one of our pages does not load everything anew.
+// Links to our own pages open without a full page load.
 document.addEventListener("click", (event) => {
   if (event.defaultPrevented || event.button !== 0) return;
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;

@@ -1,9 +1,9 @@
-/** All pages there are: where they stand, what they are called, who may see them. */
+/** All pages: path, title, module, place in the menu, shortcut and required scope. */
 
 /**
  * @typedef {{path: string, title: string, load: () => Promise<{default: any}>, nav?: "watch" | "people" | "run" | "house",
  *   key?: string, needs?: import("./session.js").Scope}} PageInfo
- *   `nav`: the part of the menu that lists it; `key`: the letter that leads there after `g`
+ *   `nav`: its section of the menu; `key`: the letter that opens it after `g`
  */
 
 /** @type {PageInfo[]} */

@@ -1,4 +1,4 @@
-/** Who looks, what they may do, and how the server can be reached. */
+/** The signed-in user, their permissions, and the state of the connection. */
 
 import { Cell } from "./cell.js";
 
@@ -11,13 +11,13 @@ import { Cell } from "./cell.js";
 export const me = new Cell(/** @type {Me | null} */ (null));
 
 /**
- * `lost` while the server does not answer, `over` once the session has ended.
+ * `lost` while the server is unreachable, `over` once the session has ended.
  * @type {Cell<"fine" | "lost" | "over">}
  */
 export const connection = new Cell(/** @type {"fine" | "lost" | "over"} */ ("fine"));
 
 /**
- * Whether who looks may do this: what they may not is not offered.
+ * Whether the user may do this; actions they may not do are not shown.
  * @param {Scope} scope
  */
 export function may(scope) {

@@ -1,4 +1,4 @@
-/** What stands around every page: the menu, the search, and how the server can be reached. */
+/** The frame around every page: header, menu, keyboard shortcuts and the connection notice. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -15,10 +15,10 @@ import { Toasts } from "./kit/toast.js";
 
 /** @type {[part: string, words: string][]} */
 const PARTS = [
-  ["watch", "Watch"],
-  ["run", "Run"],
+  ["watch", "Monitoring"],
+  ["run", "Jobs"],
   ["people", "People"],
-  ["house", "House"],
+  ["house", "Administration"],
 ];
 
 const RETRY_MS = 2000;
@@ -31,7 +31,7 @@ export function Shell() {
   useEffect(() => setIsOpen(false), [path]);
   useKeys("Everywhere", [
     ["/", "search", search],
-    ["?", "this list", () => setIsHelp(true)],
+    ["?", "show keyboard shortcuts", () => setIsHelp(true)],
     ...PAGES.filter((page) => page.key && (!page.needs || may(page.needs))).map(
       (page) => /** @type {import("./keys.js").Binding} */ ([`g ${page.key}`, page.title, () => go(page.path)]),
     ),
@@ -40,13 +40,13 @@ export function Shell() {
   return html`<a class="skip" href="#content" data-native onClick=${(/** @type {Event} */ event) => {
       event.preventDefault();
       document.querySelector("h1")?.focus();
-    }}>To the content</a>
+    }}>Skip to content</a>
     <header class="bar">
       <button type="button" class="button button-quiet bar-menu" aria-expanded=${isOpen ? "true" : "false"} aria-controls="menu"
         aria-label="Menu" onClick=${() => setIsOpen(!isOpen)}>☰</button>
       <a class="brand" href="/"><${Bell} /> Watchbell</a>
       <div class="bar-rest">
-        <button type="button" class="button button-quiet" onClick=${() => setIsHelp(true)} aria-label="Keyboard" title="Keyboard (?)">?</button>
+        <button type="button" class="button button-quiet" onClick=${() => setIsHelp(true)} aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)">?</button>
         <a class="button button-quiet" href="/account" title=${`${who.role}`}>${who.user}</a>
       </div>
     </header>
@@ -92,7 +92,7 @@ function Bell() {
   </svg>`;
 }
 
-/** Before it is known who looks. */
+/** Shown until the session is loaded. */
 function First() {
   const [problem, setProblem] = useState(/** @type {Problem | null} */ (null));
   const [tries, setTries] = useState(0);
@@ -115,12 +115,12 @@ function First() {
   return html`<main class="content"><${Loading} /></main>`;
 }
 
-/** @returns {string} the door, which leads back to here */
+/** @returns {string} the sign-in page, which returns here afterwards */
 function signIn() {
   return `/sign-in?next=${encodeURIComponent(window.location.pathname + window.location.search)}`;
 }
 
-/** Says when the server is away, or the session over. */
+/** A notice while the server is unreachable or after the session has expired. */
 function Connection() {
   const state = useCell(connection);
   useEffect(() => {
@@ -130,7 +130,7 @@ function Connection() {
       return () => clearInterval(timer);
     }
     if (state === "over") {
-      // In another tab one may have signed in meanwhile.
+      // The person may have signed in again in another tab.
       window.addEventListener("focus", look);
       return () => window.removeEventListener("focus", look);
     }
@@ -138,9 +138,9 @@ function Connection() {
   }, [state]);
   if (state === "fine") return null;
   if (state === "lost") {
-    return html`<div class="notice notice-warn" role="status">The server does not answer. What you see may be old; this page comes back by itself.</div>`;
+    return html`<div class="notice notice-warn" role="status">The server is not responding. This page may be out of date; it reconnects automatically.</div>`;
   }
-  return html`<div class="notice notice-bad" role="alert"><span>Your session is over.</span>
+  return html`<div class="notice notice-bad" role="alert"><span>Your session has expired.</span>
     <a class="button button-main" href=${signIn()} data-native>Sign in again</a></div>`;
 }
 
@@ -157,43 +157,43 @@ function Shown({ path }) {
     );
   }, [page, tries]);
   useReloadOnReturn(loaded?.path === path && !loaded.Body);
-  useTold(path, !page || loaded?.path === path);
+  useFocusOnTitle(path, !page || loaded?.path === path);
   if (!page) {
     return html`<${Page} title="Page not found"><${Empty} title=${`There is no page at ${path}.`} action=${html`<${Button} href="/">Go to the overview<//>`} /><//>`;
   }
   if (page.needs && !may(page.needs)) {
-    return html`<${Page} title=${page.title}><${Empty} title="This page is not for your role." /><//>`;
+    return html`<${Page} title=${page.title}><${Empty} title="You don't have access to this page." /><//>`;
   }
   if (loaded?.path !== path) return html`<${Page} title=${page.title}><${Loading} /><//>`;
   if (!loaded.Body) {
-    // The server may be a newer one, whose files have other names.
+    // After an upgrade the server's files have other names.
     return html`<${Page} title=${page.title}><div class="failed" role="alert"><p>This page could not be loaded.</p>
-      <${Button} onClick=${() => (connection.value === "lost" ? setTries(tries + 1) : window.location.reload())}>Load again<//></div><//>`;
+      <${Button} onClick=${() => (connection.value === "lost" ? setTries(tries + 1) : window.location.reload())}>Reload<//></div><//>`;
   }
   return html`<${loaded.Body} key=${path} />`;
 }
 
 /**
- * Loads everything again once the server is back, if the page's files could not be fetched while it
- * was away: a browser may remember that a module failed.
+ * Reloads everything once the server is back if the page's files could not be fetched: browsers may
+ * remember that a module failed to load.
  * @param {boolean} isFailed
  */
 function useReloadOnReturn(isFailed) {
   useEffect(() => {
     if (!isFailed) return undefined;
     const end = connection.listen((now) => now === "fine" && window.location.reload());
-    get("/session").catch(() => undefined); // finds out whether the server is away
+    get("/session").catch(() => undefined); // checks whether the server is reachable
     return end;
   }, [isFailed]);
 }
 
 /**
- * Moves the focus to a new page's title once it is drawn, so that screen readers and the keyboard
- * begin there. Of the page on which one came in, the browser tells itself.
+ * Moves the focus to the title of a new page once it is drawn, so that screen readers and the
+ * keyboard start there. The browser announces the first page itself.
  * @param {string} path
  * @param {boolean} isDrawn
  */
-function useTold(path, isDrawn) {
+function useFocusOnTitle(path, isDrawn) {
   const first = useRef(path);
   useEffect(() => {
     if (path === first.current || !isDrawn) return;
@@ -204,7 +204,7 @@ function useTold(path, isDrawn) {
 
 /** @param {{onClose: () => void}} props */
 function Help({ onClose }) {
-  return html`<${Dialog} title="Keyboard" onClose=${onClose} wide>
+  return html`<${Dialog} title="Keyboard shortcuts" onClose=${onClose} wide>
     <div class="help">
       ${known().map(({ group, bindings }) => bindings.length > 0 && html`<div><h3>${group}</h3><dl>
         ${bindings.map(([key, words]) => html`<div><dt>${key.split(" ").map((one) => html`<kbd>${one}</kbd>`)}</dt><dd>${words}</dd></div>`)}

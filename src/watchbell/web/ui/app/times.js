@@ -2,11 +2,11 @@
 
 import { Cell } from "./cell.js";
 
-/** The time, each second. Components that count look at it. */
+/** The current time, updated every second. */
 export const clock = new Cell(Math.floor(Date.now() / 1000));
 setInterval(() => document.hidden || clock.set(Math.floor(Date.now() / 1000)), 1000);
 
-/** The reader's time zone: what they chose, or the browser's. */
+/** The reader's time zone: the selected one, or the browser's. */
 export function zone() {
   return localStorage.getItem("zone") || Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
@@ -14,12 +14,12 @@ export function zone() {
 const UNITS = /** @type {const} */ ([
   ["d", 86_400],
   ["h", 3_600],
-  ["m", 60],
+  ["min", 60],
   ["s", 1],
 ]);
 
 /**
- * As `3 h 20 m`: the two largest units, or one.
+ * As `3 h 20 min`: the two largest units, or one.
  * @param {number} seconds
  * @param {1 | 2} units
  */
@@ -37,7 +37,7 @@ export function lasting(seconds, units = 1) {
 }
 
 /**
- * As `3 m ago`, `in 2 h`, `just now`.
+ * As `3 min ago`, `in 2 h`, `just now`.
  * @param {number} at
  * @param {number} now
  */

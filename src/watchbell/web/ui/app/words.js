@@ -1,8 +1,9 @@
-/** Words that all pages use. */
+/** Wording shared by all pages. */
 
 /**
- * As `1 check`, `1,200 checks`.
+ * As `1 check`, `1,200 checks`, `2 processes`.
  * @param {number} count
  * @param {string} noun
+ * @param {string} [plural]
  */
-export const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+export const counted = (count, noun, plural = `${noun}s`) => `${count.toLocaleString("en")} ${count === 1 ? noun : plural}`;

@@ -1,4 +1,4 @@
-/** What terminals are told: colours become spans with classes of ours, all else of it goes away. */
+/** ANSI escape sequences: colours become spans with CSS classes, everything else is dropped. */
 
 import { html } from "htm/preact";
 

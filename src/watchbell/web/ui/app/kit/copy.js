@@ -1,16 +1,16 @@
-/** Words to take along, and commands to type. */
+/** Copy buttons, and commands to paste into a terminal. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { Button } from "./form.js";
 
 /**
- * Where a browser has no clipboard for us, as without TLS, there is the old way, which takes what is
- * selected, in the same dialog.
+ * Without TLS browsers offer no clipboard API. The old way copies the selection, which has to be
+ * inside the open dialog.
  * @param {string} text
  * @param {HTMLElement} beside
  */
-function copiedByHand(text, beside) {
+function copySelection(text, beside) {
   const field = document.createElement("textarea");
   field.className = "unseen";
   field.value = text;
@@ -29,7 +29,7 @@ export function Copy({ text, label = "Copy" }) {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      copiedByHand(text, button);
+      copySelection(text, button);
     }
     setIsDone(true);
     setTimeout(() => setIsDone(false), 2000);
@@ -37,7 +37,7 @@ export function Copy({ text, label = "Copy" }) {
   return html`<${Button} small kind="quiet" onClick=${copy} label=${`${label}: ${text}`}>${isDone ? "Copied" : label}<//>`;
 }
 
-/** A line to type, with a button that copies it. @param {{text: string}} props */
+/** A command with a copy button. @param {{text: string}} props */
 export function Command({ text }) {
   return html`<div class="command"><code>${text}</code><${Copy} text=${text} /></div>`;
 }

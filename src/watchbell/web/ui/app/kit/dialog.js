@@ -1,4 +1,4 @@
-/** Dialogs: the browser's own, which keep the focus, close by Escape and give the focus back. */
+/** Dialogs, built on the browser's own: they trap the focus, close on Escape and restore the focus. */
 
 import { html } from "htm/preact";
 import { useEffect, useId, useRef } from "preact/hooks";
@@ -6,7 +6,7 @@ import { Cell, useCell } from "../cell.js";
 import { Form } from "./form.js";
 
 /**
- * A dialog, open for as long as it is drawn.
+ * A dialog, open as long as it is rendered.
  * @param {{title: any, onClose: () => void, wide?: boolean, children?: any}} props
  */
 export function Dialog({ title, onClose, wide = false, children }) {
@@ -16,11 +16,11 @@ export function Dialog({ title, onClose, wide = false, children }) {
     const opener = document.activeElement;
     const shown = dialog.current;
     shown?.showModal();
-    // The browser would begin with the button that closes: Enter is for what the dialog is for.
+    // The browser would focus the close button first.
     const first = shown?.querySelector(":is(input, select, textarea):not([tabindex='-1']), .dialog-body .button-main, [type=submit]");
     if (first instanceof HTMLElement) first.focus();
     return () => {
-      shown?.close(); // while it is open, nothing behind it takes the focus
+      shown?.close(); // an open dialog would keep the focus
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
     };
   }, []);
@@ -46,8 +46,8 @@ export function Dialog({ title, onClose, wide = false, children }) {
 const question = new Cell(/** @type {Question | null} */ (null));
 
 /**
- * Asks before something is done that can't be undone; `words` say what will happen. What the
- * server refuses is shown in the dialog, which stays open then.
+ * Asks for confirmation; `words` describe what will happen. If the server refuses, the dialog stays
+ * open and shows the error.
  * @param {Question} asked
  */
 export function confirm(asked) {

@@ -1,4 +1,4 @@
-/** Forms: fields that say what is wrong with them, buttons that show that they work. */
+/** Forms: fields that show their errors, and buttons that show when they are busy. */
 
 import { html } from "htm/preact";
 import { createContext } from "preact";
@@ -9,10 +9,10 @@ import { Problem } from "../api.js";
 const Wrong = createContext(/** @type {Problem | null} */ (null));
 
 /**
- * A button. While a promise that its click gave is open, it is busy and can't be clicked again.
+ * A button. It is busy and disabled while the promise returned by `onClick` is pending.
  * @param {{children?: any, onClick?: (event: MouseEvent) => any, kind?: "plain" | "main" | "danger" | "quiet",
  *   type?: "button" | "submit", disabled?: boolean, busy?: boolean, title?: string, label?: string,
- *   small?: boolean, href?: string, [name: string]: any}} props `label`: for a button that has no words
+ *   small?: boolean, href?: string, [name: string]: any}} props `label`: the accessible name if the text is not enough
  */
 export function Button({ children, onClick, kind = "plain", type = "button", disabled, busy, title, label, small, href, ...more }) {
   const [isBusy, setIsBusy] = useState(false);
@@ -33,8 +33,8 @@ export function Button({ children, onClick, kind = "plain", type = "button", dis
 }
 
 /**
- * A form. `onSubmit` does the work; what the server refuses is shown at the fields it names, and
- * above them where it names none.
+ * A form. Errors of `onSubmit` are shown at the fields that the server names, and above the form if
+ * it names none.
  * @param {{onSubmit: () => Promise<any>, submit?: any, kind?: "main" | "danger", cancel?: () => void,
  *   children?: any, disabled?: boolean, extra?: any}} props
  */
@@ -74,11 +74,11 @@ export function Form({ onSubmit, submit = "Save", kind = "main", cancel, childre
 }
 
 /**
- * A field with its label. It names what the server calls it, by which a refusal finds it.
+ * A field with its label. `name` is the server's name for it, so that its errors appear here.
  * @param {{label: any, name: string, value: string | number, onInput: (value: string) => void, hint?: any,
  *   type?: string, rows?: number, options?: [value: string, words: string][], placeholder?: string,
  *   problem?: string, mono?: boolean, list?: string[], beside?: any, [more: string]: any}} props
- *   `rows` makes it a text of several lines, `options` a choice, `list` offers words; `beside`: stands to the
+ *   `rows` makes it a textarea, `options` a select, `list` suggests values; `beside`: drawn to the
  *   right of the input
  */
 export function Field({ label, name, value, onInput, hint, type = "text", rows, options, placeholder, problem, mono, list, beside, ...more }) {
@@ -115,7 +115,7 @@ export function Field({ label, name, value, onInput, hint, type = "text", rows, 
 }
 
 /**
- * A yes or no.
+ * A checkbox with a label.
  * @param {{label: any, checked: boolean, onChange: (checked: boolean) => void, hint?: any, disabled?: boolean, name?: string}} props
  */
 export function Toggle({ label, checked, onChange, hint, disabled, name }) {
@@ -129,7 +129,7 @@ export function Toggle({ label, checked, onChange, hint, disabled, name }) {
 }
 
 /**
- * One of a few, side by side.
+ * A segmented control: one of a few options.
  * @param {{label: string, value: string, options: [value: string, words: any][], onChange: (value: string) => void}} props
  */
 export function Choice({ label, value, options, onChange }) {
@@ -142,7 +142,7 @@ export function Choice({ label, value, options, onChange }) {
 }
 
 /**
- * A search field that tells what was typed once one pauses; `/` leads to it.
+ * A search field that reports its text after a short pause; `/` focuses it.
  * @param {{value: string, onSearch: (text: string) => void, placeholder?: string, label?: string}} props
  */
 export function Search({ value, onSearch, placeholder = "Filter", label = "Filter" }) {

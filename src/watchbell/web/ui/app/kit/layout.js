@@ -1,4 +1,4 @@
-/** The furniture of a page: its head, cards, facts, tabs, and what stands there while there is nothing. */
+/** Parts of a page: header, cards, facts, tabs, and the empty, loading and error states. */
 
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
@@ -10,7 +10,7 @@ import { Button } from "./form.js";
 /**
  * A page. Its title is the document's as well.
  * @param {{title: string, tab?: string, lead?: any, actions?: any, above?: any, wide?: boolean, children?: any}} props
- *   `tab`: the browser tab's words, where they are not the title; `above`: a link back to what this belongs to; `lead`: a line under the title
+ *   `tab`: the browser tab's title if it differs; `above`: breadcrumbs; `lead`: a line under the title
  */
 export function Page({ title, tab = title, lead, actions, above, wide = false, children }) {
   useEffect(() => {
@@ -42,7 +42,7 @@ export function Card({ title, actions, flush = false, children, id }) {
 }
 
 /**
- * Pairs of a word and what there is to say; pairs of null are left out.
+ * Labels with values; null rows are left out.
  * @param {{rows: ([any, any] | null | false)[]}} props
  */
 export function Facts({ rows }) {
@@ -52,7 +52,7 @@ export function Facts({ rows }) {
 }
 
 /**
- * Where there is nothing: says so, and what to do.
+ * The empty state: says that there is nothing, and what to do.
  * @param {{title: string, children?: any, action?: any}} props
  */
 export function Empty({ title, children, action }) {
@@ -70,13 +70,13 @@ export function Loading({ lines = 3 }) {
 /** @param {{problem: Problem, retry?: () => void}} props */
 export function Failed({ problem, retry }) {
   return html`<div class="failed" role="alert">
-    <p><strong>${problem.status === 404 ? "Not there." : "That did not work."}</strong> ${problem.message}</p>
+    <p><strong>${problem.status === 404 ? "Not found." : "Something went wrong."}</strong> ${problem.message}</p>
     ${retry && html`<${Button} onClick=${retry}>Try again<//>`}
   </div>`;
 }
 
 /**
- * What was fetched, or why it was not: the three states that every page has.
+ * A fetched value, its loading state or its error.
  * @template T
  * @param {{of: {value: T | null, problem: Problem | null, reload: () => void}, lines?: number,
  *   children: (value: T) => any}} props `children` is a function of the value
@@ -88,13 +88,13 @@ export function Fetched({ of, lines = 3, children }) {
 }
 
 /**
- * Tabs that live in the query, so that each can be linked to.
- * @param {{name?: string, tabs: [value: string, words: any][]}} props the first one is the usual
+ * Tabs kept in the query, so that each can be linked to.
+ * @param {{name?: string, tabs: [value: string, words: any][]}} props the first one is the default
  */
 export function Tabs({ name = "tab", tabs }) {
   const path = usePath();
   const [query] = useQuery();
-  const chosen = query.get(name) ?? tabs[0]?.[0];
+  const current = query.get(name) ?? tabs[0]?.[0];
   const to = (/** @type {string} */ value) => {
     const words = new URLSearchParams(query);
     if (value === tabs[0]?.[0]) words.delete(name);
@@ -104,7 +104,7 @@ export function Tabs({ name = "tab", tabs }) {
   return html`<nav class="tabs" aria-label="Parts of this page">
     ${tabs.map(
       ([value, words]) =>
-        html`<a href=${to(value)} aria-current=${value === chosen ? "page" : undefined}>${words}</a>`,
+        html`<a href=${to(value)} aria-current=${value === current ? "page" : undefined}>${words}</a>`,
     )}
   </nav>`;
 }

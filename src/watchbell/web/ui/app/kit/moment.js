@@ -1,4 +1,4 @@
-/** A moment: typed in words, or picked from the browser's calendar. */
+/** A date and time: typed in words, or picked from the browser's calendar. */
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
@@ -6,7 +6,7 @@ import { zoned } from "../times.js";
 import { Field } from "./form.js";
 
 /**
- * A field for a moment in words, with a button that opens a calendar beside it.
+ * A field for a date and time in words, with a button that opens a calendar.
  * @param {{label: string, name: string, value: string, onInput: (value: string) => void, hint?: any, problem?: string,
  *   list?: string[], [more: string]: any}} props
  */
@@ -24,7 +24,7 @@ export function MomentField({ label, value, onInput, ...more }) {
   return html`<${Field} label=${label} value=${value} onInput=${onInput} beside=${beside} ...${more} />`;
 }
 
-/** Where the calendar opens: at the date that was typed, else at the next full hour. @param {string} text */
+/** The calendar opens at the typed date, or at the next full hour. @param {string} text */
 function asNative(text) {
   const typed = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d)/.exec(text.trim());
   if (typed) return `${typed[1]}T${typed[2]}`;

@@ -1,4 +1,4 @@
-/** Lines over time, drawn by uPlot, which is loaded when the first one is to be seen. */
+/** Line charts, drawn by uPlot, which is loaded with the first chart. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -13,13 +13,13 @@ import { exact, zone } from "../times.js";
 const AXIS = "11px system-ui, sans-serif";
 
 /**
- * A plot. It follows the theme and its own width; arrow keys read it point by point, and what it
- * shows is told in words to who can't see it.
+ * A chart. It follows the theme and its width. Arrow keys move from point to point, and screen
+ * readers get the values in words.
  *
  * @param {{label: string, lines: Line[], data: Data, height?: number, format?: (value: number) => string,
  *   from?: number, to?: number, small?: boolean, least?: number}} props
- *   `from`, `to`: the time to show, else that of the data; `small`: without axes; `least`: what the
- *   scale reaches up to at least
+ *   `from`, `to`: the time range, by default that of the data; `small`: without axes; `least`: the
+ *   smallest maximum of the scale
  */
 export function Plot({ label, lines, data, height = 160, format = plain, from, to, small = false, least = 0 }) {
   const place = useRef(/** @type {HTMLDivElement | null} */ (null));
@@ -62,9 +62,9 @@ export function Plot({ label, lines, data, height = 160, format = plain, from, t
   };
   return html`<figure class=${small ? "plot plot-small" : "plot"}>
     <div class="plot-place" ref=${place} tabindex="0" role="slider" aria-label=${label} aria-valuemin="0" aria-valuemax=${Math.max(count - 1, 0)}
-      aria-valuenow=${Math.max(shown, 0)} aria-valuetext=${told(lines, data, shown, format)} aria-description=${summed(lines, data, format)}
+      aria-valuenow=${Math.max(shown, 0)} aria-valuetext=${valuesAt(lines, data, shown, format)} aria-description=${summary(lines, data, format)}
       onKeyDown=${move} onBlur=${() => setAt(null)}></div>
-    <figcaption class="plot-told" aria-hidden="true">${told(lines, data, shown, format)}</figcaption>
+    <figcaption class="plot-values" aria-hidden="true">${valuesAt(lines, data, shown, format)}</figcaption>
   </figure>`;
 }
 
@@ -114,7 +114,7 @@ function options(UPlot, frame, lines, { height, small, latest, setAt }) {
 }
 
 /**
- * A colour as a canvas understands it, which knows nothing of our variables and of light and dark.
+ * A CSS colour resolved for the canvas, which knows neither variables nor themes.
  * @param {HTMLElement} frame @param {string} colour
  */
 function resolved(frame, colour) {
@@ -125,7 +125,7 @@ function resolved(frame, colour) {
 }
 
 /**
- * A scale that begins at zero; a small one shows what changes, wherever that is.
+ * A scale that starts at zero; in a small chart it fits the data.
  * @param {number} low @param {number} high @param {number} least @param {boolean} small
  * @returns {[number, number]}
  */
@@ -144,10 +144,10 @@ function tick(at, step) {
   return new Intl.DateTimeFormat("en-GB", { ...wanted, timeZone: zone(), hourCycle: "h23" }).format(at * 1000);
 }
 
-/** What there is at a place. @param {Line[]} lines @param {Data} data @param {number} index @param {(value: number) => string} format */
-function told(lines, data, index, format) {
+/** The values at an index. @param {Line[]} lines @param {Data} data @param {number} index @param {(value: number) => string} format */
+function valuesAt(lines, data, index, format) {
   const time = data[0][index];
-  if (time === undefined) return "Nothing was measured yet.";
+  if (time === undefined) return "No data yet.";
   const values = lines.map((line, i) => {
     const value = data[i + 1]?.[index];
     const words = value === null || value === undefined ? "–" : format(value);
@@ -156,12 +156,12 @@ function told(lines, data, index, format) {
   return `${values.join(", ")} · ${exact(time)}`;
 }
 
-/** All of it in a sentence. @param {Line[]} lines @param {Data} data @param {(value: number) => string} format */
-function summed(lines, data, format) {
+/** The range of each line, in words. @param {Line[]} lines @param {Data} data @param {(value: number) => string} format */
+function summary(lines, data, format) {
   return lines
     .map((line, i) => {
       const values = (data[i + 1] ?? []).flatMap((value) => (value === null ? [] : [value]));
-      if (values.length === 0) return `${line.label}: nothing`;
+      if (values.length === 0) return `${line.label}: no data`;
       return `${line.label}: from ${format(Math.min(...values))} to ${format(Math.max(...values))}`;
     })
     .join("; ");
@@ -196,11 +196,11 @@ function watchSize(element, changed) {
 /** @param {() => void} changed */
 function watchTheme(changed) {
   const query = matchMedia("(prefers-color-scheme: dark)");
-  const chosen = new MutationObserver(changed);
+  const theme = new MutationObserver(changed);
   query.addEventListener("change", changed);
-  chosen.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+  theme.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
   return () => {
     query.removeEventListener("change", changed);
-    chosen.disconnect();
+    theme.disconnect();
   };
 }

@@ -1,4 +1,4 @@
-/** States, told by shape and word besides colour. */
+/** States, shown by shape and word as well as colour. */
 
 import { html } from "htm/preact";
 
@@ -19,7 +19,7 @@ const SHAPES = {
 };
 
 /**
- * The mark alone, for a screen reader named by its word.
+ * The icon alone; screen readers get the word.
  * @param {{state: string, title?: string}} props
  */
 export function Mark({ state, title }) {
@@ -31,7 +31,7 @@ export function Mark({ state, title }) {
 }
 
 /**
- * The mark and its word.
+ * The icon and its word.
  * @param {{state: string, word?: string}} props
  */
 export function State({ state, word }) {
@@ -43,7 +43,7 @@ export function State({ state, word }) {
 }
 
 /**
- * A tag, or another short word that stands for itself.
+ * A tag or another short label.
  * @param {{children?: any, tone?: "plain" | "good" | "bad" | "warn" | "soft", href?: string, title?: string}} props
  */
 export function Chip({ children, tone = "plain", href, title }) {

@@ -1,4 +1,4 @@
-/** Tables: on a phone each row becomes a card; `j` and `k` move, Enter opens. */
+/** Tables: on a phone each row becomes a card; `j` and `k` move between rows, Enter opens one. */
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
@@ -10,7 +10,7 @@ import { Empty, Failed, Loading } from "./layout.js";
 /**
  * @template T
  * @typedef {{head: any, cell: (row: T) => any, kind?: "number" | "main" | "actions" | "tight", hide?: "phone"}} Column
- *   `main`: takes the room there is, and heads the card on a phone
+ *   `main`: takes the remaining width, and is the card's title on a phone
  */
 
 /**
@@ -18,7 +18,7 @@ import { Empty, Failed, Loading } from "./layout.js";
  * @param {{columns: Column<T>[], rows: T[], id: (row: T) => string, to?: (row: T) => string | null,
  *   label: string, keys?: boolean, selected?: Set<string>, onSelect?: (ids: Set<string>) => void,
  *   look?: (row: T) => string}} props
- *   `to`: where a row leads; `selected` and `onSelect` make rows selectable (`x`); `look`: a class
+ *   `to`: the page a row opens; `selected` and `onSelect` make rows selectable (`x`); `look`: a class
  */
 export function Table({ columns, rows, id, to, label, keys = true, selected, onSelect, look }) {
   const body = useRef(/** @type {HTMLTableSectionElement | null} */ (null));
@@ -31,9 +31,9 @@ export function Table({ columns, rows, id, to, label, keys = true, selected, onS
   };
   const at = () => rows[current()];
   const toggle = (/** @type {string} */ one) => {
-    const chosen = new Set(selected);
-    if (!chosen.delete(one)) chosen.add(one);
-    onSelect?.(chosen);
+    const changed = new Set(selected);
+    if (!changed.delete(one)) changed.add(one);
+    onSelect?.(changed);
   };
   useKeys("List", keys ? [
     ["j", "next row", () => move(1)],
@@ -76,7 +76,7 @@ function looks(column) {
   return `${column.kind ? `cell-${column.kind}` : ""} ${column.hide ? `hide-${column.hide}` : ""}`.trim() || undefined;
 }
 
-/** Not where something in the row was meant, or words were being selected. @param {MouseEvent} event */
+/** Ignores clicks on controls in the row and clicks that end a text selection. @param {MouseEvent} event */
 function opens(event) {
   if (event.metaKey || event.ctrlKey || event.shiftKey) return false;
   const inside = event.target instanceof Element && event.target.closest("a, button, input, select, label, summary");
@@ -84,9 +84,9 @@ function opens(event) {
 }
 
 /**
- * A list of `useList` as a table, with all its states.
+ * A list from `useList` as a table, with its empty, loading and error states.
  * @param {{list: ReturnType<typeof import("../api.js").useList>, empty: any, [props: string]: any}} props
- *   `empty`: what stands there while there is nothing; the rest is Table's
+ *   `empty`: drawn if there are no rows; the rest are Table's
  */
 export function Listed({ list, empty, ...props }) {
   if (list.items.length === 0) {
@@ -96,5 +96,5 @@ export function Listed({ list, empty, ...props }) {
   }
   return html`<${Table} ...${props} rows=${list.items} />
     ${list.problem && html`<${Failed} problem=${list.problem} retry=${list.more} />`}
-    ${list.hasMore && html`<div class="more"><${Button} onClick=${list.more} busy=${list.isLoading}>More<//></div>`}`;
+    ${list.hasMore && html`<div class="more"><${Button} onClick=${list.more} busy=${list.isLoading}>Load more<//></div>`}`;
 }

@@ -1,11 +1,11 @@
-/** Times, in the reader's zone, with the exact one at hand. */
+/** Times in the reader's time zone, with the exact time as a tooltip. */
 
 import { html } from "htm/preact";
 import { useCell } from "../cell.js";
 import { clock, exact, lasting, machine, relative, short } from "../times.js";
 
 /**
- * A moment. `ago` counts (`3 m ago`, `in 2 h`), `short` gives the time of day.
+ * A point in time. `ago` is relative (`3 min ago`, `in 2 h`), `short` shows the time of day.
  * @param {{at: number | null | undefined, as?: "ago" | "short" | "exact", none?: string}} props
  */
 export function When({ at, as = "ago", none = "never" }) {
@@ -16,7 +16,7 @@ export function When({ at, as = "ago", none = "never" }) {
 }
 
 /**
- * How long it has lasted, and counts on.
+ * The time elapsed since then, updated every second.
  * @param {{since: number | null | undefined}} props
  */
 export function Since({ since }) {

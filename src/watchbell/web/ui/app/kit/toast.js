@@ -1,4 +1,4 @@
-/** What was done, said in passing. */
+/** Toasts: short messages about what was done, some with Undo. */
 
 import { html } from "htm/preact";
 import { Problem } from "../api.js";
@@ -17,7 +17,7 @@ let last = 0;
 export function say(words, { tone = "good", action } = {}) {
   const id = (last += 1);
   said.set([...said.value.slice(-3), { id, words, tone, ...(action ? { action } : {}) }]);
-  // What can be undone is to be read, thought about and reached, by the keyboard too.
+  // Leave enough time to read it and to reach Undo by keyboard.
   const shown = action ? 30_000 : tone === "bad" ? 10_000 : 5_000;
   setTimeout(() => drop(id), shown);
 }
@@ -28,11 +28,11 @@ function drop(id) {
 }
 
 /**
- * Says what was done, and offers to undo it.
+ * Shows what was done and offers Undo.
  * @param {any} words
- * @param {() => Promise<any>} [back] does the opposite; none where there is no way back
- * @param {any} [undone] said once it is undone
- * @param {() => void} [after] called then
+ * @param {() => Promise<any>} [back] undoes it; omit it if that is impossible
+ * @param {any} [undone] shown after the undo
+ * @param {() => void} [after] called after the undo
  */
 export function sayDone(words, back, undone, after) {
   if (!back) {
@@ -46,11 +46,11 @@ export function sayDone(words, back, undone, after) {
 }
 
 /**
- * Does something, and says how it went.
+ * Runs an action and shows its result.
  * @template T
  * @param {() => Promise<T>} act
- * @param {any | ((value: T) => any)} [words] said where it went well
- * @returns {Promise<T | undefined>} undefined where it was refused, which has been said then
+ * @param {any | ((value: T) => any)} [words] shown on success
+ * @returns {Promise<T | undefined>} undefined if it was refused; the reason has been shown
  */
 export async function attempt(act, words) {
   try {

@@ -1,4 +1,4 @@
-/** Who looks: their password, how pages look to them, and where they are signed in. */
+/** The user's account: password, display preferences and sessions. */
 
 import { html } from "htm/preact";
 import { remove } from "../api.js";
@@ -22,11 +22,11 @@ export default function Account() {
   return html`<${Page} title="Account" actions=${html`<${Button} onClick=${leave}>Sign out<//>`}>
     <div class="columns">
       <div>
-        <${Card} title="You">
+        <${Card} title="Profile">
           <${Facts} rows=${[
             ["User", html`<strong>${who.user}</strong>`],
             ["Role", html`${who.role}<div class="soft">${ROLES.find(([role]) => role === who.role)?.[1]}</div>`],
-            ["API keys", html`<a href="/api-keys">${may("admin") ? "Everybody's keys" : "Your keys"}</a>`],
+            ["API keys", html`<a href="/api-keys">${may("admin") ? "All API keys" : "Your API keys"}</a>`],
           ]} />
         <//>
         <${Looks} />

@@ -1,4 +1,4 @@
-/** API keys: by which programs, and jobs that ping, get in. */
+/** API keys for programs, and for jobs that ping. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -26,12 +26,12 @@ import { Making } from "./api_keys/making.js";
 function Name({ one }) {
   if (!one.ping) return html`<span>${one.name}</span>`;
   const check = `${one.ping.entity}:${one.ping.check}`;
-  return html`<div>${one.name}<div class="soft plain">pings for <a href=${url("/check", { id: check })}>${check}</a>, at least every ${lasting(one.ping.ttl, 2)}</div></div>`;
+  return html`<div>${one.name}<div class="soft plain">pings <a href=${url("/check", { id: check })}>${check}</a>, at least every ${lasting(one.ping.ttl, 2)}</div></div>`;
 }
 
 /** @param {{one: Key}} props */
 function Expires({ one }) {
-  if (one.expires !== null && one.expires * 1000 < Date.now()) return html`<${Chip} tone="bad">over<//>`;
+  if (one.expires !== null && one.expires * 1000 < Date.now()) return html`<${Chip} tone="bad">expired<//>`;
   return html`<${When} at=${one.expires} as="ago" />`;
 }
 
@@ -43,30 +43,30 @@ export default function ApiKeys() {
     confirm({
       title: `Revoke ${one.name}?`,
       words: one.ping
-        ? "Whoever pings by it is refused. The check stays, and becomes unknown once it hears nothing."
-        : "Whatever uses it is refused within a second. This can't be undone.",
+        ? "Pings with this key are rejected. The check stays, and becomes unknown when pings are missing."
+        : "Requests with this key are rejected from now on. This can't be undone.",
       yes: "Revoke",
       act: async () => {
         await remove(`/api-keys/${one.id}`);
-        say(`${one.name} works no more.`);
+        say(`${one.name} revoked.`);
         list.reload();
       },
     });
   /** @type {import("../kit/table.js").Column<Key>[]} */
   const columns = [
     { head: "Key", kind: "main", cell: (one) => html`<${Name} one=${one} />` },
-    { head: "May", cell: (one) => html`<span class="chips">${one.scopes.map((scope) => html`<${Chip}>${scope}<//>`)}</span>` },
-    ...(may("admin") ? [/** @type {import("../kit/table.js").Column<Key>} */ ({ head: "Of", cell: (one) => one.owner || html`<span class="soft nowrap">command line</span>` })] : []),
+    { head: "Scopes", cell: (one) => html`<span class="chips">${one.scopes.map((scope) => html`<${Chip}>${scope}<//>`)}</span>` },
+    ...(may("admin") ? [/** @type {import("../kit/table.js").Column<Key>} */ ({ head: "Owner", cell: (one) => one.owner || html`<span class="soft nowrap">command line</span>` })] : []),
     { head: "Last used", kind: "tight", cell: (one) => html`<${When} at=${one.last_use} />` },
     { head: "Expires", kind: "tight", cell: (one) => html`<${Expires} one=${one} />` },
-    { head: "Made", kind: "tight", hide: "phone", cell: (one) => html`<${When} at=${one.created} as="short" />` },
+    { head: "Created", kind: "tight", hide: "phone", cell: (one) => html`<${When} at=${one.created} as="short" />` },
     { head: html`<span class="unseen">Actions</span>`, kind: "actions", cell: (one) => html`<${Button} small kind="danger" onClick=${() => revoke(one)} label=${`Revoke ${one.name}`}>Revoke<//>` },
   ];
-  const make = html`<${Button} kind="main" onClick=${() => setIsMaking(true)}>Make a key<//>`;
+  const make = html`<${Button} kind="main" onClick=${() => setIsMaking(true)}>New API key<//>`;
   return html`<${Page} title="API keys" actions=${make}
-    lead=${html`By which programs get in${may("admin") ? ": yours and everybody's" : ""}. What they can do then is told by <a href="/api">the API</a>.`}>
+    lead=${html`Programs use API keys to report events and to call <a href="/api">the API</a>.${may("admin") ? " This list shows the keys of all users." : ""}`}>
     <${Card} flush><${Listed} list=${list} columns=${columns} id=${(/** @type {Key} */ one) => one.id} label="API keys"
-      empty=${html`<${Empty} title="There is no key." action=${make}><p>A program needs one to report and to ask. A job that pings needs one to show that it runs.</p><//>`} /><//>
+      empty=${html`<${Empty} title="No API keys yet." action=${make}><p>Create one for each program that reports events or calls the API, and for each job that pings.</p><//>`} /><//>
     ${isMaking && html`<${Making} scopes=${me.value?.scopes ?? []} onClose=${() => setIsMaking(false)} onMade=${(/** @type {NewKey} */ given) => {
       setIsMaking(false);
       setMade(given);

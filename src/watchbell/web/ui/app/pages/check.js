@@ -1,4 +1,4 @@
-/** One check: its state and what is done about it, its past as a picture, who would be called. */
+/** One check: state, actions, timeline, and who gets notified. */
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
@@ -34,7 +34,7 @@ import { counted } from "../words.js";
 /** @type {[tab: string, words: string][]} */
 const TABS = [
   ["history", "History"],
-  ["callees", "Who is called"],
+  ["callees", "Who gets notified"],
   ["decisions", "Decisions"],
   ["alerts", "Alerts"],
   ["maintenance", "Maintenance"],
@@ -47,11 +47,11 @@ export default function Check() {
   const found = useFetched(id ? url("/check", { check: id }) : null, { every: 15 });
   const entity = id.split(":")[0]?.toLowerCase() ?? "";
   useLive(entity ? url("/checks/live", { entity, enabled: "any" }) : null, {
-    changed: (/** @type {Changed} */ told) => names(told).includes(`${entity}${id.slice(entity.length)}`) && found.reload(),
+    changed: (/** @type {Changed} */ change) => names(change).includes(`${entity}${id.slice(entity.length)}`) && found.reload(),
     reset: found.reload,
   });
   if (!id) {
-    return html`<${Page} title="Check"><${Empty} title="Which check?" action=${html`<${Button} href="/checks">To all checks<//>`} /><//>`;
+    return html`<${Page} title="Check"><${Empty} title="No check selected." action=${html`<${Button} href="/checks">Show all checks<//>`} /><//>`;
   }
   if (found.value) return html`<${Shown} known=${found.value} reload=${found.reload} tab=${query.get("tab") ?? "history"} />`;
   return html`<${Page} title=${id} above=${html`<a href="/checks">Checks</a>`}>
@@ -61,9 +61,9 @@ export default function Check() {
 
 /** @typedef {{rows: {id: string}[], gone: string[], heard: [id: string, ...more: unknown[]][]}} Changed */
 
-/** @param {Changed} told */
-function names(told) {
-  return [...told.rows.map((row) => row.id), ...told.gone, ...told.heard.map(([id]) => id)];
+/** @param {Changed} change */
+function names(change) {
+  return [...change.rows.map((row) => row.id), ...change.gone, ...change.heard.map(([id]) => id)];
 }
 
 /** @param {{known: Known, reload: () => void, tab: string}} props */
@@ -77,9 +77,9 @@ function Shown({ known, reload, tab }) {
     ["p", "schedule maintenance", () => setDialog("maintenance")],
   ] : []);
   const actions = html`
-    ${may("operate") && isFailing && html`<${Button} kind=${known.acknowledged ? "plain" : "main"} onClick=${() => setDialog("acknowledge")} title="Acknowledge (a)">${known.acknowledged ? "Acknowledge anew" : "Acknowledge"}<//>`}
-    ${may("operate") && html`<${Button} onClick=${() => setDialog("maintenance")} title="Schedule maintenance (p)">Maintenance<//>`}
-    ${may("operate") && html`<${Button} onClick=${() => setDialog("test-notifications")}>Test<//>`}
+    ${may("operate") && isFailing && html`<${Button} kind=${known.acknowledged ? "plain" : "main"} onClick=${() => setDialog("acknowledge")} title="Acknowledge (a)">${known.acknowledged ? "Acknowledge again" : "Acknowledge"}<//>`}
+    ${may("operate") && html`<${Button} onClick=${() => setDialog("maintenance")} title="Schedule maintenance (p)">Schedule maintenance<//>`}
+    ${may("operate") && html`<${Button} onClick=${() => setDialog("test-notifications")}>Test notifications<//>`}
     ${may("write") && known.enabled && html`<${Button} onClick=${() => setDialog("disable")}>Disable<//>`}
     ${may("write") && !known.enabled && html`<${Button} onClick=${() => setDialog("enable")}>Enable<//>`}`;
   const part = { check: known.check, stamp };
@@ -111,7 +111,7 @@ function OneDialog({ kind, known, onClose, reload }) {
     stateOf=${() => known.state ?? undefined} />`;
 }
 
-/** What somebody set for this check. @param {Known} known */
+/** Settings made for this check alone. @param {Known} known */
 function held(known) {
   const own = Object.entries(known.delays).map(([name, delay]) => [name, delay.source === "check" ? delay.seconds : null]);
   return { ...Object.fromEntries(own), ttl: known.ttl };
@@ -128,15 +128,15 @@ function Head({ known, reload }) {
       <${State} state=${known.state ?? "none"} word=${known.state ?? "never reported"} />
       ${known.since !== null && html`<span>for <${Since} since=${known.since} /></span>`}
       ${!known.enabled && html`<${Chip}>disabled until it reports again<//>`}
-      <span class="soft check-heard">heard of <${When} at=${known.last_update} /></span>
+      <span class="soft check-last-report">last report <${When} at=${known.last_update} /></span>
     </div>
     ${known.summary && html`<p class="check-summary">${known.summary}</p>`}
     ${known.details && html`<${Details} text=${known.details} />`}
     ${known.acknowledged && html`<div class="check-note"><${State} state="acknowledged" word="Acknowledged" />
-      <span>${known.acknowledged.words ? `“${known.acknowledged.words}”, ` : ""}<${When} at=${known.acknowledged.since} />; nobody is told again until <${When} at=${known.acknowledged.until} as="short" />.</span>
+      <span>${known.acknowledged.words ? `“${known.acknowledged.words}”, ` : ""}<${When} at=${known.acknowledged.since} />; no alerts until <${When} at=${known.acknowledged.until} as="short" />.</span>
       ${may("operate") && acknowledged && html`<${Button} small onClick=${() => end(known.check, acknowledged, reload)}>End<//>`}</div>`}
     ${planned && html`<div class="check-note"><${State} state="maintenance" word="In maintenance" />
-      <span>${planned.summary ? `“${planned.summary}”, ` : ""}until <${When} at=${planned.end} as="short" />; nobody is told of failures.</span>
+      <span>${planned.summary ? `“${planned.summary}”, ` : ""}until <${When} at=${planned.end} as="short" />; failures send no alerts.</span>
       ${may("operate") && html`<${Button} small onClick=${() => end(known.check, planned, reload)}>End<//>`}</div>`}
   </section>`;
 }
@@ -151,27 +151,27 @@ function Details({ text }) {
 
 /** @type {[name: string, words: string][]} */
 const DELAYS = [
-  ["initial_failure_delay", "Told after"],
-  ["repeat_failure_delay", "Told again after"],
-  ["initial_recovery_delay", "Recovery told after"],
+  ["initial_failure_delay", "Alert after"],
+  ["repeat_failure_delay", "Repeat after"],
+  ["initial_recovery_delay", "Recovery alert after"],
 ];
 /** @type {Record<string, string>} */
-const SOURCES = { event: "by its reports", check: "set for this check", settings: "as usual" };
+const SOURCES = { event: "set by its reports", check: "set for this check", settings: "default" };
 
 /** @param {{known: Known, onTerms: () => void}} props */
 function About({ known, onTerms }) {
-  const told = Object.entries(known.last_notifications).filter(([kind]) => !["critical", "warning", "unknown"].includes(kind));
-  return html`<${Card} title="About" actions=${may("write") && html`<${Button} small onClick=${onTerms}>Change times<//>`}>
+  const others = Object.entries(known.last_notifications).filter(([kind]) => !["critical", "warning", "unknown"].includes(kind));
+  return html`<${Card} title="Details" actions=${may("write") && html`<${Button} small onClick=${onTerms}>Edit<//>`}>
     <${Facts} rows=${[
       ["Entity", html`<a href=${url("/checks", { entity: known.entity })}>${known.entity}</a>`],
       ["Check", known.name],
-      known.event_tags.length > 0 && ["Tags of reports", html`<span class="check-tags">${known.event_tags.map((tag) => html`<${Chip} href=${url("/checks", { tag })}>${tag}<//>`)}</span>`],
-      ["Tags by name", html`<span class="check-tags">${known.tags.map((tag) => html`<${Chip} href=${url("/checks", { text: tag })}>${tag}<//>`)}</span>`],
-      known.silent_at !== null && ["Next report", html`expected by <${When} at=${known.silent_at} as="short" />, else unknown`],
-      known.ttl !== null && ["Silence", `unknown after ${lasting(known.ttl, 2)}`],
+      known.event_tags.length > 0 && ["Report tags", html`<span class="check-tags">${known.event_tags.map((tag) => html`<${Chip} href=${url("/checks", { tag })}>${tag}<//>`)}</span>`],
+      ["Name tags", html`<span class="check-tags">${known.tags.map((tag) => html`<${Chip} href=${url("/checks", { text: tag })}>${tag}<//>`)}</span>`],
+      known.silent_at !== null && ["Next report", html`due by <${When} at=${known.silent_at} as="short" />, else unknown`],
+      known.ttl !== null && ["No report", `unknown after ${lasting(known.ttl, 2)}`],
       ...DELAYS.map(([name, words]) => /** @type {[any, any]} */ ([words, html`<${Delay} delay=${known.delays[name]} />`])),
-      ...told.map(([kind, at]) => /** @type {[any, any]} */ ([`Last ${kind}`, html`<${When} at=${at} />`])),
-      ["On record", `${counted(known.counts.changes, "change")}, ${counted(known.counts.alerts, "alert")}`],
+      ...others.map(([kind, at]) => /** @type {[any, any]} */ ([`Last ${kind}`, html`<${When} at=${at} />`])),
+      ["History", `${counted(known.counts.changes, "change")}, ${counted(known.counts.alerts, "alert")}`],
       ["Short id", html`<span class="mono">${known.short_id}</span> <${Copy} text=${known.short_id} />`],
     ]} />
   <//>`;
@@ -180,5 +180,5 @@ function About({ known, onTerms }) {
 /** @param {{delay: {seconds: number, source: string} | undefined}} props */
 function Delay({ delay }) {
   if (!delay) return null;
-  return html`${delay.seconds === 0 ? "at once" : lasting(delay.seconds, 2)} <span class="soft">${SOURCES[delay.source]}</span>`;
+  return html`${delay.seconds === 0 ? "immediately" : lasting(delay.seconds, 2)} <span class="soft">${SOURCES[delay.source]}</span>`;
 }

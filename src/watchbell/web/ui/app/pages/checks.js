@@ -1,4 +1,4 @@
-/** All checks, live: found as one types, chosen, and acted upon together. */
+/** The list of all checks, live: filtered while typing, selected, and changed in bulk. */
 
 import { html } from "htm/preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -6,6 +6,7 @@ import { url, useFetched } from "../api.js";
 import { useKeys } from "../keys.js";
 import { useLive } from "../live.js";
 import { go, useQuery } from "../location.js";
+import { counted } from "../words.js";
 import { may } from "../session.js";
 import { Command } from "../kit/copy.js";
 import { Button } from "../kit/form.js";
@@ -30,31 +31,31 @@ export default function Checks() {
   const [hasFocus, setHasFocus] = useState(false);
   const [doing, setDoing] = useState(/** @type {{kind: Kind, targets: import("./checks/act.js").Targets} | null} */ (null));
   const rows = board?.shown ?? NONE;
-  const chosen = useSelection(rows);
+  const selection = useSelection(rows);
 
-  const isHeld = isOver || !isAtTop || (hasFocus && chosen.current >= 0) || chosen.ids.size > 0 || doing !== null;
+  const isHeld = isOver || !isAtTop || (hasFocus && selection.current >= 0) || selection.ids.size > 0 || doing !== null;
   useEffect(() => {
     if (board?.hold(isHeld)) redraw();
   }, [board, isHeld]);
 
   const sight = JSON.stringify(asked(by, { withStates: true }));
-  useEffect(chosen.clear, [sight]);
+  useEffect(selection.clear, [sight]);
 
   const begin = useCallback((/** @type {Kind} */ kind) => {
     if (!may(ACTS[kind].needs)) return;
-    const targets = chosen.isAll ? { filter: asked(by, { withStates: true }) } : { checks: chosen.meant() };
+    const targets = selection.isAll ? { filter: asked(by, { withStates: true }) } : { checks: selection.targets() };
     if ("filter" in targets || targets.checks.length > 0) setDoing({ kind, targets });
-  }, [by, chosen]);
+  }, [by, selection]);
   useKeys("Checks", [
-    ["j", "next check", () => chosen.move(1)],
-    ["k", "previous check", () => chosen.move(-1)],
-    ["ArrowDown", "next check", () => chosen.move(1)],
-    ["ArrowUp", "previous check", () => chosen.move(-1)],
-    ["Enter", "open the check", () => chosen.currentId && go(url("/check", { id: chosen.currentId }))],
-    ["x", "choose the check", () => chosen.toggle(chosen.current, false)],
-    ["Shift+X", "choose all up to the check", () => chosen.toggle(chosen.current, true)],
-    ["Escape", "choose none", chosen.clear],
-    [".", "show changes that wait", () => board?.settle() && redraw()],
+    ["j", "next check", () => selection.move(1)],
+    ["k", "previous check", () => selection.move(-1)],
+    ["ArrowDown", "next check", () => selection.move(1)],
+    ["ArrowUp", "previous check", () => selection.move(-1)],
+    ["Enter", "open the check", () => selection.currentId && go(url("/check", { id: selection.currentId }))],
+    ["x", "select the check", () => selection.toggle(selection.current, false)],
+    ["Shift+X", "select all up to the check", () => selection.toggle(selection.current, true)],
+    ["Escape", "clear the selection", selection.clear],
+    [".", "show pending changes", () => board?.settle() && redraw()],
     ...(may("operate") ? /** @type {import("../keys.js").Binding[]} */ ([
       ["a", "acknowledge", () => begin("acknowledge")],
       ["m", "schedule maintenance", () => begin("maintenance")],
@@ -62,7 +63,7 @@ export default function Checks() {
   ]);
 
   const draw = (/** @type {import("./checks/rows.js").Row} */ row, /** @type {number} */ index) => html`<${Line} key=${row.id} row=${row} index=${index}
-    isChosen=${chosen.ids.has(row.id)} isCurrent=${index === chosen.current} choose=${chosen.toggle} />`;
+    isSelected=${selection.ids.has(row.id)} isCurrent=${index === selection.current} select=${selection.toggle} />`;
   return html`<${Page} title="Checks" wide lead=${board && html`<${Lead} board=${board} rows=${rows.length} settle=${() => board.settle() && redraw()} />`}>
     <div class="checks">
       <${Bar} by=${by} change=${change} board=${board} isSmall=${isSmall} />
@@ -70,22 +71,22 @@ export default function Checks() {
       ${!board && !problem && html`<div class="card"><${Loading} lines=${12} /></div>`}
       ${board && rows.length === 0 && html`<div class="card"><${Nothing} board=${board} isNarrow=${isNarrow(by)} clear=${() => go("/checks")} /></div>`}
       ${board && rows.length > 0 && html`<div class="checks-list card card-flush">
-        <${List} rows=${rows} height=${isSmall ? 58 : 34} id=${(/** @type {any} */ row) => row.id} draw=${draw} label="Checks" current=${chosen.current}
+        <${List} rows=${rows} height=${isSmall ? 58 : 34} id=${(/** @type {any} */ row) => row.id} draw=${draw} label="Checks" current=${selection.current}
           onHover=${setIsOver} onScroll=${setIsAtTop} onFocus=${setHasFocus}>
-          <${Head} by=${by} change=${change} isAll=${chosen.isAll} all=${chosen.all} clear=${chosen.clear} />
+          <${Head} by=${by} change=${change} isAll=${selection.isAll} all=${selection.all} clear=${selection.clear} />
         <//>
-        ${chosen.ids.size > 0 && html`<${Actions} chosen=${chosen} total=${rows.length} begin=${begin} by=${by} />`}
+        ${selection.ids.size > 0 && html`<${Actions} selection=${selection} total=${rows.length} begin=${begin} by=${by} />`}
       </div>`}
     </div>
     ${doing && board && html`<${ActDialog} ...${doing} held=${() => board.acknowledged()} stateOf=${(/** @type {string} */ check) => board.known.get(check)?.state}
-      onClose=${() => setDoing(null)} onDone=${chosen.clear} />`}
+      onClose=${() => setDoing(null)} onDone=${selection.clear} />`}
   <//>`;
 }
 
 /** @type {import("./checks/rows.js").Row[]} */
 const NONE = [];
 
-/** How long changes wait until they are drawn, so that a page where much happens stays calm. */
+/** Changes are drawn together after this time, so that a busy page stays calm. */
 const DRAWN_MS = 400;
 
 /**
@@ -114,8 +115,8 @@ function useBoard(by) {
 
   const live = value && url("/checks/live", { ...words, resume: value.moment });
   useLive(live, {
-    changed: (told) => {
-      last.current?.apply(told, performance.now());
+    changed: (update) => {
+      last.current?.apply(update, performance.now());
       redrawSoon();
     },
     reset: reload,
@@ -151,33 +152,33 @@ function Lead({ board, rows, settle }) {
   const all = board.isComplete ? board.known.size : board.total;
   const shown = rows === all ? "" : `${rows.toLocaleString("en")} of `;
   const waiting = board.pending.size;
-  return html`<span class="checks-lead">${shown}${all.toLocaleString("en")} ${all === 1 ? "check" : "checks"}
-    ${!board.isComplete && html` <span class="soft">· the worst ${board.known.size.toLocaleString("en")} are listed; filter to see others</span>`}
-    <span class="checks-waiting" role="status">${waiting > 0 && html` · ${waiting.toLocaleString("en")} ${waiting === 1 ? "change" : "changes"} <button type="button" class="checks-show" onClick=${settle}>Show</button>`}</span></span>`;
+  return html`<span class="checks-lead">${shown}${counted(all, "check")}
+    ${!board.isComplete && html` <span class="soft">· showing the worst ${board.known.size.toLocaleString("en")}; use filters to see others</span>`}
+    <span class="checks-waiting" role="status">${waiting > 0 && html` · ${counted(waiting, "change")} <button type="button" class="checks-show" onClick=${settle}>Show</button>`}</span></span>`;
 }
 
 /** @param {{board: Board, isNarrow: boolean, clear: () => void}} props */
 function Nothing({ board, isNarrow: isFiltered, clear }) {
   if (isFiltered && board.known.size > 0) {
-    return html`<${Empty} title="No check is like that." action=${html`<${Button} onClick=${clear}>Show all<//>`}>Others are there, left out by the filter.<//>`;
+    return html`<${Empty} title="No checks match these filters." action=${html`<${Button} onClick=${clear}>Clear filters<//>`} />`;
   }
-  return html`<${Empty} title="There are no checks yet.">
-    <p>A check is here as soon as it has reported for the first time. Try it:</p>
+  return html`<${Empty} title="No checks yet.">
+    <p>A check appears here with its first report. Try it:</p>
     <${Command} text='watchbell event web-1 HTTP ok "200 OK in 12 ms"' />
   <//>`;
 }
 
 /**
- * What can be done with those that are chosen.
- * @param {{chosen: ReturnType<typeof useSelection>, total: number, begin: (kind: Kind) => void, by: import("./checks/filter.js").Wanted}} props
+ * Actions for the selected checks.
+ * @param {{selection: ReturnType<typeof useSelection>, total: number, begin: (kind: Kind) => void, by: import("./checks/filter.js").Wanted}} props
  */
-function Actions({ chosen, total, begin, by }) {
+function Actions({ selection, total, begin, by }) {
   /** @type {Kind[]} */
   const kinds = by.show === "disabled" ? ["enable"] : ["acknowledge", "maintenance", "end-maintenance", "disable", "test-notifications"];
-  return html`<div class="checks-actions" role="toolbar" aria-label="With the chosen checks">
-    <span class="checks-chosen-count" role="status">${chosen.ids.size.toLocaleString("en")} chosen</span>
-    ${!chosen.isAll && chosen.ids.size < total && html`<${Button} small kind="quiet" onClick=${chosen.all}>All ${total.toLocaleString("en")}<//>`}
+  return html`<div class="checks-actions" role="toolbar" aria-label="Actions for the selected checks">
+    <span class="checks-selected-count" role="status">${selection.ids.size.toLocaleString("en")} selected</span>
+    ${!selection.isAll && selection.ids.size < total && html`<${Button} small kind="quiet" onClick=${selection.all}>Select all ${total.toLocaleString("en")}<//>`}
     ${kinds.filter((kind) => may(ACTS[kind].needs)).map((kind) => html`<${Button} small onClick=${() => begin(kind)}>${ACTS[kind].short}<//>`)}
-    <${Button} small kind="quiet" onClick=${chosen.clear} label="Choose none">✕<//>
+    <${Button} small kind="quiet" onClick=${selection.clear} label="Clear selection">✕<//>
   </div>`;
 }

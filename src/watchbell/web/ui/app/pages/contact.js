@@ -1,4 +1,4 @@
-/** A contact: who it is, how it is reached, what it is told about, and by which rules. */
+/** A contact: profile, media, links and notification rules. */
 
 import { html } from "htm/preact";
 import { url, useFetched } from "../api.js";
@@ -20,12 +20,12 @@ export default function Contact() {
   const found = useFetched(id ? url("/contact", { id }) : null);
   const above = html`<a href="/contacts">Contacts</a>`;
   if (!id) {
-    return html`<${Page} title="Contact" above=${above}><${Empty} title="Which contact?"><p>Choose one of the <a href="/contacts">contacts</a>.</p><//><//>`;
+    return html`<${Page} title="Contact" above=${above}><${Empty} title="No contact selected." action=${html`<${Button} href="/contacts">Show all contacts<//>`} /><//>`;
   }
   const contact = /** @type {Shown | null} */ (found.value);
   return html`<${Page} title=${contact ? nameOf(contact) : id} above=${above}
     actions=${contact && html`<${Button} href=${url("/alerts", { contact: id })}>Alerts<//>
-      ${may("write") && html`<${Button} kind="quiet" onClick=${() => askRemove(contact)}>Remove<//>`}`}>
+      ${may("write") && html`<${Button} kind="quiet" onClick=${() => askRemove(contact)}>Delete<//>`}`}>
     <${Fetched} of=${found} lines=${8}>${(/** @type {Shown} */ shown) => html`
       <div class="columns">
         <${Profile} contact=${shown} put=${found.put} />

@@ -1,4 +1,4 @@
-/** Who is told: people and groups, their media, and what they are told about. */
+/** The list of contacts with their media and links. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -37,12 +37,12 @@ const COLUMNS = [
     head: "Media",
     cell: (row) =>
       Object.keys(row.media).length === 0
-        ? html`<${Chip} tone="warn">can't be reached<//>`
+        ? html`<${Chip} tone="warn">no media<//>`
         : html`<div class="contact-chips">${Object.entries(row.media).map(([name, address]) => html`<${Chip} title=${address}>${name}<//>`)}</div>`,
   },
-  { head: "Told about", cell: (row) => html`<div><${About} row=${row} /></div>` },
+  { head: "Alerts for", cell: (row) => html`<div><${About} row=${row} /></div>` },
   { head: "Tags", hide: "phone", cell: (row) => html`<div class="contact-chips">${row.tags.map((tag) => html`<${Chip} tone="soft" href=${url("/contacts", { tag })}>${tag}<//>`)}</div>` },
-  { head: "Rules", kind: "number", cell: (row) => row.rules || html`<span class="soft" title="All media, for what is critical or a warning">the usual</span>` },
+  { head: "Rules", kind: "number", cell: (row) => row.rules || html`<span class="soft" title="Critical and warning alerts by all media">default</span>` },
 ];
 
 export default function Contacts() {
@@ -56,15 +56,15 @@ export default function Contacts() {
   const media = useFetched("/contacts/media");
   const isFiltered = Boolean(text || tag || medium);
   const names = (media.value ?? []).map((/** @type {{medium: string}} */ one) => one.medium);
-  return html`<${Page} title="Contacts" lead="Who is told, by which media, and about what."
+  return html`<${Page} title="Contacts" lead="People and groups that get alerts."
     actions=${html`
       <${Button} href="/api/v1/contacts/export" download="contacts.json" kind="quiet">Export<//>
       ${may("write") && html`<${Button} kind="quiet" onClick=${() => setIsImport(true)}>Import<//>
       <${Button} kind="main" onClick=${() => setIsNew(true)}>New contact<//>`}`}>
     <div class="bar-of">
-      <${Search} value=${text} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} placeholder="Name, address, tag" />
+      <${Search} value=${text} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} placeholder="Filter by name, address or tag" />
       <select aria-label="Medium" value=${medium} onChange=${(/** @type {any} */ event) => setQuery({ medium: event.currentTarget.value })}>
-        <option value="">any medium</option>
+        <option value="">Any medium</option>
         ${names.map((/** @type {string} */ name) => html`<option value=${name} selected=${name === medium}>${name}</option>`)}
       </select>
       ${tag && html`<${Button} small onClick=${() => setQuery({ tag: null })} label=${`Remove the filter: tag ${tag}`}>tag ${tag} ✕<//>`}
@@ -72,9 +72,9 @@ export default function Contacts() {
     <div class="contact-list"><${Card} flush><${Listed} list=${list} columns=${COLUMNS} id=${(/** @type {Listing} */ row) => row.id} label="Contacts"
       to=${(/** @type {Listing} */ row) => url("/contact", { id: row.id })}
       empty=${isFiltered
-        ? html`<${Empty} title="No contact is like that." action=${html`<${Button} onClick=${() => setQuery({ text: null, tag: null, medium: null })}>Show all<//>`} />`
-        : html`<${Empty} title="Nobody is told yet." action=${may("write") && html`<${Button} kind="main" onClick=${() => setIsNew(true)}>New contact<//>`}>
-            <p>A contact is a person, or a group behind one address. Link it to what it is to be told about, and it is called when that fails.</p><//>`} /><//></div>
+        ? html`<${Empty} title="No contacts match these filters." action=${html`<${Button} onClick=${() => setQuery({ text: null, tag: null, medium: null })}>Clear filters<//>`} />`
+        : html`<${Empty} title="No contacts yet." action=${may("write") && html`<${Button} kind="main" onClick=${() => setIsNew(true)}>New contact<//>`}>
+            <p>A contact is a person or a group. Link it to entities or checks, and it gets alerts when they fail.</p><//>`} /><//></div>
     ${isNew && html`<${NewContact} onClose=${() => setIsNew(false)} />`}
     ${isImport && html`<${Importing} what="contacts" onClose=${() => setIsImport(false)} onDone=${list.reload} />`}
   <//>`;

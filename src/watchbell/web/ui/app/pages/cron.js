@@ -1,4 +1,4 @@
-/** All jobs: when each is due, how it fared, and what is wrong with it. */
+/** The list of cron jobs with schedule, next and last run. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -26,11 +26,11 @@ import { jobLink, runLink, Status, took } from "./cron/words.js";
 /** @typedef {import("./cron/words.js").Job} Job */
 
 const PAGE = 50;
-/** What the server knows of all jobs may be older than the news by so much. */
+/** The server's list of jobs may lag behind the live events by this much. */
 const SETTLED_MS = 1_700;
 const KINDS = /** @type {const} */ (["failing", "running", "paused", "invalid"]);
 /** @type {Record<string, string>} */
-const KIND_WORDS = { failing: "Failing", running: "Running", paused: "Paused", invalid: "Not valid" };
+const KIND_WORDS = { failing: "Failing", running: "Running", paused: "Paused", invalid: "Invalid" };
 
 export default function Cron() {
   const [query] = useQuery();
@@ -59,7 +59,7 @@ function Jobs({ onImport }) {
   const text = query.get("text") ?? "";
   const sort = query.get("sort") ?? "name";
   const list = useList(url("/cron/jobs", { text, sort: sort === "name" ? "" : sort, [kind || "paused"]: kind ? "true" : "", limit: PAGE }));
-  // What was fetched page by page stays as it is, rather than to jump back to the first.
+  // Keep the place of readers who have loaded more pages.
   useNews(() => list.items.length <= PAGE && list.reload(), SETTLED_MS);
   const counts = list.first?.counts;
   const kinds = /** @type {[string, any][]} */ ([
@@ -72,9 +72,9 @@ function Jobs({ onImport }) {
     <${Strip} />
     <div class="bar-of">
       <${Search} value=${text} onSearch=${(/** @type {string} */ to) => setQuery({ text: to })} placeholder="Filter by name or command" />
-      <${Choice} label="Which jobs" value=${kind} options=${kinds} onChange=${(/** @type {string} */ to) => setQuery({ kind: to })} />
-      <select aria-label="Order" value=${sort} onChange=${(/** @type {any} */ event) => setQuery({ sort: event.currentTarget.value === "name" ? null : event.currentTarget.value })}>
-        <option value="name">by name</option><option value="next">by next fire</option><option value="last">by last run</option>
+      <${Choice} label="Filter by status" value=${kind} options=${kinds} onChange=${(/** @type {string} */ to) => setQuery({ kind: to })} />
+      <select aria-label="Sort by" value=${sort} onChange=${(/** @type {any} */ event) => setQuery({ sort: event.currentTarget.value === "name" ? null : event.currentTarget.value })}>
+        <option value="name">Name</option><option value="next">Next run</option><option value="last">Last run</option>
       </select>
     </div>
     ${selected.size > 0 && html`<${Bulk} names=${[...selected]} onDone=${() => {
@@ -85,7 +85,7 @@ function Jobs({ onImport }) {
       <${Listed} list=${list} columns=${COLUMNS} label="Jobs" id=${(/** @type {Job} */ job) => job.name} to=${(/** @type {Job} */ job) => jobLink(job.name)}
         ...${may("operate") ? { selected, onSelect: setSelected } : {}}
         empty=${isFiltered
-          ? html`<${Empty} title="No job is like that." action=${html`<${Button} onClick=${() => setQuery({ text: null, kind: null })}>Show all<//>`} />`
+          ? html`<${Empty} title="No jobs match these filters." action=${html`<${Button} onClick=${() => setQuery({ text: null, kind: null })}>Clear filters<//>`} />`
           : html`<${NoJobs} onImport=${onImport} />`} />
     <//></div>
     ${list.first && html`<p class="soft" role="status">${counted(list.first.total, "job")}</p>`}`;
@@ -94,7 +94,7 @@ function Jobs({ onImport }) {
 /** @param {{onImport: () => void}} props */
 function NoJobs({ onImport }) {
   const action = may("write") && html`<div class="actions"><${Button} kind="main" href="/cron/new">New job<//><${Button} onClick=${onImport}>Import a crontab<//></div>`;
-  return html`<${Empty} title="There is no job yet." action=${action}>A job is a command and when it is to run.<//>`;
+  return html`<${Empty} title="No jobs yet." action=${action}>A job is a command with a schedule.<//>`;
 }
 
 /** @type {import("../kit/table.js").Column<Job>[]} */
@@ -104,18 +104,18 @@ const COLUMNS = [
       ? html`<div class="bad">${job.problems.map((one) => (one.field ? `${one.field}: ${one.reason}` : one.reason)).join("; ")}</div>`
       : html`<div class="soft ellipsis mono">${job.command}</div>`}</div>` },
   { head: "Schedule", cell: (job) => html`<div class="job-words">${job.words || html`<span class="soft">–</span>`}</div>` },
-  { head: "Next", cell: (job) => html`<${Next} job=${job} />` },
+  { head: "Next run", cell: (job) => html`<${Next} job=${job} />` },
   { head: "Last run", cell: (job) => html`<${Last} job=${job} />` },
-  { head: "Lately", kind: "tight", cell: (job) => html`<${Sparkline} spans=${job.spans} />` },
+  { head: "Recent runs", kind: "tight", cell: (job) => html`<${Sparkline} spans=${job.spans} />` },
 ];
 
 /** @param {{job: Job}} props */
 export function Next({ job }) {
   const now = useCell(clock);
-  if (job.state === "invalid") return html`<${State} state="critical" word="not valid" />`;
+  if (job.state === "invalid") return html`<${State} state="critical" word="invalid" />`;
   if (job.state === "paused") return html`<${State} state="paused" word="paused" />`;
-  const at = job.next.find((fire) => fire > now) ?? job.next.at(-1);
-  if (at === undefined) return html`<span class="soft">never by itself</span>`;
+  const at = job.next.find((time) => time > now) ?? job.next.at(-1);
+  if (at === undefined) return html`<span class="soft">not scheduled</span>`;
   return html`<div class="pair-of"><span><${When} at=${at} as="short" /></span><span class="soft">${at > now ? `in ${lasting(at - now, 2)}` : "now"}</span></div>`;
 }
 
@@ -123,7 +123,7 @@ export function Next({ job }) {
 function Last({ job }) {
   const run = job.running[0];
   if (run) return html`<a href=${runLink(run)}><${Status} status="running" />${job.running.length > 1 && ` ×${job.running.length}`}</a>`;
-  if (!job.last) return html`<span class="soft">never ran</span>`;
+  if (!job.last) return html`<span class="soft">never</span>`;
   return html`<div class="pair-of"><a href=${runLink(job.last.id)} title=${job.last.words}><${Status} status=${job.last.status} /></a>
     <span class="soft"><${When} at=${job.last.ended} />${job.last.duration !== null && ` · ${took(job.last.duration)}`}</span></div>`;
 }
@@ -136,27 +136,27 @@ function Bulk({ names, onDone, onClear }) {
       (/** @type {{items: {name: string, done: boolean, reason: string}[]}} */ { items }) => {
         const failed = items.filter((one) => !one.done);
         const good = counted(items.length - failed.length, "job");
-        return failed.length ? `${good} ${done}; not ${failed.map((one) => `${one.name} (${one.reason})`).join(", ")}` : `${good} ${done}.`;
+        return failed.length ? `${good} ${done}. Skipped: ${failed.map((one) => `${one.name} (${one.reason})`).join(", ")}` : `${good} ${done}.`;
       },
     );
     if (answer) onDone();
   };
-  return html`<div class="bar-of bulk" role="group" aria-label="What to do with the selected jobs">
+  return html`<div class="bar-of bulk" role="group" aria-label="Actions for the selected jobs">
     <strong>${counted(names.length, "job")} selected</strong>
-    <${Button} onClick=${act("trigger", "triggered")}>Run now<//>
+    <${Button} onClick=${act("trigger", "started")}>Run now<//>
     <${Button} onClick=${act("pause", "paused")}>Pause<//>
     <${Button} onClick=${act("resume", "resumed")}>Resume<//>
-    <${Button} kind="quiet" onClick=${onClear}>Clear<//>
+    <${Button} kind="quiet" onClick=${onClear}>Clear selection<//>
   </div>`;
 }
 
-/** Says so where fires of the last day were missed. */
+/** A notice if scheduled runs were missed in the last 24 hours. */
 function MissedLately() {
   const fetched = useFetched("/cron/omissions?limit=100", { every: 60 });
   const now = useCell(clock);
   const recent = (fetched.value?.items ?? []).filter((/** @type {{at: number}} */ one) => one.at > now - 86_400);
   if (recent.length === 0) return null;
   const names = [...new Set(recent.map((/** @type {{job: string}} */ one) => one.job))];
-  return html`<div class="notice notice-warn notice-wide" role="status"><span>In the last day fires of ${counted(names.length, "job")} were not run: ${names.slice(0, 3).join(", ")}${names.length > 3 && " …"}</span>
-    <a class="button" href="/cron?tab=missed">See why</a></div>`;
+  return html`<div class="notice notice-warn notice-wide" role="status"><span>${counted(names.length, "job")} missed scheduled runs in the last 24 hours: ${names.slice(0, 3).join(", ")}${names.length > 3 && " …"}</span>
+    <a class="button" href="/cron?tab=missed">Details</a></div>`;
 }

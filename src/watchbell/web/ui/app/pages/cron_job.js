@@ -1,4 +1,4 @@
-/** One job: when it is due, how its runs fared, and what it says; and a new one. */
+/** One cron job: its runs, schedule and definition; and the form for a new job. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -29,14 +29,14 @@ export default function CronJob() {
   const [query] = useQuery();
   const name = query.get("name") ?? "";
   if (path === "/cron/new") return html`<${New} />`;
-  if (!name) return html`<${Page} title="Job" above=${above}><${Empty} title="Which job?" action=${html`<${Button} href="/cron">To the jobs<//>`} /><//>`;
+  if (!name) return html`<${Page} title="Job" above=${above}><${Empty} title="No job selected." action=${html`<${Button} href="/cron">Show all jobs<//>`} /><//>`;
   return html`<${Known} key=${name} name=${name} />`;
 }
 
 function New() {
   const save = async (/** @type {string} */ name, /** @type {any} */ definition) => {
     const saved = await post("/cron/jobs", { name, definition });
-    say(`${saved.name} runs ${saved.words}.`);
+    say(`${saved.name} created. It runs ${saved.words}.`);
     go(jobLink(saved.name));
   };
   return html`<${Page} wide title="New job" above=${above}><${Editor} isNew name="" definition=${null} onSave=${save} cancel=${() => go("/cron")} /><//>`;
@@ -59,7 +59,7 @@ function Body({ shown, reload }) {
   return html`<${Page} wide title=${row.name} above=${above}
     lead=${html`<span class="run-lead"><${Standing} row=${row} /> <span>${row.words}</span></span>`} actions=${html`<${Acts} row=${row} reload=${reload} />`}>
     ${row.problems.length > 0 && html`<div class="failed" role="alert"><ul>${row.problems.map((one) => html`<li>${one.field && `${one.field}: `}${one.reason}</li>`)}</ul></div>`}
-    ${shown.obstacle && html`<div class="notice notice-warn" role="status">This job does not run: ${shown.obstacle}.</div>`}
+    ${shown.obstacle && html`<div class="notice notice-warn" role="status">This job can't run: ${shown.obstacle}.</div>`}
     <${Tabs} tabs=${[["runs", "Runs"], ["definition", may("write") ? "Edit" : "Definition"], ["missed", "Missed"]]} />
     ${tab === "definition" ? html`<${Definition} shown=${shown} reload=${reload} />` : tab === "missed" ? html`<${Missed} job=${row.name} />` : html`<${Course} shown=${shown} />`}
   <//>`;
@@ -67,7 +67,7 @@ function Body({ shown, reload }) {
 
 /** @param {{row: Shown["row"]}} props */
 function Standing({ row }) {
-  if (row.state === "invalid") return html`<${State} state="critical" word="not valid" />`;
+  if (row.state === "invalid") return html`<${State} state="critical" word="invalid" />`;
   if (row.state === "paused") return html`<${State} state="paused" word="paused" />`;
   if (row.state === "running") return html`<${Status} status="running" />`;
   return row.last ? html`<${Status} status=${row.last.status} />` : html`<${State} state="none" word="never ran" />`;
@@ -98,8 +98,8 @@ function Acts({ row, reload }) {
 
 /** @param {{runs: string[], reason: string}} item */
 function triggered({ runs, reason }) {
-  if (runs.length === 0) return reason ? `Job triggered. It waits: ${reason}.` : "Job triggered.";
-  return html`Job triggered: ${runs.map((id) => html`<a href=${runLink(id)}>run ${id.slice(0, 8)}</a> `)}`;
+  if (runs.length === 0) return reason ? `Run requested. Waiting: ${reason}.` : "Run requested.";
+  return html`Started ${runs.map((id) => html`<a href=${runLink(id)}>run ${id.slice(0, 8)}</a> `)}`;
 }
 
 /** @param {{shown: Shown}} props */
@@ -108,11 +108,11 @@ function Course({ shown }) {
   const recent = useFetched(url("/cron/runs", { job: row.name, limit: 100 }));
   useNews(recent.reload, 500);
   return html`<div class="job-columns">
-      <${Card} title="How long runs took">
-        ${recent.value?.items.length ? html`<${Bars} spans=${recent.value.items} />` : html`<p class="soft">No run has ended yet.</p>`}
+      <${Card} title="Duration of recent runs">
+        ${recent.value?.items.length ? html`<${Bars} spans=${recent.value.items} />` : html`<p class="soft">No finished runs yet.</p>`}
       <//>
-      <${Card} title="Next" actions=${html`<${Next} job=${row} />`}>
-        ${fires.length > 0 ? html`<${Fires} words="" fires=${fires.slice(0, 5)} />` : html`<p class="soft">${row.is_paused ? "It is paused." : "It does not fire by itself."}</p>`}
+      <${Card} title="Next runs" actions=${html`<${Next} job=${row} />`}>
+        ${fires.length > 0 ? html`<${Fires} words="" fires=${fires.slice(0, 5)} />` : html`<p class="soft">${row.is_paused ? "This job is paused." : "This job has no schedule."}</p>`}
       <//>
     </div>
     <${Runs} job=${row.name} />`;
@@ -120,15 +120,15 @@ function Course({ shown }) {
 
 /** @param {{shown: Shown, reload: () => void}} props */
 function Definition({ shown, reload }) {
-  // What is being written stays as it is, whatever happens to the job meanwhile.
+  // Keep the form's content if the job changes in the meantime.
   const [base, setBase] = useState(shown);
   const [isOutdated, setIsOutdated] = useState(false);
   const { name } = base.row;
   if (!may("write")) return html`<${ReadOnly} shown=${shown} />`;
   if (base.definition === null || typeof base.definition !== "object") {
-    return html`<${Empty} title="The definition can't be read." action=${html`<${Removal} name=${name} />`}>It is no JSON object. Remove the job and add it anew.<//>`;
+    return html`<${Empty} title="The definition can't be read." action=${html`<${Removal} name=${name} />`}>It is not a JSON object. Delete the job and create it again.<//>`;
   }
-  const anew = () =>
+  const reloadForm = () =>
     attempt(async () => {
       setBase(await get(url("/cron/job", { name })));
       setIsOutdated(false);
@@ -144,8 +144,8 @@ function Definition({ shown, reload }) {
       throw error;
     }
   };
-  return html`${isOutdated && html`<div class="notice notice-warn notice-wide"><span>What you wrote was not saved: somebody else was faster.</span>
-      <${Button} onClick=${anew}>Load theirs and drop mine<//></div>`}
+  return html`${isOutdated && html`<div class="notice notice-warn notice-wide"><span>Your changes were not saved: somebody else changed this job.</span>
+      <${Button} onClick=${reloadForm}>Discard my changes and reload<//></div>`}
     <${Editor} key=${base.version} name=${name} isNew=${false} definition=${base.definition} onSave=${save} extra=${html`<${Removal} name=${name} />`} />`;
 }
 
@@ -153,16 +153,21 @@ function Definition({ shown, reload }) {
 function Removal({ name }) {
   const ask = () =>
     confirm({
-      title: `Remove ${name}?`,
-      words: "It fires no more, and all that is known of its runs is forgotten. A run under way goes on to its end. This can't be undone.",
-      yes: "Remove",
+      title: `Delete ${name}?`,
+      words: "The job and the history of its runs are deleted. Current runs continue. This can't be undone.",
+      yes: "Delete",
       async act() {
         await remove(url("/cron/job", { name }));
-        say(`${name} was removed.`);
+        say(`${name} deleted.`);
         go("/cron");
       },
     });
-  return html`<${Button} kind="danger" onClick=${ask}>Remove<//>`;
+  return html`<${Button} kind="danger" onClick=${ask}>Delete<//>`;
+}
+
+/** As `Time limit`. @param {string} name */
+function sentence(name) {
+  return name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 }
 
 /** @param {{shown: Shown}} props */
@@ -170,13 +175,13 @@ function ReadOnly({ shown }) {
   const { cron_args: when = {}, job_args: args = {}, watchbell: conduct = {} } = shown.definition ?? {};
   const rows = Object.entries({ ...conduct, environment: undefined, limits: undefined })
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => /** @type {[any, any]} */ ([name.replaceAll("_", " "), String(value)]));
+    .map(([name, value]) => /** @type {[any, any]} */ ([sentence(name), String(value)]));
   const variables = Object.keys(conduct.environment ?? {});
   return html`<${Card}><${Facts} rows=${[
-    ["command", html`<pre class="json">${String(args.cmd ?? "")}</pre>`],
-    ["schedule", html`<code>${Object.entries(when).map(([name, value]) => (name === "cronstring" ? value : `${name} ${value}`)).join(", ")}</code>`],
-    ["lock", typeof args.lock === "string" ? args.lock : args.lock ? "its own" : "none: every instance runs it"],
+    ["Command", html`<pre class="json">${String(args.cmd ?? "")}</pre>`],
+    ["Schedule", html`<code>${Object.entries(when).map(([name, value]) => (name === "cronstring" ? value : `${name} ${value}`)).join(", ")}</code>`],
+    ["Lock", typeof args.lock === "string" ? args.lock : args.lock ? "own lock" : "none: every instance runs it"],
     ...rows,
-    variables.length > 0 && ["environment", html`${variables.map((name) => html`<code>${name}</code> `)}<span class="soft">${counted(variables.length, "value")} not shown</span>`],
+    variables.length > 0 && ["Environment", html`${variables.map((name) => html`<code>${name}</code> `)}<span class="soft">${counted(variables.length, "value")} hidden</span>`],
   ]} /><//>`;
 }

@@ -1,4 +1,4 @@
-/** What is watched: entities with their tags, and who is told about them. */
+/** Entities with their tags and contacts. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -20,11 +20,11 @@ import { Tokens } from "./contact/tokens.js";
  */
 
 /** @param {{row: Entity}} props */
-function Told({ row }) {
+function LinkedContacts({ row }) {
   const single = Object.entries(row.check_contacts);
   if (row.contacts.length === 0 && single.length === 0) return html`<span class="soft">–</span>`;
   return html`<div class="contact-chips">${row.contacts.map((id) => html`<${Chip} href=${url("/contact", { id })}>${id}<//>`)}
-    ${single.map(([check, told]) => html`<div class="soft">${check}: ${told.map((id) => html`<${Chip} tone="soft" href=${url("/contact", { id })}>${id}<//>`)}</div>`)}</div>`;
+    ${single.map(([check, ids]) => html`<div class="soft">${check}: ${ids.map((id) => html`<${Chip} tone="soft" href=${url("/contact", { id })}>${id}<//>`)}</div>`)}</div>`;
 }
 
 export default function Entities() {
@@ -39,12 +39,12 @@ export default function Entities() {
   const isFiltered = Boolean(text || tag || contact || isFailing);
   const drop = (/** @type {Entity} */ row) =>
     confirm({
-      title: `Remove ${row.name}?`,
-      words: html`<p>Its tags and contacts go. What its checks reported stays, and the next report about it makes it anew.</p>`,
-      yes: "Remove the entity",
+      title: `Delete ${row.name}?`,
+      words: html`<p>Its tags and links to contacts are deleted. Its checks stay, and the next report creates the entity again.</p>`,
+      yes: "Delete entity",
       act: async () => {
         await remove(url("/entity", { name: row.name }));
-        say(`${row.name} is removed.`);
+        say(`${row.name} deleted.`);
         list.reload();
       },
     });
@@ -53,10 +53,10 @@ export default function Entities() {
     {
       head: "Entity",
       kind: "main",
-      cell: (row) => (row.id === "ALL" ? html`<strong>everything</strong>` : html`<a href=${url("/checks", { entity: row.name })}>${row.name}</a>`),
+      cell: (row) => (row.id === "ALL" ? html`<strong>All entities</strong>` : html`<a href=${url("/checks", { entity: row.name })}>${row.name}</a>`),
     },
     { head: "Tags", cell: (row) => html`<div class="contact-chips">${row.tags.map((one) => html`<${Chip} tone="soft" href=${url("/entities", { tag: one })}>${one}<//>`)}</div>` },
-    { head: "Contacts", cell: (row) => html`<${Told} row=${row} />` },
+    { head: "Contacts", cell: (row) => html`<${LinkedContacts} row=${row} />` },
     { head: "Checks", kind: "number", cell: (row) => (row.id === "ALL" ? "" : row.checks.toLocaleString("en")) },
     {
       head: "Failing",
@@ -69,25 +69,25 @@ export default function Entities() {
             head: "",
             kind: "actions",
             cell: (row) => html`<div class="actions"><${Button} small kind="quiet" label=${`Edit ${row.name}`} onClick=${() => setOpen(row)}>Edit<//>
-              <${Button} small kind="quiet" label=${`Remove ${row.name}`} onClick=${() => drop(row)}>✕<//></div>`,
+              <${Button} small kind="quiet" label=${`Delete ${row.name}`} onClick=${() => drop(row)}>Delete<//></div>`,
           }),
         ]
       : []),
   ];
-  return html`<${Page} title="Entities" lead="What is watched. An entity comes into being with the first report about it; here it gets tags and contacts."
+  return html`<${Page} title="Entities" lead="Hosts and services that report checks. Entities are created with their first report; add tags and contacts here."
     actions=${html`<${Button} href="/api/v1/entities/export" download="entities.json" kind="quiet">Export<//>
       ${may("write") && html`<${Button} kind="quiet" onClick=${() => setIsImport(true)}>Import<//>
       <${Button} onClick=${() => setOpen("new")}>New entity<//>`}`}>
     <div class="bar-of">
-      <${Search} value=${text} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} placeholder="Name or tag" />
-      <${Choice} label="Which entities" value=${isFailing ? "true" : ""} options=${[["", "All"], ["true", "Failing"]]} onChange=${(/** @type {string} */ to) => setQuery({ failing: to })} />
+      <${Search} value=${text} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} placeholder="Filter by name or tag" />
+      <${Choice} label="Filter by state" value=${isFailing ? "true" : ""} options=${[["", "All"], ["true", "Failing"]]} onChange=${(/** @type {string} */ to) => setQuery({ failing: to })} />
       ${tag && html`<${Button} small onClick=${() => setQuery({ tag: null })} label=${`Remove the filter: tag ${tag}`}>tag ${tag} ✕<//>`}
-      ${contact && html`<${Button} small onClick=${() => setQuery({ contact: null })} label=${`Remove the filter: contact ${contact}`}>told to ${contact} ✕<//>`}
+      ${contact && html`<${Button} small onClick=${() => setQuery({ contact: null })} label=${`Remove the filter: contact ${contact}`}>contact ${contact} ✕<//>`}
     </div>
     <div class="contact-list medium-list"><${Card} flush><${Listed} list=${list} columns=${columns} id=${(/** @type {Entity} */ row) => row.id} label="Entities"
       empty=${isFiltered
         ? html`<${Empty} title="No entities match these filters." action=${html`<${Button} onClick=${() => setQuery({ text: null, tag: null, contact: null, failing: null })}>Clear filters<//>`} />`
-        : html`<${Empty} title="Nothing is watched yet."><p>Report something, as <code>watchbell simulate fail web-1 HTTP</code> does, and its entity is here.</p><//>`} /><//></div>
+        : html`<${Empty} title="No entities yet."><p>An entity appears here with its first report. Try <code>watchbell simulate fail web-1 HTTP</code>.</p><//>`} /><//></div>
     ${open !== null && html`<${Edit} entity=${open === "new" ? null : open} onClose=${() => setOpen(null)} onDone=${list.reload} />`}
     ${isImport && html`<${Importing} what="entities" onClose=${() => setIsImport(false)} onDone=${list.reload} />`}
   <//>`;
@@ -107,12 +107,12 @@ function Edit({ entity, onClose, onDone }) {
     onDone();
     onClose();
   };
-  return html`<${Dialog} title=${entity ? `Edit ${isAll ? "everything" : entity.name}` : "New entity"} onClose=${onClose}>
+  return html`<${Dialog} title=${entity ? `Edit ${isAll ? "all entities" : entity.name}` : "New entity"} onClose=${onClose}>
     <${Form} onSubmit=${save} cancel=${onClose} disabled=${!name.trim()}>
       ${!isAll && html`<${Field} label="Name" name="name" value=${name} onInput=${setName}
-        hint=${entity ? "Under another name it keeps its id, tags and contacts; what was reported stays under the old one" : "As events name it"} />
-      <${Tokens} label="Tags" words=${tags} onChange=${setTags} hint="Enter or a comma ends a tag" />`}
-      <${Tokens} label="Contacts" words=${contacts} onChange=${setContacts} hint=${isAll ? "Ids of those who are told about everything" : "Ids of those who are told about all of it"} />
+        hint=${entity ? "A renamed entity keeps its id, tags and contacts. Past reports stay under the old name." : "As in the reports"} />
+      <${Tokens} label="Tags" words=${tags} onChange=${setTags} hint="Separate tags with Enter or a comma" />`}
+      <${Tokens} label="Contacts" words=${contacts} onChange=${setContacts} hint=${isAll ? "Ids of contacts that get alerts for all entities" : "Ids of contacts that get alerts for all its checks"} />
     <//>
   <//>`;
 }

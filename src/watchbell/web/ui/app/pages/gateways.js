@@ -1,4 +1,4 @@
-/** Gateways: how each medium fares, what it gave up, and trying it out. */
+/** Gateways: status of each medium, failed alerts, previews and tests. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -35,11 +35,11 @@ export default function Gateways() {
   const [test, setTest] = useState(/** @type {Gateway | null} */ (null));
   const medium = query.get("medium");
   const preview = query.get("preview");
-  return html`<${Page} title="Gateways" lead="By what people are told, and whether it reaches them.">
+  return html`<${Page} title="Gateways" lead="Gateways deliver alerts, one for each medium.">
     <${Fetched} of=${gateways} lines=${6}>${(/** @type {Gateway[]} */ all) =>
       all.length === 0
-        ? html`<${Card}><${Empty} title="No medium is configured.">
-            <p>A table such as <code>[gateways.email]</code> in the settings makes one; docs/gateways.md has all that there are.</p><//><//>`
+        ? html`<${Card}><${Empty} title="No gateways are configured.">
+            <p>Add a table such as <code>[gateways.email]</code> to the settings file; docs/gateways.md lists all kinds.</p><//><//>`
         : html`<div class="gateways">${all.map((one) => html`<${One} key=${one.name} gateway=${one} onTest=${() => setTest(one)}
             onPreview=${() => setQuery({ preview: one.name })} onGivenUp=${() => setQuery({ medium: medium === one.name ? null : one.name })} isOpen=${medium === one.name} />`)}</div>
           ${all.some((one) => one.name === medium) && html`<${GivenUp} key=${medium} medium=${medium} onChanged=${gateways.reload} />`}`}<//>
@@ -53,22 +53,22 @@ function One({ gateway, isOpen, onTest, onPreview, onGivenUp }) {
   return html`<${Card} title=${html`${gateway.name} ${gateway.kind !== gateway.name && html`<${Chip} tone="soft">${gateway.kind}<//>`}`}
     actions=${html`<${State} state=${gateway.health} word=${word(gateway)} />`}>
     ${gateway.is_alive && gateway.health !== "ok" && html`<p class=${gateway.health === "critical" ? "bad gateway-state" : "soft gateway-state"}>${gateway.words}</p>`}
-    ${!gateway.is_alive && html`<p class=${gateway.queued > 0 ? "bad gateway-state" : "soft gateway-state"}>${gateway.seen === null ? "It has never run." : html`Last heard of <${When} at=${gateway.seen} />.`} Start it with <code>watchbell up</code> or <code>watchbell run gateways</code>.</p>`}
+    ${!gateway.is_alive && html`<p class=${gateway.queued > 0 ? "bad gateway-state" : "soft gateway-state"}>${gateway.seen === null ? "This gateway has never run." : html`Last seen <${When} at=${gateway.seen} />.`} Start it with <code>watchbell up</code> or <code>watchbell run gateways</code>.</p>`}
     <dl class="gateway-counts">
       <div><dt>waiting</dt><dd>${number(gateway.queued)}</dd></div>
-      <div><dt>on the way</dt><dd>${number(gateway.on_its_way)}</dd></div>
+      <div><dt>sending</dt><dd>${number(gateway.on_its_way)}</dd></div>
       <div><dt>delivered</dt><dd>${number(gateway.delivered)}</dd></div>
-      <div class=${gateway.failed > 0 ? "bad" : ""}><dt>given up</dt><dd>${number(gateway.failed)}</dd></div>
+      <div class=${gateway.failed > 0 ? "bad" : ""}><dt>failed</dt><dd>${number(gateway.failed)}</dd></div>
     </dl>
     <${Facts} rows=${[
-      ["Last delivered", html`<${When} at=${gateway.last_success} />${gateway.last_answer && html`<div class="soft gateway-said">${gateway.last_answer}</div>`}`],
+      ["Last delivery", html`<${When} at=${gateway.last_success} />${gateway.last_answer && html`<div class="soft gateway-said">${gateway.last_answer}</div>`}`],
       gateway.last_failure !== null && ["Last failure", html`<${When} at=${gateway.last_failure} />${gateway.last_error && html`<div class="bad gateway-said">${gateway.last_error}</div>`}`],
       ...gateway.settings.filter((one) => one.name !== "kind").map((one) => /** @type {[any, any]} */ ([html`<code>${one.name}</code>`, html`<code>${String(one.value)}</code>`])),
     ]} />
     <div class="actions gateway-actions">
-      ${gateway.failed > 0 && html`<${Button} small onClick=${onGivenUp} aria-expanded=${isOpen ? "true" : "false"}>${isOpen ? "Hide" : "Show"} what was given up<//>`}
-      <${Button} small kind="quiet" onClick=${onPreview}>Preview a message<//>
-      ${may("admin") && html`<${Button} small kind="quiet" onClick=${onTest}>Send a test<//>`}
+      ${gateway.failed > 0 && html`<${Button} small onClick=${onGivenUp} aria-expanded=${isOpen ? "true" : "false"}>${isOpen ? "Hide" : "Show"} failed alerts<//>`}
+      <${Button} small kind="quiet" onClick=${onPreview}>Preview message<//>
+      ${may("admin") && html`<${Button} small kind="quiet" onClick=${onTest}>Send test<//>`}
     </div>
   <//>`;
 }

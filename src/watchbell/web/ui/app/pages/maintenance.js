@@ -1,4 +1,4 @@
-/** Maintenance: a calendar of all checks, in which it is planned by dragging, changed and ended. */
+/** The maintenance calendar: schedule by dragging, change and end maintenance. */
 
 import { html } from "htm/preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
@@ -26,7 +26,7 @@ const MOST = 1_000;
 const WAIT_MS = 1_000;
 const AGENDA_DAYS = 14;
 
-/** The time, each minute: a calendar is not drawn anew each second. */
+/** The current time, updated every minute, so that the calendar is not redrawn every second. */
 function useMinute() {
   const [minute, setMinute] = useState(Math.floor(clock.value / 60) * 60);
   useEffect(() => clock.listen((now) => setMinute(Math.floor(now / 60) * 60)), []);
@@ -66,7 +66,7 @@ export default function Maintenance() {
   const canPlan = may("operate");
   useKeys("Maintenance", [
     ["n", "next week, month or fortnight", () => move(1)],
-    ["p", "the one before", () => move(-1)],
+    ["p", "previous week, month or fortnight", () => move(-1)],
     ["t", "today", () => setQuery({ day: null })],
     ...(canPlan ? [/** @type {import("../keys.js").Binding} */ (["c", "schedule maintenance", () => setPlanning("form")])] : []),
   ]);
@@ -82,24 +82,24 @@ export default function Maintenance() {
     onMore: (/** @type {string} */ one) => setQuery({ view: "agenda", day: one }),
     onPlan: (/** @type {number} */ start, /** @type {number} */ end) => setPlanning({ start, end }),
   };
-  return html`<${Page} wide title="Maintenance" lead="While a check is in maintenance nobody is told of its failures. They are still recorded."
+  return html`<${Page} wide title="Maintenance" lead="During maintenance, failing checks send no alerts. Failures are still recorded."
     actions=${canPlan && html`<${Button} kind="main" onClick=${() => setPlanning("form")}>Schedule maintenance<//>`}>
     <div class="bar-of cal-bar">
       <div class="actions">
-        <${Button} onClick=${() => move(-1)} label="Before">‹<//>
+        <${Button} onClick=${() => move(-1)} label="Previous">‹<//>
         <${Button} onClick=${() => setQuery({ day: null })} disabled=${day === today}>Today<//>
-        <${Button} onClick=${() => move(1)} label="After">›<//>
+        <${Button} onClick=${() => move(1)} label="Next">›<//>
       </div>
       <h2 class="cal-range" aria-live="polite">${view === "month" ? monthName(day) : rangeName(days[0] ?? day, days.at(-1) ?? day)}</h2>
       <${Choice} label="View" value=${view} onChange=${(/** @type {string} */ said) => setQuery({ view: said })}
         options=${[["week", "Week"], ["month", "Month"], ["agenda", "List"]]} />
       <${Choice} label="Kind" value=${kind} onChange=${(/** @type {string} */ said) => setQuery({ kind: said })}
         options=${[["", "All"], ["scheduled", html`<span class="cal-key cal-scheduled"></span> Scheduled`], ["unscheduled", html`<span class="cal-key cal-unscheduled"></span> Acknowledged`]]} />
-      <${Search} value=${pattern} onSearch=${(/** @type {string} */ said) => setQuery({ pattern: said })} placeholder="Of checks, as web-*:HTTP" label="Of checks" />
+      <${Search} value=${pattern} onSearch=${(/** @type {string} */ said) => setQuery({ pattern: said })} placeholder="Filter by check, e.g. web-*:HTTP" label="Filter by check" />
     </div>
     ${found.problem && html`<${Failed} problem=${found.problem} retry=${found.reload} />`}
-    ${found.value?.next && html`<p class="notice">There is more than can be shown here; choose a shorter time, or fewer checks.</p>`}
-    ${view !== "agenda" && canPlan && html`<p class="soft cal-hint">Drag over the time, or move with the arrow keys and press Enter, to schedule maintenance.</p>`}
+    ${found.value?.next && html`<p class="notice">Not everything is shown. Select a shorter period or use filters.</p>`}
+    ${view !== "agenda" && canPlan && html`<p class="soft cal-hint">Drag over a period to schedule maintenance, or use the arrow keys and Enter.</p>`}
     <div class=${found.isLoading && !found.value ? "cal-waiting" : ""} aria-busy=${found.isLoading ? "true" : "false"}>
       ${view === "week" && html`<${Card} flush><${Week} ...${common} days=${days} now=${now} /><//>`}
       ${view === "month" && html`<${Card} flush><${Month} ...${common} days=${days} month=${day.slice(0, 7)} /><//>`}
@@ -111,7 +111,7 @@ export default function Maintenance() {
   <//>`;
 }
 
-/** Reads anew when maintenance was changed by anybody, and not more often than makes sense. @param {() => void} reload */
+/** Reloads when anybody changes maintenance, at a limited rate. @param {() => void} reload */
 function useChanges(reload) {
   const last = useRef(/** @type {string | null} */ (null));
   const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined));
@@ -122,7 +122,7 @@ function useChanges(reload) {
   useEffect(() => () => clearTimeout(timer.current), []);
   useLive("/live?topics=maintenance", {
     maintenance: (data) => {
-      // The first one comes when changes are heard of: what was changed just before it may be missing.
+      // The first message arrives with the subscription: changes just before it may be missing.
       const seen = JSON.stringify(data);
       if (last.current !== seen) soon();
       last.current = seen;

@@ -1,8 +1,9 @@
-/** What is wrong now, what is done about it, and what will run next. */
+/** The overview: what fails now, problems of Watchbell itself, recent alerts and runs. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { url, useFetched } from "../api.js";
+import { counted } from "../words.js";
 import { useLive } from "../live.js";
 import { Card, Fetched, Page } from "../kit/layout.js";
 import { Mark, State } from "../kit/state.js";
@@ -29,7 +30,7 @@ export default function Overview() {
     alerts: soon,
     cron: soon,
     gateways: soon,
-    queues: (told) => rate.set(told.rate),
+    queues: (update) => rate.set(update.rate),
     reset: soon,
   });
   return html`<${Page} title="Overview">
@@ -45,7 +46,7 @@ export default function Overview() {
 }
 
 /**
- * Calls at once, and then not again too soon, however often it is asked to.
+ * Limits how often a function is called.
  * @param {() => void} call
  * @param {number} wait milliseconds
  */
@@ -63,19 +64,19 @@ function useSoon(call, wait) {
   };
 }
 
-/** The first thing to be seen: whether somebody has to do something. @param {{seen: Seen}} props */
+/** Whether somebody has to act. @param {{seen: Seen}} props */
 function Verdict({ seen }) {
   const { failing, counts } = seen;
   const handled = failing.acknowledged_count + failing.maintenance_count;
   const open = failing.open_count;
   const state = open > 0 ? (failing.open[0]?.state ?? "critical") : handled > 0 ? "acknowledged" : "ok";
-  return html`<section class=${`overview-verdict overview-is-${state}`} aria-live="polite" aria-label="What is wrong now">
+  return html`<section class=${`overview-verdict overview-is-${state}`} aria-live="polite" aria-label="Current status">
     <${Mark} state=${state} />
     <div class="overview-words">
       <p class="overview-title">${title(open, handled, seen.is_complete)}</p>
-      <p class="soft">${open + handled === 0 && html`${(counts ? counts.ok : seen.checks).toLocaleString("en")} ${seen.checks === 1 ? "check" : "checks"}${seen.latest_change !== null && html`, well since <${When} at=${seen.latest_change} as="exact" /> (<${When} at=${seen.latest_change} />)`}.`}
-        ${open === 0 && handled > 0 && "Somebody looks after all that fails."}
-        ${open > 0 && handled > 0 && `${handled.toLocaleString("en")} more ${handled === 1 ? "is" : "are"} looked after.`}</p>
+      <p class="soft">${open + handled === 0 && html`${counted(counts ? counts.ok : seen.checks, "check")} ok${seen.latest_change !== null && html` since <${When} at=${seen.latest_change} as="exact" /> (<${When} at=${seen.latest_change} />)`}.`}
+        ${open === 0 && handled > 0 && "All failing checks are acknowledged or in maintenance."}
+        ${open > 0 && handled > 0 && `${handled.toLocaleString("en")} more acknowledged or in maintenance.`}</p>
     </div>
     ${counts && html`<${Tally} counts=${counts} />`}
   </section>`;
@@ -83,10 +84,10 @@ function Verdict({ seen }) {
 
 /** @param {number} open @param {number} handled @param {boolean} isComplete */
 function title(open, handled, isComplete) {
-  const many = (/** @type {number} */ count) => `${isComplete ? "" : "At least "}${count.toLocaleString("en")} ${count === 1 ? "check" : "checks"}`;
-  if (open > 0) return `${many(open)} ${open === 1 ? "needs" : "need"} somebody`;
-  if (handled > 0) return `${many(handled)} ${handled === 1 ? "fails" : "fail"}`;
-  return "All is well";
+  const many = (/** @type {number} */ count) => `${isComplete ? "" : "At least "}${counted(count, "check")}`;
+  if (open > 0) return `${many(open)} ${open === 1 ? "needs" : "need"} attention`;
+  if (handled > 0) return `${many(handled)} failing`;
+  return "All checks are ok";
 }
 
 /** @type {[name: keyof Counts, query: string][]} */
@@ -105,7 +106,7 @@ function Tally({ counts }) {
     <strong>${counts[name].toLocaleString("en")}</strong><${State} state=${name} /></a></li>`)}</ul>`;
 }
 
-/** @param {{seen: Seen, isFirst?: boolean}} props `isFirst`: what is empty would only distract */
+/** @param {{seen: Seen, isFirst?: boolean}} props `isFirst`: leave out what is empty */
 function Rest({ seen, isFirst = false }) {
   return html`<div class="columns">
     <div>
@@ -123,11 +124,11 @@ const MOST_TROUBLES = 6;
 /** @param {Trouble} one */
 const placeOf = (one) => (one.kind === "check" ? url("/check", { id: one.subject }) : (PLACES[one.kind] ?? "/system"));
 
-/** What is wrong with Watchbell itself, the worst first. @param {{troubles: Trouble[]}} props */
+/** Problems of Watchbell itself, the worst first. @param {{troubles: Trouble[]}} props */
 function Troubles({ troubles }) {
   if (troubles.length === 0) return null;
   const sorted = [...troubles].sort((a, b) => Number(b.state === "critical") - Number(a.state === "critical"));
-  return html`<${Card} title="Problems of Watchbell itself">
+  return html`<${Card} title="Watchbell problems">
     <ul class="overview-list overview-troubles">${sorted.slice(0, MOST_TROUBLES).map((one) => html`<li><${Mark} state=${one.state} /><a href=${placeOf(one)}>${one.kind === "gateway" ? `Gateway ${one.subject}` : one.subject}</a><span>${one.words}</span></li>`)}</ul>
     ${sorted.length > MOST_TROUBLES && html`<p class="soft">and ${sorted.length - MOST_TROUBLES} more on <a href="/system">System</a></p>`}
   <//>`;

@@ -1,4 +1,4 @@
-/** Rejected events: what was pushed and is no check event, why, and how it could be one. */
+/** Rejected events: input that is not a valid check event, and why. */
 
 import { html } from "htm/preact";
 import { url, useFetched, useInterval, useList } from "../api.js";
@@ -19,7 +19,7 @@ const PAGE = 50;
 /** @type {import("../kit/table.js").Column<Rejected>[]} */
 const COLUMNS = [
   {
-    head: "What was wrong",
+    head: "Reason",
     kind: "main",
     cell: (row) => html`<div>${row.reason}<div class="rejected-text mono">${row.text}</div></div>`,
   },
@@ -33,13 +33,13 @@ export default function RejectedEvents() {
   const counts = useFetched("/rejected/counts", { every: 60 });
   useInterval(list.reload, list.items.length <= PAGE && !query.get("id") ? 15 : 0);
   const open = query.get("id");
-  return html`<${Page} title="Rejected events" lead="What was pushed to us and is no check event. It is kept for a while, byte for byte, and stops nothing.">
-    <${Fetched} of=${counts} lines=${2}>${(/** @type {Counts} */ told) => told.total > 0 && html`<div class="columns">
-      <${Card} title="By hour"><${Hours} hours=${told.hours} /><//>
-      <${Card} title="By reason"><${Reasons} counts=${told} /><//></div>`}<//>
+  return html`<${Page} title="Rejected events" lead="Input that is not a valid check event. It is kept for a while so that you can inspect and correct it.">
+    <${Fetched} of=${counts} lines=${2}>${(/** @type {Counts} */ found) => found.total > 0 && html`<div class="columns">
+      <${Card} title="By hour"><${Hours} hours=${found.hours} /><//>
+      <${Card} title="By reason"><${Reasons} counts=${found} /><//></div>`}<//>
     <div class="rejected"><${Card} flush><${Listed} list=${list} columns=${COLUMNS} id=${(/** @type {Rejected} */ row) => row.id} label="Rejected events"
       to=${(/** @type {Rejected} */ row) => url("/rejected", { id: row.id })}
-      empty=${html`<${Empty} title="Nothing was rejected."><p>All that was pushed lately was understood. What is not is kept here, with the reason.</p><//>`} /><//></div>
+      empty=${html`<${Empty} title="No rejected events."><p>Events that can't be read are listed here with the reason.</p><//>`} /><//></div>
     ${open && html`<${Detail} key=${open} id=${open} onClose=${() => setQuery({ id: null })} />`}
   <//>`;
 }
@@ -51,5 +51,5 @@ function Reasons({ counts }) {
     ${counts.reasons.slice(0, 6).map((one) => html`<li><span class="reason-words">${one.reason}</span><strong>${one.count.toLocaleString("en-GB")}</strong>
       <div class="reason-share" aria-hidden="true"><div style=${{ width: `${(one.count / most) * 100}%` }}></div></div></li>`)}
   </ol>
-  ${counts.counted < counts.total && html`<p class="soft">Of the newest ${counts.counted.toLocaleString("en-GB")} of ${counts.total.toLocaleString("en-GB")}.</p>`}`;
+  ${counts.counted < counts.total && html`<p class="soft">Newest ${counts.counted.toLocaleString("en-GB")} of ${counts.total.toLocaleString("en-GB")}.</p>`}`;
 }

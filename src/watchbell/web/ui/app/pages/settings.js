@@ -1,4 +1,4 @@
-/** The settings of the server: what each is, what it is for, and which were chosen. */
+/** The server's settings: value, meaning and origin. */
 
 import { html } from "htm/preact";
 import { useFetched } from "../api.js";
@@ -20,23 +20,23 @@ function Shown({ value }) {
 
 /** @param {{one: Setting}} props */
 function Origin({ one }) {
-  const isChosen = one.origin === "" ? !one.is_default : one.origin !== "default";
-  if (!isChosen) return html`<span class="soft">default</span>`;
-  return html`<div>${one.origin || "chosen"}
-    ${one.default !== null && html`<div class="soft plain">${one.is_default ? "as it is by default" : html`in place of ${one.default === "" ? "nothing" : html`<span class="mono">${String(one.default)}</span>`}`}</div>`}</div>`;
+  const isChanged = one.origin === "" ? !one.is_default : one.origin !== "default";
+  if (!isChanged) return html`<span class="soft">default</span>`;
+  return html`<div>${one.origin || "changed"}
+    ${one.default !== null && html`<div class="soft plain">${one.is_default ? "same as the default" : html`default: ${one.default === "" ? "empty" : html`<span class="mono">${String(one.default)}</span>`}`}</div>`}</div>`;
 }
 
-/** What stands between backticks, as code. @param {string} words */
-const told = (words) => words.split("`").map((part, at) => (at % 2 ? html`<code>${part}</code>` : part));
+/** Text between backticks as code. @param {string} words */
+const withCode = (words) => words.split("`").map((part, at) => (at % 2 ? html`<code>${part}</code>` : part));
 
 /** @type {import("../kit/table.js").Column<Setting>[]} */
 const COLUMNS = [
-  { head: "Setting", kind: "main", cell: (one) => html`<div><span class="mono">${one.name}</span>${one.words && html`<div class="soft plain">${told(one.words)}</div>`}</div>` },
+  { head: "Setting", kind: "main", cell: (one) => html`<div><span class="mono">${one.name}</span>${one.words && html`<div class="soft plain">${withCode(one.words)}</div>`}</div>` },
   { head: "Value", cell: (one) => html`<${Shown} value=${one.value} />` },
   { head: "From", cell: (one) => html`<${Origin} one=${one} />` },
 ];
 
-/** @param {Setting[]} all @returns {[part: string, settings: Setting[]][]} in their order, by what stands before the last dot */
+/** @param {Setting[]} all @returns {[part: string, settings: Setting[]][]} grouped by the name before the last dot, in order */
 function parts(all) {
   /** @type {Map<string, Setting[]>} */
   const found = new Map();
@@ -51,17 +51,17 @@ export default function Settings() {
   const [query, setQuery] = useQuery();
   const all = useFetched("/system/settings");
   const text = (query.get("text") ?? "").toLowerCase();
-  const isChosen = query.get("from") === "chosen";
+  const isChanged = query.get("from") === "changed";
   const fits = (/** @type {Setting} */ one) =>
-    (!isChosen || !one.is_default) && `${one.name} ${one.value} ${one.origin} ${one.words}`.toLowerCase().includes(text);
-  return html`<${Page} title="Settings" lead=${html`Of the process that serves this page. They are set by the settings file, by <code>WATCHBELL_…</code> variables and by options, of which the last wins.`}>
+    (!isChanged || !one.is_default) && `${one.name} ${one.value} ${one.origin} ${one.words}`.toLowerCase().includes(text);
+  return html`<${Page} title="Settings" lead=${html`Settings of the process that serves this page. Options override <code>WATCHBELL_…</code> variables, which override the settings file.`}>
     <div class="bar-of">
       <${Search} value=${query.get("text") ?? ""} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} />
-      <${Choice} label="Which" value=${isChosen ? "chosen" : ""} options=${[["", "All"], ["chosen", "Chosen"]]} onChange=${(/** @type {string} */ from) => setQuery({ from })} />
+      <${Choice} label="Filter by origin" value=${isChanged ? "changed" : ""} options=${[["", "All"], ["changed", "Changed"]]} onChange=${(/** @type {string} */ from) => setQuery({ from })} />
     </div>
     <${Fetched} of=${all} lines=${8}>${(/** @type {Setting[]} */ settings) => {
       const found = settings.filter(fits);
-      if (found.length === 0) return html`<${Card}><${Empty} title=${isChosen && !text ? "All settings are as they come." : "No setting is like that."} /><//>`;
+      if (found.length === 0) return html`<${Card}><${Empty} title=${isChanged && !text ? "All settings have their default values." : "No settings match these filters."} /><//>`;
       return parts(found).map(([part, some]) => html`<${Card} key=${part} flush title=${part}>
         <div class="settings"><${Table} columns=${COLUMNS} rows=${some} id=${(/** @type {Setting} */ one) => one.name} label=${`Settings: ${part}`} /></div><//>`);
     }}<//>

@@ -1,9 +1,10 @@
-/** What runs, what waits, and how the store fares. */
+/** The system: processes, queues and the store. */
 
 import { html } from "htm/preact";
 import { useFetched } from "../api.js";
 import { useQuery } from "../location.js";
 import { may } from "../session.js";
+import { counted } from "../words.js";
 import { Card, Fetched, Page, Tabs } from "../kit/layout.js";
 import { State } from "../kit/state.js";
 import { Instances, Processes } from "./system/processes.js";
@@ -24,8 +25,8 @@ const STATES = { ok: "ok", warning: "warning", error: "critical" };
 
 /** @param {{findings: Finding[]}} props */
 function Health({ findings }) {
-  return html`<${Card} title="Health of the store"><ul class="findings">
-    ${findings.map((one) => html`<li><${State} state=${STATES[one.level]} word=${one.level === "ok" ? "fine" : one.level} />
+  return html`<${Card} title="Store health"><ul class="findings">
+    ${findings.map((one) => html`<li><${State} state=${STATES[one.level]} word=${one.level} />
       <div>${one.text}${one.advice && html`<div class="soft">${one.advice}</div>`}</div></li>`)}
   </ul><//>`;
 }
@@ -34,9 +35,9 @@ function Health({ findings }) {
 function summary({ version, processes }) {
   const gone = processes.filter((one) => !one.is_alive).length;
   const failed = processes.filter((one) => one.is_alive).flatMap((one) => one.roles.filter((role) => role.state === "failed")).length;
-  const words = [`Watchbell ${version}`, processes.length === 1 ? "one process" : `${processes.length} processes`];
-  return html`${words.join(" · ")}${gone > 0 && html` · <span class="bad">${gone} gone</span>`}${failed > 0 &&
-  html` · <span class="bad">${failed === 1 ? "a role has failed" : `${failed} roles have failed`}</span>`}`;
+  const words = [`Watchbell ${version}`, counted(processes.length, "process", "processes")];
+  return html`${words.join(" · ")}${gone > 0 && html` · <span class="bad">${gone} not responding</span>`}${failed > 0 &&
+  html` · <span class="bad">${counted(failed, "failed role")}</span>`}`;
 }
 
 export default function SystemPage() {
@@ -44,7 +45,7 @@ export default function SystemPage() {
   const system = useFetched("/system", { every: 3 });
   const isMemory = query.get("tab") === "memory" && may("admin");
   return html`<${Page} title="System" lead=${system.value && summary(system.value)}>
-    ${may("admin") && html`<${Tabs} tabs=${[["now", "Now"], ["memory", "Memory by family"]]} />`}
+    ${may("admin") && html`<${Tabs} tabs=${[["now", "Status"], ["memory", "Memory by key family"]]} />`}
     ${isMemory
       ? html`<${Families} />`
       : html`<${Fetched} of=${system} lines=${8}>${(/** @type {System} */ now) => html`

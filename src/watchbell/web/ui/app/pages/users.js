@@ -1,4 +1,4 @@
-/** Who may sign in, and as what. */
+/** The users and their roles. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -28,13 +28,13 @@ export default function Users() {
   const change = (/** @type {User} */ one, /** @type {string} */ role) =>
     confirm({
       title: `Make ${one.name} ${/^[aeo]/.test(role) ? "an" : "a"} ${role}?`,
-      words: html`<p>${ROLES.find(([name]) => name === role)?.[1]}</p><p class="soft">It holds at once, for their sessions and API keys, too.</p>
-        ${one.name === me.value?.user && html`<p class="bad">This is you.</p>`}`,
-      yes: "Change the role",
+      words: html`<p>${ROLES.find(([name]) => name === role)?.[1]}</p><p class="soft">The change takes effect immediately, also for sessions and API keys.</p>
+        ${one.name === me.value?.user && html`<p class="bad">This is your own account.</p>`}`,
+      yes: "Change role",
       kind: "main",
       act: async () => {
         await patch(path(one), { role });
-        say(`${one.name} is ${role} now.`);
+        say(`Role of ${one.name} changed to ${role}.`);
         list.reload();
       },
     });
@@ -44,12 +44,12 @@ export default function Users() {
   };
   const drop = (/** @type {User} */ one) =>
     confirm({
-      title: `Remove ${one.name}?`,
-      words: "Their sessions, API keys and pings work no more, at once. What they changed stays as it is, and stays in the audit log.",
-      yes: "Remove",
+      title: `Delete ${one.name}?`,
+      words: "Their sessions, API keys and ping addresses stop working immediately. Their changes and audit log entries are kept.",
+      yes: "Delete",
       act: async () => {
         await remove(path(one));
-        say(`${one.name} is removed.`);
+        say(`${one.name} deleted.`);
         list.reload();
       },
     });
@@ -64,15 +64,15 @@ export default function Users() {
           change(one, role);
         }}>
         ${ROLES.map(([role]) => html`<option value=${role}>${role}</option>`)}</select>` },
-    { head: "Signed in last", kind: "tight", cell: (one) => html`<${When} at=${one.last_sign_in} />` },
-    { head: "Password", kind: "tight", cell: (one) => (one.has_password ? "set" : html`<span class="soft">none yet</span>`) },
+    { head: "Last sign-in", kind: "tight", cell: (one) => html`<${When} at=${one.last_sign_in} />` },
+    { head: "Password", kind: "tight", cell: (one) => (one.has_password ? "set" : html`<span class="soft">not set</span>`) },
     { head: "Added", kind: "tight", hide: "phone", cell: (one) => html`<${When} at=${one.created} as="short" />` },
     { head: html`<span class="unseen">Actions</span>`, kind: "actions", cell: (one) => html`<div class="actions row-actions">
-        <${Button} small onClick=${() => renew(one)} label=${`New link for ${one.name} to sign in`}>New link<//>
-        <${Button} small kind="danger" onClick=${() => drop(one)} label=${`Remove ${one.name}`}>Remove<//></div>` },
+        <${Button} small onClick=${() => renew(one)} label=${`New sign-in link for ${one.name}`}>New sign-in link<//>
+        <${Button} small kind="danger" onClick=${() => drop(one)} label=${`Delete ${one.name}`}>Delete<//></div>` },
   ];
-  return html`<${Page} title="Users" lead="Who may sign in, and what they may do." actions=${html`<${Button} kind="main" onClick=${() => setIsAdding(true)}>Add a user<//>`}>
-    <${Card} flush><${Listed} list=${list} columns=${columns} id=${(/** @type {User} */ one) => one.name} label="Users" empty="There is nobody." /><//>
+  return html`<${Page} title="Users" lead="People who can sign in, and their roles." actions=${html`<${Button} kind="main" onClick=${() => setIsAdding(true)}>New user<//>`}>
+    <${Card} flush><${Listed} list=${list} columns=${columns} id=${(/** @type {User} */ one) => one.name} label="Users" empty="No users." /><//>
     ${isAdding && html`<${Adding} onClose=${() => setIsAdding(false)} onAdded=${(/** @type {NewLink} */ made) => {
       setIsAdding(false);
       setLink(made);

@@ -1,4 +1,4 @@
-/** What browsers say of themselves, in two words. */
+/** Browser and system names from user agents. */
 
 /** @type {[pattern: RegExp, words: string][]} */
 const BROWSERS = [
@@ -23,12 +23,12 @@ const SYSTEMS = [
 const found = (known, agent) => known.find(([pattern]) => pattern.test(agent))?.[1];
 
 /**
- * As `Firefox on Linux`; what is not known is given as it is.
+ * As `Firefox on Linux`; unknown agents are returned unchanged.
  * @param {string} agent
  */
 export function agentWords(agent) {
   const browser = found(BROWSERS, agent);
   const system = found(SYSTEMS, agent);
   if (browser) return system ? `${browser} on ${system}` : browser;
-  return agent.slice(0, 60) || "something that does not say what it is";
+  return agent.slice(0, 60) || "Unknown client";
 }

@@ -1,4 +1,4 @@
-/** How pages look in this browser: light or dark, and whose time they tell. */
+/** Display preferences of this browser: theme and time zone. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -9,14 +9,14 @@ import { Card } from "../../kit/layout.js";
 
 /** @type {[value: string, words: string][]} */
 const THEMES = [
-  ["", "As the system"],
+  ["", "System"],
   ["light", "Light"],
   ["dark", "Dark"],
 ];
 const OWN = Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** @type {[value: string, words: string][]} */
 const ZONES = [
-  ["", `As this browser: ${OWN}`],
+  ["", `Browser default (${OWN})`],
   .../** @type {[string, string][]} */ (["UTC", ...Intl.supportedValuesOf("timeZone").filter((name) => name !== "UTC")].map((name) => [name, name])),
 ];
 
@@ -30,21 +30,21 @@ export function Looks() {
   const [theme, setTheme] = useState(localStorage.getItem("theme") ?? "");
   const [place, setPlace] = useState(localStorage.getItem("zone") ?? "");
   const now = useCell(clock);
-  const wear = (/** @type {string} */ chosen) => {
-    keep("theme", chosen);
-    if (chosen) document.documentElement.dataset.theme = chosen;
+  const setThemeTo = (/** @type {string} */ value) => {
+    keep("theme", value);
+    if (value) document.documentElement.dataset.theme = value;
     else delete document.documentElement.dataset.theme;
-    setTheme(chosen);
+    setTheme(value);
   };
-  const move = (/** @type {string} */ chosen) => {
-    keep("zone", chosen);
-    setPlace(chosen);
+  const setZone = (/** @type {string} */ value) => {
+    keep("zone", value);
+    setPlace(value);
   };
-  return html`<${Card} title="This browser">
+  return html`<${Card} title="Display in this browser">
     <div class="form">
-      <div class="field"><span class="label">Colours</span><div><${Choice} label="Colours" value=${theme} options=${THEMES} onChange=${wear} /></div></div>
-      <${Field} label="Time zone" name="zone" value=${place} options=${ZONES} onInput=${move}
-        hint=${html`Now it is <span data-zone=${zone()}>${exact(now)}</span>.`} />
+      <div class="field"><span class="label">Theme</span><div><${Choice} label="Theme" value=${theme} options=${THEMES} onChange=${setThemeTo} /></div></div>
+      <${Field} label="Time zone" name="zone" value=${place} options=${ZONES} onInput=${setZone}
+        hint=${html`Current time: <span data-zone=${zone()}>${exact(now)}</span>`} />
     </div>
   <//>`;
 }

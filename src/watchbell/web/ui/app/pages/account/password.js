@@ -1,4 +1,4 @@
-/** Setting one's password. */
+/** The form that sets the password. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -20,14 +20,14 @@ export function Password() {
     setOld("");
     setFresh("");
     me.set(await get("/session"));
-    say("Your password is set. Your other sessions have ended.");
+    say("Password saved. Your other sessions have ended.");
   };
   return html`<${Card} title=${who?.has_password ? "Change your password" : "Set a password"}>
-    <${Form} onSubmit=${set} submit="Set password" disabled=${fresh === "" || (who?.asks_old && old === "")}>
+    <${Form} onSubmit=${set} submit="Save password" disabled=${fresh === "" || (who?.asks_old && old === "")}>
       <input class="unseen" name="username" value=${who?.user} autocomplete="username" tabindex="-1" aria-hidden="true" readonly />
-      ${who?.asks_old && html`<${Field} label="The old one" name="old" type="password" value=${old} onInput=${setOld} maxlength="1000" autocomplete="current-password" />`}
-      <${Field} label=${who?.has_password ? "The new one" : "Password"} name="new" type="password" value=${fresh} onInput=${setFresh} maxlength="1000"
-        autocomplete="new-password" hint=${`At least ${SHORTEST} characters, not your name. All your other sessions end.`} />
+      ${who?.asks_old && html`<${Field} label="Current password" name="old" type="password" value=${old} onInput=${setOld} maxlength="1000" autocomplete="current-password" />`}
+      <${Field} label=${who?.has_password ? "New password" : "Password"} name="new" type="password" value=${fresh} onInput=${setFresh} maxlength="1000"
+        autocomplete="new-password" hint=${`At least ${SHORTEST} characters, and not your user name. Your other sessions are ended.`} />
     <//>
   <//>`;
 }

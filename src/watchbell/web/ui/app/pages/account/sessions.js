@@ -1,4 +1,4 @@
-/** Where somebody is signed in, each of which can be ended. */
+/** The sessions of a user. */
 
 import { html } from "htm/preact";
 import { remove, url, useList } from "../../api.js";
@@ -24,35 +24,35 @@ export function Sessions({ user }) {
   const end = (/** @type {Session} */ one) =>
     confirm({
       title: "End this session?",
-      words: `Who uses ${agentWords(one.agent)} at ${one.address} has to sign in again.`,
-      yes: "End it",
+      words: `${agentWords(one.agent)} at ${one.address} has to sign in again.`,
+      yes: "End session",
       act: async () => {
         await remove(`/sessions/${one.id}`);
-        say("The session has ended.");
+        say("Session ended.");
         list.reload();
       },
     });
   const endOthers = () =>
     confirm({
       title: "End all your other sessions?",
-      words: "Wherever else you are signed in, you have to sign in again. You stay signed in here.",
-      yes: "End them",
+      words: "You stay signed in here, and have to sign in again everywhere else.",
+      yes: "End sessions",
       act: async () => {
         await remove("/sessions");
-        say("Your other sessions have ended.");
+        say("Other sessions ended.");
         list.reload();
       },
     });
   /** @type {import("../../kit/table.js").Column<Session>[]} */
   const columns = [
-    { head: "By", kind: "main", cell: (one) => html`<span title=${one.agent}>${agentWords(one.agent)}</span>${" "}${one.is_this && html`<${Chip} tone="good">this one<//>`}` },
-    { head: "From", cell: (one) => html`<span class="mono">${one.address}</span>` },
+    { head: "Browser", kind: "main", cell: (one) => html`<span title=${one.agent}>${agentWords(one.agent)}</span>${" "}${one.is_this && html`<${Chip} tone="good">this session<//>`}` },
+    { head: "Address", cell: (one) => html`<span class="mono">${one.address}</span>` },
     { head: "Last used", kind: "tight", cell: (one) => html`<${When} at=${one.seen} />` },
-    { head: "Began", kind: "tight", cell: (one) => html`<${When} at=${one.began} as="short" />` },
-    { head: "Ends at the latest", kind: "tight", cell: (one) => html`<${When} at=${one.ends} as="short" />` },
+    { head: "Signed in", kind: "tight", cell: (one) => html`<${When} at=${one.began} as="short" />` },
+    { head: "Expires", kind: "tight", cell: (one) => html`<${When} at=${one.ends} as="short" />` },
     { head: html`<span class="unseen">Actions</span>`, kind: "actions", cell: (one) => !one.is_this && html`<${Button} small onClick=${() => end(one)} label=${`End the session from ${one.address}`}>End<//>` },
   ];
-  return html`<${Card} flush title="Sessions" actions=${hasOthers && html`<${Button} small onClick=${endOthers}>End all others<//>`}>
-    <${Listed} list=${{ ...list, items: sorted }} columns=${columns} id=${(/** @type {Session} */ one) => one.id} label="Sessions" empty="There is none." />
+  return html`<${Card} flush title="Sessions" actions=${hasOthers && html`<${Button} small onClick=${endOthers}>End other sessions<//>`}>
+    <${Listed} list=${{ ...list, items: sorted }} columns=${columns} id=${(/** @type {Session} */ one) => one.id} label="Sessions" empty="No sessions." />
   <//>`;
 }

@@ -1,4 +1,4 @@
-/** One alert: its text, what became of it, what the server answered. */
+/** One alert: its text, delivery status and the server's reply. */
 
 import { html } from "htm/preact";
 import { post, Problem, url, useFetched } from "../../api.js";
@@ -20,7 +20,7 @@ export function Detail({ id, onClose, onRetry }) {
     await attempt(async () => {
       const [answer] = await post("/alerts/retry", { ids: [id] });
       if (answer.status !== "again") throw new Problem(422, answer.reason);
-    }, "It is on its way again.");
+    }, "Alert queued again.");
     found.reload();
     onRetry();
   };
@@ -36,19 +36,19 @@ function Shown({ shown, again }) {
     <${Facts} rows=${[
       ["About", html`<${State} state=${shownState(sent)} word=${sent.rollup ? `summary (${sent.rollup})` : sent.type} /> <a href=${url("/check", { id: sent.check })}>${sent.check}</a>`],
       ["To", html`<a href=${url("/contact", { id: sent.contact })}>${shown.contact_name || sent.contact}</a>`],
-      ["By", html`${sent.media} <span class="soft">${sent.address}</span>`],
-      ["Made", html`<${When} at=${sent.time} as="exact" />`],
-      ["Became", html`<${Chip} tone=${OUTCOMES[sent.outcome].tone}>${OUTCOMES[sent.outcome].words}<//>`],
-      sent.delivered_at !== null && ["Delivered", html`<${When} at=${sent.delivered_at} as="exact" />${sent.tries !== null && sent.tries > 1 ? ` at the ${sent.tries}. try` : ""}`],
-      sent.answer ? ["Server's answer", html`<code>${sent.answer}</code>`] : null,
-      sent.failed_at !== null && [sent.outcome === "failed" ? "Given up" : "Was given up", html`<${When} at=${sent.failed_at} as="exact" />`],
+      ["Medium", html`${sent.media} <span class="soft">${sent.address}</span>`],
+      ["Created", html`<${When} at=${sent.time} as="exact" />`],
+      ["Status", html`<${Chip} tone=${OUTCOMES[sent.outcome].tone}>${OUTCOMES[sent.outcome].words}<//>`],
+      sent.delivered_at !== null && ["Delivered", html`<${When} at=${sent.delivered_at} as="exact" />${sent.tries !== null && sent.tries > 1 ? ` after ${sent.tries} attempts` : ""}`],
+      sent.answer ? ["Server reply", html`<code>${sent.answer}</code>`] : null,
+      sent.failed_at !== null && [sent.outcome === "failed" ? "Failed" : "Had failed", html`<${When} at=${sent.failed_at} as="exact" />`],
       sent.error ? ["Reason", html`<span class=${sent.outcome === "failed" ? "bad" : ""}>${sent.error}</span>`] : null,
-      problem ? ["Last try", html`<span class="bad">${problem}</span>`] : null,
+      problem ? ["Last attempt", html`<span class="bad">${problem}</span>`] : null,
     ]} />
     ${sent.subject && html`<p><strong>${sent.subject}</strong></p>`}
-    ${body && html`<pre class="alert-message" tabindex="0" aria-label="The message">${body}</pre>`}
+    ${body && html`<pre class="alert-message" tabindex="0" aria-label="Message">${body}</pre>`}
     ${!body && (summary || details) && html`<div><p>${summary}</p>${details && html`<pre class="alert-message" tabindex="0" aria-label="Details">${details}</pre>`}</div>`}
-    ${!body && !summary && !details && html`<p class="soft">The text is known once a server has taken it.</p>`}
-    ${sent.can_retry && may("operate") && html`<div class="actions"><${Button} kind="main" onClick=${again}>Send it again<//></div>`}
+    ${!body && !summary && !details && html`<p class="soft">The text is available once a server has accepted the alert.</p>`}
+    ${sent.can_retry && may("operate") && html`<div class="actions"><${Button} kind="main" onClick=${again}>Retry<//></div>`}
   </div>`;
 }

@@ -1,4 +1,4 @@
-/** By whom, what, how and when alerts are looked for. */
+/** Filters of the list of alerts. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -27,12 +27,12 @@ export function Filter({ given, media, onChange }) {
   return html`${set.filter(([name]) => given[name]).map(
       ([name, words]) => html`<${Button} small key=${name} onClick=${() => onChange({ [name]: null })} label=${`Remove the filter: ${words}`}>${words} ✕<//>`,
     )}
-    <${Button} kind="quiet" onClick=${() => setIsOpen(true)}>Filter…<//>
-    ${isOpen && html`<${Chosen} given=${given} media=${media} onClose=${() => setIsOpen(false)} onChange=${onChange} />`}`;
+    <${Button} kind="quiet" onClick=${() => setIsOpen(true)}>Filters<//>
+    ${isOpen && html`<${FilterDialog} given=${given} media=${media} onClose=${() => setIsOpen(false)} onChange=${onChange} />`}`;
 }
 
 /** @param {{given: Given, media: string[], onClose: () => void, onChange: (changes: Record<string, string | null>) => void}} props */
-function Chosen({ given, media, onClose, onChange }) {
+function FilterDialog({ given, media, onClose, onChange }) {
   const [draft, setDraft] = useState(given);
   const [from, setFrom] = useState(given.from ? field(Number(given.from)) : "");
   const [to, setTo] = useState(given.to ? field(Number(given.to)) : "");
@@ -43,17 +43,17 @@ function Chosen({ given, media, onClose, onChange }) {
     onChange({ contact: draft.contact ?? "", medium: draft.medium ?? "", check: draft.check ?? "", kind: draft.kind ?? "", from: at(from), to: at(to) });
     onClose();
   };
-  return html`<${Dialog} title="Which alerts" onClose=${onClose}>
-    <${Form} onSubmit=${apply} submit="Show them" cancel=${onClose}>
+  return html`<${Dialog} title="Filters" onClose=${onClose}>
+    <${Form} onSubmit=${apply} submit="Apply" cancel=${onClose}>
       <div class="form-row">
-        <${Field} label="To the contact" name="contact" value=${draft.contact ?? ""} onInput=${(/** @type {string} */ contact) => set({ contact })}
-          list=${(people.value?.items ?? []).map((/** @type {{id: string}} */ one) => one.id)} hint="Its id" />
-        <${Field} label="By the medium" name="medium" value=${draft.medium ?? ""} onInput=${(/** @type {string} */ medium) => set({ medium })} list=${media} />
+        <${Field} label="Contact" name="contact" value=${draft.contact ?? ""} onInput=${(/** @type {string} */ contact) => set({ contact })}
+          list=${(people.value?.items ?? []).map((/** @type {{id: string}} */ one) => one.id)} hint="Id of the contact" />
+        <${Field} label="Medium" name="medium" value=${draft.medium ?? ""} onInput=${(/** @type {string} */ medium) => set({ medium })} list=${media} />
       </div>
-      <${Field} label="About the check" name="check" value=${draft.check ?? ""} onInput=${(/** @type {string} */ check) => set({ check })} placeholder="web-1.example.com:HTTP" />
-      <${Field} label="Kind" name="kind" value=${draft.kind ?? ""} onInput=${(/** @type {string} */ kind) => set({ kind })} options=${[["", "any"], ...KINDS.map((one) => [one, one])]} />
+      <${Field} label="Check" name="check" value=${draft.check ?? ""} onInput=${(/** @type {string} */ check) => set({ check })} placeholder="web-1.example.com:HTTP" />
+      <${Field} label="Kind" name="kind" value=${draft.kind ?? ""} onInput=${(/** @type {string} */ kind) => set({ kind })} options=${[["", "Any"], ...KINDS.map((one) => [one, one])]} />
       <div class="form-row">
-        <${Field} label="Since" name="from" type="datetime-local" value=${from} onInput=${setFrom} />
+        <${Field} label="From" name="from" type="datetime-local" value=${from} onInput=${setFrom} />
         <${Field} label="Until" name="to" type="datetime-local" value=${to} onInput=${setTo} />
       </div>
     <//>

@@ -1,4 +1,4 @@
-/** Words and looks of alerts. */
+/** Labels and colours for alerts. */
 
 /**
  * @typedef {"queued" | "underway" | "delivered" | "failed"} Outcome
@@ -13,13 +13,13 @@
 export const OUTCOMES = {
   delivered: { words: "delivered", tone: "good" },
   failed: { words: "failed", tone: "bad" },
-  underway: { words: "underway", tone: "warn" },
+  underway: { words: "sending", tone: "warn" },
   queued: { words: "queued", tone: "plain" },
 };
 
 export const KINDS = ["problem", "recovery", "acknowledgement", "test"];
 
-/** The state of which there is a mark. @param {Sent} sent */
+/** The state whose icon is shown. @param {Sent} sent */
 export function shownState(sent) {
   if (sent.state === "acknowledgement") return "acknowledged";
   return sent.state === "test_notifications" ? "none" : sent.state;

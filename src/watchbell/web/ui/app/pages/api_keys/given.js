@@ -1,4 +1,4 @@
-/** A new key, shown this once, and how it is used. */
+/** A new key, shown once, with examples. */
 
 import { html } from "htm/preact";
 import { Command } from "../../kit/copy.js";
@@ -20,13 +20,13 @@ function example(secret, scopes) {
 export function Given({ made, onClose }) {
   return html`<${Dialog} title=${made.key.name} onClose=${onClose} wide>
     <div class="stack">
-      <p><strong>This is shown once.</strong> Keep it where nobody else reads it; if it is lost, make another one.</p>
+      <p><strong>This is shown only once.</strong> Store it in a safe place. If you lose it, create a new key.</p>
       ${made.ping_url
         ? html`<h3>At the end of the job</h3>
           <${Command} text=${`${CURL} ${made.ping_url}`} />
-          <h3>In a cron line, with how it went</h3>
+          <h3>In a crontab, with the exit code</h3>
           <${Command} text=${`0 3 * * * /usr/local/bin/backup; ${CURL} ${made.ping_url}/$?`} />
-          <p class="soft"><code>/start</code> at the beginning measures how long it takes, <code>/fail</code> tells of a failure; a number is an exit code.</p>`
+          <p class="soft">Call <code>/start</code> at the beginning to measure the duration, and <code>/fail</code> to report a failure. A number is an exit code.</p>`
         : html`<${Command} text=${made.secret} />
           <h3>Try it</h3>
           <${Command} text=${example(made.secret, made.key.scopes)} />`}

@@ -1,4 +1,4 @@
-/** Making a key: for a program, or for a job that pings. */
+/** The dialog that creates an API key. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -8,19 +8,19 @@ import { Choice, Field, Form, Toggle } from "../../kit/form.js";
 
 /** @type {[scope: string, may: string][]} */
 const SCOPES = [
-  ["intake", "Report check events, and nothing else."],
-  ["metrics", "Read /metrics for Prometheus, and nothing else."],
-  ["read", "Look at everything that a viewer sees."],
-  ["operate", "Also acknowledge, put into maintenance, start and end runs, report."],
-  ["write", "Also change what is watched, what is run and who is told."],
-  ["admin", "Also keep users, keys and sessions."],
+  ["intake", "Report check events only."],
+  ["metrics", "Read /metrics for Prometheus only."],
+  ["read", "Read everything that a viewer can see."],
+  ["operate", "Also acknowledge, schedule maintenance, start and stop runs, and report events."],
+  ["write", "Also edit entities, jobs, contacts and rules."],
+  ["admin", "Also manage users, keys and sessions."],
 ];
 /** @type {[days: string, words: string][]} */
 const DAYS = [
-  ["", "never"],
-  ["30", "in 30 days"],
-  ["90", "in 90 days"],
-  ["365", "in a year"],
+  ["", "Never"],
+  ["30", "In 30 days"],
+  ["90", "In 90 days"],
+  ["365", "In a year"],
 ];
 /** @type {[seconds: string, words: string][]} */
 const UNITS = [
@@ -31,14 +31,14 @@ const UNITS = [
 
 /**
  * @param {{scopes: string[], onClose: () => void, onMade: (made: import("../api_keys.js").NewKey) => void}} props
- *   `scopes`: which may be given
+ *   `scopes`: those the user may grant
  */
 export function Making({ scopes, onClose, onMade }) {
   const mayPing = scopes.includes("operate");
   const offered = SCOPES.filter(([scope]) => scopes.includes(scope));
   const [kind, setKind] = useState("program");
   const [name, setName] = useState("");
-  const [chosen, setChosen] = useState(/** @type {string[]} */ ([offered[0]?.[0] ?? "read"]));
+  const [selected, setSelected] = useState(/** @type {string[]} */ ([offered[0]?.[0] ?? "read"]));
   const [days, setDays] = useState("");
   const [check, setCheck] = useState("");
   const [count, setCount] = useState("25");
@@ -47,26 +47,26 @@ export function Making({ scopes, onClose, onMade }) {
   const seconds = Math.round(Number(count) * Number(unit));
   const make = async () => {
     const common = { name, days: days === "" ? null : Number(days) };
-    const given = isPing ? { ...common, scopes: ["ping"], ping: { check, ttl: seconds } } : { ...common, scopes: chosen };
+    const given = isPing ? { ...common, scopes: ["ping"], ping: { check, ttl: seconds } } : { ...common, scopes: selected };
     onMade(await post("/api-keys", given));
   };
   const toggle = (/** @type {string} */ scope, /** @type {boolean} */ isOn) =>
-    setChosen(isOn ? [...chosen, scope] : chosen.filter((one) => one !== scope));
-  const isWhole = name.trim() !== "" && (isPing ? check.includes(":") && seconds >= 1 : chosen.length > 0);
-  return html`<${Dialog} title="Make a key" onClose=${onClose}>
-    <${Form} onSubmit=${make} submit="Make" cancel=${onClose} disabled=${!isWhole}>
-      ${mayPing && html`<div><${Choice} label="What for" value=${kind} onChange=${setKind} options=${[["program", "For a program"], ["ping", "For a job that pings"]]} /></div>`}
+    setSelected(isOn ? [...selected, scope] : selected.filter((one) => one !== scope));
+  const isWhole = name.trim() !== "" && (isPing ? check.includes(":") && seconds >= 1 : selected.length > 0);
+  return html`<${Dialog} title="New API key" onClose=${onClose}>
+    <${Form} onSubmit=${make} submit="Create" cancel=${onClose} disabled=${!isWhole}>
+      ${mayPing && html`<div><${Choice} label="Use" value=${kind} onChange=${setKind} options=${[["program", "For a program"], ["ping", "For a job that pings"]]} /></div>`}
       <${Field} label="Name" name="name" value=${name} onInput=${setName} maxlength="100" placeholder=${isPing ? "nightly backup" : "prometheus"}
-        hint="By which you know it again." />
+        hint="To recognise the key in the list." />
       ${isPing
         ? html`<${Field} label="Check" name="check" value=${check} onInput=${setCheck} mono placeholder="db-1:backup" maxlength="1000"
-            hint="ENTITY:CHECK, which the pings speak for. It need not be there yet." />
+            hint="ENTITY:CHECK that the pings report. It is created if it does not exist." />
           <div class="form-row">
-            <${Field} label="Alert when silent for" name="ttl" type="number" min="1" value=${count} onInput=${setCount} />
+            <${Field} label="Alert after no ping for" name="ttl" type="number" min="1" value=${count} onInput=${setCount} />
             <${Field} label="Unit" name="unit" value=${unit} onInput=${setUnit} options=${UNITS} />
           </div>`
-        : html`<fieldset class="scopes"><legend>It may</legend>${offered.map(
-            ([scope, words]) => html`<${Toggle} label=${scope} name=${`scope-${scope}`} hint=${words} checked=${chosen.includes(scope)} onChange=${(/** @type {boolean} */ isOn) => toggle(scope, isOn)} />`,
+        : html`<fieldset class="scopes"><legend>Scopes</legend>${offered.map(
+            ([scope, words]) => html`<${Toggle} label=${scope} name=${`scope-${scope}`} hint=${words} checked=${selected.includes(scope)} onChange=${(/** @type {boolean} */ isOn) => toggle(scope, isOn)} />`,
           )}</fieldset>`}
       <${Field} label="Expires" name="days" value=${days} onInput=${setDays} options=${DAYS} />
     <//>

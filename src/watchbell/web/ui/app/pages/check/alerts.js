@@ -1,4 +1,4 @@
-/** What was sent about a check, to whom, and what became of it. */
+/** Alerts about a check: recipient, medium and delivery status. */
 
 import { html } from "htm/preact";
 import { url, useList } from "../../api.js";
@@ -20,9 +20,9 @@ const TONES = { delivered: "good", failed: "bad", underway: "warn", queued: "pla
 const COLUMNS = [
   { head: "Sent", kind: "tight", cell: (row) => html`<${When} at=${row.sent.time} as="short" />` },
   { head: "To", kind: "main", cell: (row) => html`<a href=${url("/contact", { id: row.sent.contact })}>${row.contact_name || row.sent.contact}</a>` },
-  { head: "By", cell: (row) => html`${row.sent.media} <span class="soft">${row.sent.address}</span>` },
-  { head: "About", kind: "tight", cell: (row) => html`<${State} state=${row.sent.state === "acknowledgement" ? "acknowledged" : row.sent.state} word=${row.sent.rollup ? "a summary" : row.sent.type} />` },
-  { head: "Became", kind: "tight", cell: (row) => html`<${Chip} tone=${TONES[row.sent.outcome] ?? "plain"} title=${row.sent.error || row.sent.answer}>${row.sent.outcome}<//>` },
+  { head: "Medium", cell: (row) => html`${row.sent.media} <span class="soft">${row.sent.address}</span>` },
+  { head: "About", kind: "tight", cell: (row) => html`<${State} state=${row.sent.state === "acknowledgement" ? "acknowledged" : row.sent.state} word=${row.sent.rollup ? "summary" : row.sent.type} />` },
+  { head: "Status", kind: "tight", cell: (row) => html`<${Chip} tone=${TONES[row.sent.outcome] ?? "plain"} title=${row.sent.error || row.sent.answer}>${row.sent.outcome}<//>` },
 ];
 
 /** @param {{check: string, stamp: string}} props */
@@ -31,5 +31,5 @@ export function Alerts({ check, stamp }) {
   useStamp(stamp, list.reload);
   return html`<${Card} flush><${Listed} list=${list} columns=${COLUMNS} id=${(/** @type {Alert} */ row) => row.sent.id} label="Alerts"
     to=${() => url("/alerts", { check })}
-    empty=${html`<${Empty} title="Nothing was sent about this check."><p>“Who is called” says who would be, and why.</p><//>`} /><//>`;
+    empty=${html`<${Empty} title="No alerts for this check yet."><p>“Who gets notified” shows who would get one, and why.</p><//>`} /><//>`;
 }

@@ -1,4 +1,4 @@
-/** Who would be called if the check went into a state, at a time, and why the others would not. */
+/** Who would be notified if the check entered a state at a given time, and why. */
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
@@ -9,6 +9,7 @@ import { Button, Choice } from "../../kit/form.js";
 import { Card, Empty, Fetched } from "../../kit/layout.js";
 import { Chip, State } from "../../kit/state.js";
 import { When } from "../../kit/time.js";
+import { counted } from "../../words.js";
 import { useStamp } from "./stamp.js";
 import { field, instant, next } from "./zoned.js";
 
@@ -24,9 +25,9 @@ const STATES = ["critical", "warning", "unknown", "ok"];
 /** @type {[when: string, words: string][]} */
 const TIMES = [
   ["", "Now"],
-  ["night", "3 at night"],
+  ["night", "3 am"],
   ["saturday", "Saturday noon"],
-  ["at", "At …"],
+  ["at", "Other…"],
 ];
 
 /** @param {{check: string, stamp: string}} props */
@@ -40,23 +41,23 @@ export function Callees({ check, stamp }) {
   const answer = useFetched(url("/check/callees", { check, state, at, tag: tags }));
   useStamp(stamp, answer.reload);
   const kind = when === "" || when === "night" || when === "saturday" ? when : "at";
-  const choose = (/** @type {string} */ one) => setQuery({ when: one === "at" ? field(Math.floor(Date.now() / 1000)) : one });
+  const select = (/** @type {string} */ one) => setQuery({ when: one === "at" ? field(Math.floor(Date.now() / 1000)) : one });
   return html`<${Card}>
     <form class="check-asked" onSubmit=${(/** @type {Event} */ event) => {
       event.preventDefault();
       setQuery({ tags: text });
     }}>
-      <span>If it went</span>
+      <span>If it became</span>
       <div><${Choice} label="State" value=${state} options=${STATES.map((one) => [one, html`<${State} state=${one} />`])}
         onChange=${(/** @type {string} */ one) => setQuery({ state: one === "critical" ? null : one })} /></div>
       <span>at</span>
-      <div><${Choice} label="Time" value=${kind} options=${TIMES} onChange=${choose} />
+      <div><${Choice} label="Time" value=${kind} options=${TIMES} onChange=${select} />
         ${kind === "at" && html`<input type="datetime-local" class="check-asked-time" aria-label="Date and time" value=${when}
           onChange=${(/** @type {any} */ event) => event.currentTarget.value && setQuery({ when: event.currentTarget.value })} />`}</div>
       <label for="asked-tags">with tags</label>
       <div><input id="asked-tags" value=${text} placeholder="database, prod" autocomplete="off" aria-describedby="asked-hint"
           onInput=${(/** @type {any} */ event) => setText(event.currentTarget.value)} onBlur=${() => setQuery({ tags: text })} />
-        <span id="asked-hint" class="hint">Empty for the tags of its latest report.</span></div>
+        <span id="asked-hint" class="hint">Leave empty to use the tags of its latest report.</span></div>
     </form>
     <${Fetched} of=${answer} lines=${6}>${(/** @type {Answer} */ found) => html`<${Answered} found=${found} />`}<//>
   <//>`;
@@ -77,15 +78,15 @@ function Answered({ found }) {
   const others = found.contacts.filter((one) => !one.is_called);
   const again = Math.min(...others.flatMap((one) => one.media.map((medium) => medium.until ?? Infinity)));
   return html`<div aria-live="polite">
-    <p class="check-asked-answer">${sentence(found.words)}${called.length > 0 && found.told_at !== null && found.told_at > found.at && html`, at the earliest <${When} at=${found.told_at} as="exact" />`}.
-      ${called.length === 0 && again !== Infinity && html` Somebody is told again <${When} at=${again} as="short" /> at the earliest.`}</p>
-    <p class="soft">Rules are matched with the tags <span class="check-tags">${found.tags.map((tag) => html`<${Chip}>${tag}<//>`)}</span></p>
+    <p class="check-asked-answer">${sentence(found.words)}${called.length > 0 && found.told_at !== null && found.told_at > found.at && html`, <${When} at=${found.told_at} as="exact" /> at the earliest`}.
+      ${called.length === 0 && again !== Infinity && html` The next alert is possible <${When} at=${again} as="short" />.`}</p>
+    <p class="soft">Rules are matched against these tags: <span class="check-tags">${found.tags.map((tag) => html`<${Chip}>${tag}<//>`)}</span></p>
     <ol class="check-steps" aria-label="Step by step">
       ${found.held.map((step) => html`<li><${When} at=${step.time} as="short" /> ${step.words}${step.until !== null && html`, until <${When} at=${step.until} as="short" />`}</li>`)}
     </ol>
     ${found.contacts.length === 0 && found.told_at !== null
-      ? html`<${Empty} title="No contact is interested in this check." action=${may("write") && html`<${Button} href="/contacts">To the contacts<//>`}>
-          <p>A contact is told of what it is linked to: everything, an entity, or one check.</p><//>`
+      ? html`<${Empty} title="No contacts are linked to this check." action=${may("write") && html`<${Button} href="/contacts">Show contacts<//>`}>
+          <p>Contacts get alerts for what they are linked to: a check, an entity, or everything.</p><//>`
       : html`<ul class="check-callees">${[...called, ...others].map((one) => html`<${Person} one=${one} />`)}</ul>`}
   </div>`;
 }
@@ -100,16 +101,16 @@ function Person({ one }) {
   return html`<li class="check-callee">
     <div class="check-callee-head">
       <a href=${url("/contact", { id: one.contact })}><strong>${one.name || one.contact}</strong></a>
-      <${Chip} tone=${one.is_called ? "good" : "plain"}>${one.is_called ? "called" : "not called"}<//>
+      <${Chip} tone=${one.is_called ? "good" : "plain"}>${one.is_called ? "notified" : "not notified"}<//>
       <span class="soft">${one.reason}</span>
     </div>
     ${one.media.length > 0 && html`<ul class="check-callee-media">
       ${one.media.map((medium) => html`<li><span class=${medium.is_called ? "good" : "soft"} aria-hidden="true">${medium.is_called ? "✓" : "–"}</span>
         <strong>${medium.medium}</strong><span class="mono">${medium.address}</span><span class="soft">${medium.words}${medium.until !== null && html`, until <${When} at=${medium.until} as="short" />`}</span></li>`)}
     </ul>`}
-    ${one.media.length === 0 && html`<p class="soft">There is no medium to reach them by.</p>`}
-    <details><summary>${one.rules.length === 1 ? "1 rule" : `${one.rules.length} rules`}, read in ${one.zone}</summary>
-      <ul>${one.rules.map((rule) => html`<li class=${rule.counts ? "" : "soft"}><span class="mono">${rule.id}</span>: ${rule.words}</li>`)}</ul>
+    ${one.media.length === 0 && html`<p class="soft">This contact has no media.</p>`}
+    <details><summary>${counted(one.rules.length, "rule")}, times in ${one.zone}</summary>
+      <ul>${one.rules.map((rule) => html`<li class=${rule.counts ? "" : "soft"}>${rule.words}</li>`)}</ul>
     </details>
   </li>`;
 }

@@ -1,4 +1,4 @@
-/** What was lately decided about a check, in words, as `watchbell explain` tells it. */
+/** Recent decisions about a check, as `watchbell explain` prints them. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -11,10 +11,10 @@ import { When } from "../../kit/time.js";
 import { useStamp } from "./stamp.js";
 
 /**
- * @typedef {{medium: string, words: string, until: number | null}} MediumTold
- * @typedef {{contact: string, reason: string, rules: string[], media: MediumTold[]}} ContactTold
+ * @typedef {{medium: string, words: string, until: number | null}} MediumNotified
+ * @typedef {{contact: string, reason: string, rules: string[], media: MediumNotified[]}} ContactNotified
  * @typedef {{time: number, by: string, state: string, outcome: string, reason: string, until: number | null, summary: string,
- *   tags: string[], contacts: ContactTold[]}} Decision
+ *   tags: string[], contacts: ContactNotified[]}} Decision
  */
 
 const FIRST = 12;
@@ -27,17 +27,17 @@ export function Decisions({ check, stamp }) {
   return html`<${Card}><${Fetched} of=${decisions} lines=${6}>
     ${(/** @type {Decision[]} */ found) =>
       found.length === 0
-        ? html`<${Empty} title="Nothing was decided lately.">
-            <p>Each report that is not simply well again leaves here why somebody was told of it, or nobody. The command line knows it too:</p>
+        ? html`<${Empty} title="No recent decisions.">
+            <p>For each report of a problem or recovery, this list shows who was notified, or why nobody was. The same on the command line:</p>
             <${Command} text=${`watchbell explain '${check.replaceAll("'", "'\\''")}'`} />
           <//>`
-        : html`<ol class="check-decisions">${found.slice(0, isAll ? 50 : FIRST).map((one) => html`<${Told} one=${one} />`)}</ol>
-            ${!isAll && found.length > FIRST && html`<div class="more"><${Button} onClick=${() => setIsAll(true)}>More<//></div>`}`}
+        : html`<ol class="check-decisions">${found.slice(0, isAll ? 50 : FIRST).map((one) => html`<${Entry} one=${one} />`)}</ol>
+            ${!isAll && found.length > FIRST && html`<div class="more"><${Button} onClick=${() => setIsAll(true)}>Show more<//></div>`}`}
   <//><//>`;
 }
 
 /** @param {{one: Decision}} props */
-function Told({ one }) {
+function Entry({ one }) {
   const isTold = one.outcome === "to be told" || one.outcome === "somebody is told";
   return html`<li class="check-decision">
     <div class="check-decision-head">
@@ -51,7 +51,7 @@ function Told({ one }) {
     ${one.contacts.map((contact) => html`<details class="check-decision-who">
       <summary>${contact.contact}: ${contact.reason}</summary>
       <ul>
-        <li><a href=${url("/contact", { id: contact.contact })}>Open contact ${contact.contact}</a></li>
+        <li><a href=${url("/contact", { id: contact.contact })}>Show contact ${contact.contact}</a></li>
         ${contact.media.map((medium) => html`<li>${medium.medium}: ${medium.words}${medium.until !== null && html`, until <${When} at=${medium.until} as="short" />`}</li>`)}
         ${contact.rules.map((rule) => html`<li class="soft">rule ${rule}</li>`)}
       </ul>

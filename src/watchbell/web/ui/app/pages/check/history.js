@@ -1,4 +1,4 @@
-/** Changes of a check's state, the newest first. */
+/** State changes of a check, newest first. */
 
 import { html } from "htm/preact";
 import { url, useList } from "../../api.js";
@@ -15,7 +15,7 @@ const COLUMNS = [
   { head: "State", kind: "tight", cell: (row) => html`<${State} state=${row.state} />` },
   { head: "Since", kind: "tight", cell: (row) => html`<${When} at=${row.timestamp} as="short" />` },
   {
-    head: "For",
+    head: "Duration",
     kind: "tight",
     cell: (row) => (row.until === null ? html`<${Since} since=${row.timestamp} />` : html`<${Lasting} seconds=${row.until - row.timestamp} />`),
   },
@@ -34,5 +34,5 @@ export function History({ check, stamp }) {
   const list = useList(url("/check/history", { check, limit: 25 }));
   useStamp(stamp, list.reload);
   return html`<${Card} flush><${Listed} list=${list} columns=${COLUMNS} id=${(/** @type {Change} */ row) => String(row.timestamp)}
-    label="Changes of state" empty="Its state never changed." /><//>`;
+    label="State changes" empty="No state changes yet." /><//>`;
 }

@@ -1,4 +1,4 @@
-/** What a check measured: small plots where there is a course of it, else a table. */
+/** Measurements of a check: charts where there are several values, else a table. */
 
 import { html } from "htm/preact";
 import { url, useFetched } from "../../api.js";
@@ -21,7 +21,7 @@ export function Measurements({ check, stamp, perfdata }) {
       const known = new Set(plotted.map((one) => one.key));
       const rest = perfdata.filter((one) => !known.has(one.key));
       if (plotted.length + rest.length === 0) {
-        return html`<${Empty} title="This check measures nothing."><p>Reports may have <code>perfdata</code>, as <code>time=0.2s;1;2 'free space'=5MB</code>.</p><//>`;
+        return html`<${Empty} title="No measurements."><p>Reports can include <code>perfdata</code>, such as <code>time=0.2s;1;2 'free space'=5MB</code>.</p><//>`;
       }
       return html`<div class="check-measured">
           ${plotted.map((one) => html`<${Measurement} key=${`${one.key} ${one.unit}`} one=${one} />`)}
@@ -29,7 +29,7 @@ export function Measurements({ check, stamp, perfdata }) {
         ${rest.length > 0 && html`<table class="table" aria-label="Latest values"><tbody>
           ${rest.map((one) => html`<tr><th scope="row">${one.key}</th><td class="cell-number">${one.value}</td></tr>`)}
         </tbody></table>`}
-        ${!found.is_complete && html`<p class="hint">There are more reports than are looked through: only the latest are here.</p>`}`;
+        ${!found.is_complete && html`<p class="hint">Only the latest reports are shown.</p>`}`;
     }}
   <//><//>`;
 }

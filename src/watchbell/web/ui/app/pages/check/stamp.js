@@ -1,10 +1,10 @@
-/** Parts of the page that are fetched again when the check changes. */
+/** Reloads parts of the page when the check changes. */
 
 import { useEffect, useRef } from "preact/hooks";
 
 /**
  * @param {string} stamp
- * @param {() => void} reload called when the stamp is another one, not at first
+ * @param {() => void} reload called when the stamp changes, not at first
  */
 export function useStamp(stamp, reload) {
   const seen = useRef(stamp);

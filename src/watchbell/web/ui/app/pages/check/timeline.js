@@ -1,4 +1,4 @@
-/** A check's states as a picture over hours, days or weeks, with maintenance beneath them. */
+/** A check's states drawn over time, with maintenance below. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -6,6 +6,7 @@ import { url, useFetched, useInterval } from "../../api.js";
 import { useKeys } from "../../keys.js";
 import { useQuery } from "../../location.js";
 import { exact, lasting } from "../../times.js";
+import { counted } from "../../words.js";
 import { Button, Choice } from "../../kit/form.js";
 import { Card, Failed, Loading } from "../../kit/layout.js";
 import { State } from "../../kit/state.js";
@@ -31,7 +32,7 @@ const RANGES = [
 const USUAL = "24 h";
 const TOP = 6;
 const FLOOR = 42;
-/** How high a state stands: the worse, the higher. @type {Record<string, number>} */
+/** Height of each state's bar: the worse, the higher. @type {Record<string, number>} */
 const HEIGHTS = { ok: 12, unknown: 20, warning: 28, critical: 36 };
 
 /** @param {{check: string, stamp: string}} props `stamp` changes when the check does */
@@ -61,8 +62,8 @@ export function Timeline({ check, stamp }) {
   useKeys("Timeline", [
     ["[", "earlier", () => shift(-0.5)],
     ["]", "later", () => shift(0.5)],
-    ["+", "closer", () => zoom(-1)],
-    ["-", "wider", () => zoom(1)],
+    ["+", "zoom in", () => zoom(-1)],
+    ["-", "zoom out", () => zoom(1)],
   ]);
   const controls = html`<div class="check-range">
     <${Button} small kind="quiet" label="Earlier" title="Earlier ([)" onClick=${() => shift(-0.5)}>◂<//>
@@ -71,7 +72,7 @@ export function Timeline({ check, stamp }) {
     <${Button} small kind="quiet" label="Later" title="Later (])" disabled=${to === null} onClick=${() => shift(0.5)}>▸<//>
     ${to !== null && html`<${Button} small onClick=${() => setQuery({ to: null })}>Now<//>`}
   </div>`;
-  return html`<${Card} title="States" actions=${controls}>
+  return html`<${Card} title="Timeline" actions=${controls}>
     ${shown && html`<${Picture} course=${shown} /><${Shares} course=${shown} />`}
     ${!shown && (course.problem ? html`<${Failed} problem=${course.problem} retry=${course.reload} />` : html`<${Loading} lines=${3} />`)}
   <//>`;
@@ -89,7 +90,7 @@ function Picture({ course }) {
   useEffect(() => setAt(null), [course.start, course.end]);
   const x = (/** @type {number} */ time) =>
     (Math.min(Math.max(time, course.start), course.end) - course.start) / (course.end - course.start) * width;
-  const chosen = at === null ? null : (course.segments[at] ?? null);
+  const selected = at === null ? null : (course.segments[at] ?? null);
   const count = course.segments.length;
   const point = (/** @type {PointerEvent} */ event) => {
     const box = frame.current?.getBoundingClientRect();
@@ -104,9 +105,9 @@ function Picture({ course }) {
     event.preventDefault();
     setAt(Math.min(Math.max((at ?? count) + by, 0), count - 1));
   };
-  return html`<div class="check-course" ref=${frame} tabindex="0" role="slider" aria-label="States over time" aria-description="Arrow keys lead through them."
+  return html`<div class="check-course" ref=${frame} tabindex="0" role="slider" aria-label="States over time" aria-description="Use the arrow keys to move between states."
     aria-valuemin="0" aria-valuemax=${Math.max(count - 1, 0)} aria-valuenow=${at ?? Math.max(count - 1, 0)}
-    aria-valuetext=${spoken(chosen ?? course.segments[count - 1])}
+    aria-valuetext=${spoken(selected ?? course.segments[count - 1])}
     onKeyDown=${move} onPointerMove=${point} onPointerDown=${point} onPointerLeave=${() => setAt(null)} onBlur=${() => setAt(null)}>
     ${width > 0 && html`<svg width=${width} height="78" aria-hidden="true">
       <defs>
@@ -118,12 +119,12 @@ function Picture({ course }) {
         <text class="check-course-words" x=${x(time)} y="74" text-anchor=${anchor(x(time), width)}>${words}</text>
       </g>`)}
       <line class="check-course-floor" x1="0" x2=${width} y1=${FLOOR + 0.5} y2=${FLOOR + 0.5} />
-      ${course.segments.map((one, i) => html`<${Bar} one=${one} left=${x(one.start)} right=${x(one.end)} isChosen=${i === at} />`)}
+      ${course.segments.map((one, i) => html`<${Bar} one=${one} left=${x(one.start)} right=${x(one.end)} isSelected=${i === at} />`)}
       ${course.maintenance.map((one) => html`<rect class=${`check-course-span check-course-${one.kind}`} x=${x(one.start)} y="46" height="11"
         width=${Math.max(x(one.end) - x(one.start), 2)} fill=${one.kind === "scheduled" ? "url(#hatched)" : "url(#dotted)"} />`)}
     </svg>`}
-    ${chosen && html`<${Tip} one=${chosen} middle=${(x(chosen.start) + x(chosen.end)) / 2} width=${width}
-      spans=${course.maintenance.filter((span) => span.start < chosen.end && span.end > chosen.start)} />`}
+    ${selected && html`<${Tip} one=${selected} middle=${(x(selected.start) + x(selected.end)) / 2} width=${width}
+      spans=${course.maintenance.filter((span) => span.start < selected.end && span.end > selected.start)} />`}
   </div>`;
 }
 
@@ -133,13 +134,13 @@ function anchor(x, width) {
   return x > width - 24 ? "end" : "middle";
 }
 
-/** @param {{one: Segment, left: number, right: number, isChosen: boolean}} props */
-function Bar({ one, left, right, isChosen }) {
+/** @param {{one: Segment, left: number, right: number, isSelected: boolean}} props */
+function Bar({ one, left, right, isSelected }) {
   if (one.state === null) return null;
   const height = HEIGHTS[one.state] ?? 20;
   const known = one.state in HEIGHTS ? one.state : "unknown";
   const width = Math.max(right - left, one.state === "ok" ? 0 : 2);
-  return html`<rect class=${`check-course-bar check-course-${known}${isChosen ? " check-course-chosen" : ""}`} x=${left} y=${FLOOR - height} width=${width} height=${height} />`;
+  return html`<rect class=${`check-course-bar check-course-${known}${isSelected ? " check-course-selected" : ""}`} x=${left} y=${FLOOR - height} width=${width} height=${height} />`;
 }
 
 /** @param {{one: Segment, middle: number, width: number, spans: Span[]}} props */
@@ -147,36 +148,36 @@ function Tip({ one, middle, width, spans }) {
   const room = 300;
   const left = Math.min(Math.max(middle - room / 2, 0), Math.max(width - room, 0));
   return html`<div class="check-course-tip" style=${{ left: `${left}px`, maxWidth: `${Math.min(room, width)}px` }} aria-hidden="true">
-    <div><${State} state=${one.state ?? "none"} word=${one.state ?? "not known"} /> <span class="soft">for ${lasting(one.end - one.start, 2)}${one.changes > 1 ? `, ${one.changes} changes` : ""}</span></div>
+    <div><${State} state=${one.state ?? "none"} word=${one.state ?? "no data"} /> <span class="soft">for ${lasting(one.end - one.start, 2)}${one.changes > 1 ? `, ${one.changes} changes` : ""}</span></div>
     <div>${exact(one.start)}</div>
     <div class="soft">until ${exact(one.end)}</div>
     ${one.summary && html`<div>${one.summary}</div>`}
-    ${spans.slice(0, 3).map((span) => html`<div class="soft">${span.kind === "scheduled" ? "Planned maintenance" : "Acknowledged"}${span.summary ? `: ${span.summary}` : ""}</div>`)}
+    ${spans.slice(0, 3).map((span) => html`<div class="soft">${span.kind === "scheduled" ? "Scheduled maintenance" : "Acknowledged"}${span.summary ? `: ${span.summary}` : ""}</div>`)}
   </div>`;
 }
 
 /** @param {Segment | undefined} one */
 function spoken(one) {
-  if (!one) return "Nothing is known of this time.";
-  const many = one.changes > 1 ? `, at worst, with ${one.changes} changes` : "";
-  return `${one.state ?? "not known"}${many}, for ${lasting(one.end - one.start, 2)}, from ${exact(one.start)} until ${exact(one.end)}. ${one.summary}`;
+  if (!one) return "No data for this period.";
+  const many = one.changes > 1 ? ` at worst, ${one.changes} changes` : "";
+  return `${one.state ?? "no data"}${many}, for ${lasting(one.end - one.start, 2)}, from ${exact(one.start)} until ${exact(one.end)}. ${one.summary}`;
 }
 
 /** @param {{course: Course}} props */
 function Shares({ course }) {
-  if (course.known_from === null) return html`<p class="soft">Nothing is known of this time.</p>`;
+  if (course.known_from === null) return html`<p class="soft">No data for this period.</p>`;
   const states = ["ok", "critical", "warning", "unknown"].filter((state) => state === "ok" || (course.seconds[state] ?? 0) > 0);
   return html`<div class="check-shares">
     ${states.map((state) => html`<span class="check-share"><${State} state=${state} />
       <strong>${percent(course.percentages[state] ?? 0)}</strong>
       ${state !== "ok" && html`<span class="soft">${lasting(course.seconds[state] ?? 0, 2)}</span>`}</span>`)}
-    <span class="soft">${course.outages === 0 ? "no outage" : course.outages === 1 ? "1 outage" : `${course.outages} outages`}${course.maintenance.some((one) => one.kind === "scheduled") ? ", planned maintenance left out" : ""}</span>
-    ${course.known_from > course.start && html`<span class="soft">first heard of <${When} at=${course.known_from} as="short" /></span>`}
-    ${!course.is_complete && html`<span class="soft">only the latest changes are shown</span>`}
+    <span class="soft">${course.outages === 0 ? "no outages" : counted(course.outages, "outage")}${course.maintenance.some((one) => one.kind === "scheduled") ? ", excluding scheduled maintenance" : ""}</span>
+    ${course.known_from > course.start && html`<span class="soft">first report <${When} at=${course.known_from} as="short" /></span>`}
+    ${!course.is_complete && html`<span class="soft">showing only the latest changes</span>`}
   </div>`;
 }
 
-/** Never 100 where something was missing. @param {number} value */
+/** Never 100 if something was missing. @param {number} value */
 function percent(value) {
   if (value > 99.99 && value < 100) return "99.99 %";
   return `${Number(value.toFixed(value > 99 ? 2 : 1))} %`;

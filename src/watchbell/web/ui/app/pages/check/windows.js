@@ -1,4 +1,4 @@
-/** Maintenance of a check, open and to come, and the times that are set for it. */
+/** Current and scheduled maintenance of a check, and its delays. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -16,14 +16,14 @@ import { sayEnded } from "../checks/undo.js";
 /** @typedef {import("./timeline.js").Span} Span */
 
 /**
- * Does something with one check, by the call that does it with many.
+ * Runs a bulk action on one check.
  * @param {string} verb
  * @param {Record<string, unknown> & {checks: string[]}} body
  */
 export async function act(verb, body) {
   const acted = await post(`/checks/${verb}`, body);
   const [one] = acted.items;
-  if (!one?.done) throw new Problem(422, one?.reason || "Nothing was done.");
+  if (!one?.done) throw new Problem(422, one?.reason || "Nothing was changed.");
 }
 
 /** @param {{check: string, windows: Span[], reload: () => void, onPlan: () => void}} props */
@@ -33,16 +33,16 @@ export function Windows({ check, windows, reload, onPlan }) {
     { head: "Kind", kind: "tight", cell: (row) => html`<${State} state=${row.kind === "scheduled" ? "maintenance" : "acknowledged"} word=${named(row)} />` },
     { head: "From", kind: "tight", cell: (row) => html`<${When} at=${row.start} as="short" />` },
     { head: "Until", kind: "tight", cell: (row) => html`<${When} at=${row.end} as="short" />` },
-    { head: "For", kind: "tight", cell: (row) => html`<${Lasting} seconds=${row.end - row.start} />` },
-    { head: "Why", kind: "main", cell: (row) => row.summary || html`<span class="soft">–</span>` },
+    { head: "Duration", kind: "tight", cell: (row) => html`<${Lasting} seconds=${row.end - row.start} />` },
+    { head: "Reason", kind: "main", cell: (row) => row.summary || html`<span class="soft">–</span>` },
   ];
   if (may("operate")) {
-    columns.push({ head: "", kind: "actions", cell: (row) => html`<${Button} small onClick=${() => end(check, row, reload)}>${row.is_open ? "End" : "Take back"}<//>` });
+    columns.push({ head: "", kind: "actions", cell: (row) => html`<${Button} small onClick=${() => end(check, row, reload)}>${row.is_open ? "End" : "Delete"}<//>` });
   }
   return html`<${Card} flush>
     ${windows.length === 0
-      ? html`<${Empty} title="No maintenance is open or planned." action=${may("operate") && html`<${Button} onClick=${onPlan}>Schedule maintenance<//>`}>
-          <p>While there is some, nobody is told of failures. What is over is in the picture above.</p><//>`
+      ? html`<${Empty} title="No current or scheduled maintenance." action=${may("operate") && html`<${Button} onClick=${onPlan}>Schedule maintenance<//>`}>
+          <p>During maintenance, failures send no alerts. The timeline above shows past maintenance.</p><//>`
       : html`<${Table} columns=${columns} rows=${windows} id=${(/** @type {Span} */ row) => row.id} label="Maintenance" />`}
   <//>`;
 }
@@ -50,21 +50,21 @@ export function Windows({ check, windows, reload, onPlan }) {
 /** @param {Span} span */
 export function named(span) {
   if (span.kind === "unscheduled") return "acknowledged";
-  return span.is_open ? "maintenance" : "planned";
+  return span.is_open ? "maintenance" : "scheduled";
 }
 
 /** @param {string} check @param {Span} span @param {() => void} reload */
 export function end(check, span, reload) {
   const isAcknowledgement = span.kind === "unscheduled";
   confirm({
-    title: isAcknowledgement ? "End the acknowledgement?" : span.is_open ? "End the maintenance?" : "Take the plan back?",
+    title: isAcknowledgement ? "End this acknowledgement?" : span.is_open ? "End this maintenance?" : "Delete this maintenance?",
     words: span.is_open
-      ? html`<p>From now on people are told of failures of <strong>${check}</strong> again.</p>`
-      : html`<p>The maintenance of <strong>${check}</strong> that begins <${When} at=${span.start} as="exact" /> is taken back.</p>`,
-    yes: span.is_open ? "End it" : "Take it back",
+      ? html`<p>Failures of <strong>${check}</strong> send alerts again.</p>`
+      : html`<p>The maintenance of <strong>${check}</strong> that starts <${When} at=${span.start} as="exact" /> is deleted.</p>`,
+    yes: isAcknowledgement ? "End acknowledgement" : span.is_open ? "End maintenance" : "Delete maintenance",
     act: async () => {
       await post("/maintenance/end", { id: span.id, checks: [check] });
-      sayEnded(isAcknowledgement ? "Acknowledgement ended." : span.is_open ? "Maintenance ended." : "Maintenance removed.", span, [check], reload);
+      sayEnded(isAcknowledgement ? "Acknowledgement ended." : span.is_open ? "Maintenance ended." : "Maintenance deleted.", span, [check], reload);
       reload();
     },
   });
@@ -72,14 +72,14 @@ export function end(check, span, reload) {
 
 /** @type {[name: string, label: string, hint: string][]} */
 const TERMS = [
-  ["initial_failure_delay", "Told after", "Seconds that a failure lasts before anybody is told."],
-  ["repeat_failure_delay", "Told again after", "Seconds before the same failure is told again."],
-  ["initial_recovery_delay", "Recovery told after", "Seconds that a recovery lasts before it is told."],
-  ["ttl", "Silence", "Seconds without a report after which it is unknown."],
+  ["initial_failure_delay", "Alert after", "Seconds a check must fail before the first alert."],
+  ["repeat_failure_delay", "Repeat after", "Seconds before the same failure sends another alert."],
+  ["initial_recovery_delay", "Recovery alert after", "Seconds a check must be ok before the recovery alert."],
+  ["ttl", "Unknown after", "Seconds without a report before the check becomes unknown."],
 ];
 
 /**
- * What is set for this check alone; an empty field leaves it to its reports and the settings.
+ * Delays set for this check alone; empty fields use its reports' values or the settings.
  * @param {{check: string, held: Record<string, number | null>, onClose: () => void, reload: () => void}} props
  */
 export function Terms({ check, held, onClose, reload }) {
@@ -93,9 +93,9 @@ export function Terms({ check, held, onClose, reload }) {
     reload();
     onClose();
   };
-  return html`<${Dialog} title="Times of this check" onClose=${onClose}>
+  return html`<${Dialog} title="Delays of this check" onClose=${onClose}>
     <${Form} onSubmit=${save} cancel=${onClose}>
-      <p class="soft">What is empty is as its reports say, or as the settings have it for all.</p>
+      <p class="soft">Empty fields use the values from its reports, or the default settings.</p>
       ${TERMS.map(([name, label, hint]) => html`<${Field} label=${label} name=${name} type="number" min="0" inputmode="numeric" hint=${hint}
         value=${terms[name] ?? ""} onInput=${(/** @type {string} */ text) => setTerms({ ...terms, [name]: text })} />`)}
     <//>

@@ -1,4 +1,4 @@
-/** What is done with checks, one or many: asked first, with what it will concern. */
+/** Actions on one or many checks, each with a dialog that previews its effect. */
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
@@ -18,7 +18,7 @@ import { sayActed } from "./undo.js";
  * @typedef {{count: number, done: number, dry_run: boolean, items: Item[], window: string}} Acted
  * @typedef {"acknowledge" | "maintenance" | "end-maintenance" | "disable" | "enable" | "test-notifications"} Kind
  * @typedef {{title: string, short: string, yes: string, done: string, words: string, needs: "operate" | "write", kind?: "danger",
- *   fields: Record<string, string>}} Act `fields`: what is asked, with what stands there at first
+ *   fields: Record<string, string>}} Act `fields`: the form's fields with their initial values
  */
 
 const LENGTHS = ["30 minutes", "1 hour", "2 hours", "4 hours", "8 hours", "1 day", "1 week"];
@@ -31,7 +31,7 @@ export const ACTS = {
     short: "Acknowledge",
     yes: "Acknowledge",
     done: "acknowledged",
-    words: "No more alerts about this until the time is over or the check recovers.",
+    words: "No more alerts until this time is over or the check recovers.",
     needs: "operate",
     fields: { summary: "", duration: "4 hours" },
   },
@@ -49,7 +49,7 @@ export const ACTS = {
     short: "End maintenance",
     yes: "End maintenance",
     done: "taken out of maintenance",
-    words: "Scheduled maintenance and acknowledgements end now. Failures are alerted about again.",
+    words: "Scheduled maintenance and acknowledgements end now. Failures trigger alerts again.",
     needs: "operate",
     kind: "danger",
     fields: {},
@@ -69,7 +69,7 @@ export const ACTS = {
     short: "Enable",
     yes: "Enable",
     done: "enabled",
-    words: "They are shown again with their last reported state.",
+    words: "The checks are listed again with their last reported state.",
     needs: "write",
     fields: {},
   },
@@ -88,7 +88,7 @@ export const ACTS = {
 /**
  * @param {{kind: Kind, targets: Targets, onClose: () => void, onDone: () => void, held?: () => Set<string>,
  *   stateOf?: (check: string) => string | undefined}} props
- *   `held`: checks that are acknowledged already; `onDone`: called when it is done, and when it is undone
+ *   `held`: checks that are already acknowledged; `onDone`: called after the action and after its undo
  */
 export function ActDialog({ kind, targets, onClose, onDone, held, stateOf }) {
   const act = ACTS[kind];
@@ -98,14 +98,14 @@ export function ActDialog({ kind, targets, onClose, onDone, held, stateOf }) {
     const before = held?.() ?? new Set();
     /** @type {Acted} */
     const acted = await post(`/checks/${kind}`, { ...targets, ...sent(kind, given) });
-    if (acted.done === 0) throw new Problem(422, acted.items[0]?.reason || "No check was changed.");
+    if (acted.done === 0) throw new Problem(422, acted.items[0]?.reason || "No checks were changed.");
     sayActed(kind, `${counted(acted.done, "check")} ${act.done}.`, acted, { held: before, after: onDone });
     onDone();
     onClose();
   };
   const set = (/** @type {string} */ name) => (/** @type {string} */ value) => setGiven((old) => ({ ...old, [name]: value }));
   const field = (/** @type {string} */ name) => ({ name, value: given[name] ?? "", onInput: set(name) });
-  // An acknowledgement is typed at once; what ends or hides something waits until it is shown what.
+  // Acknowledging may start at once; other actions wait for the preview.
   const isReady = preview.value ? preview.value.done > 0 : kind === "acknowledge";
   return html`<${Dialog} title=${act.title} onClose=${onClose}>
     <${Form} onSubmit=${submit} submit=${act.yes} kind=${act.kind ?? "main"} cancel=${onClose} disabled=${!isReady}>
@@ -129,7 +129,7 @@ function sent(kind, given) {
 }
 
 /**
- * What it would be done for.
+ * The checks that the action would change.
  * @param {Kind} kind @param {Targets} targets
  * @returns {{value: Acted | null, problem: Problem | null, reload: () => void}}
  */
@@ -155,19 +155,19 @@ function Preview({ preview, stateOf }) {
   const { value, problem } = preview;
   if (problem) return html`<${Failed} problem=${problem} retry=${preview.reload} />`;
   if (!value) return html`<${Loading} lines=${2} />`;
-  const meant = value.items.filter((item) => item.done);
-  const more = value.done - Math.min(meant.length, NAMED);
+  const affected = value.items.filter((item) => item.done);
+  const more = value.done - Math.min(affected.length, NAMED);
   return html`<div class="checks-preview" aria-live="polite">
     <p><strong>${counted(value.done, "check")}</strong>${value.done < value.count && ` of ${value.count.toLocaleString("en")} selected`}${value.done > 0 ? ":" : ""}</p>
     <ul>
-      ${meant.slice(0, NAMED).map(({ check }) => html`<li>${stateOf && html`<${Mark} state=${stateOf(check) ?? "none"} /> `}${check}</li>`)}
+      ${affected.slice(0, NAMED).map(({ check }) => html`<li>${stateOf && html`<${Mark} state=${stateOf(check) ?? "none"} /> `}${check}</li>`)}
       ${more > 0 && html`<li class="soft">and ${more.toLocaleString("en")} more</li>`}
     </ul>
-    ${[...reasons(value.items)].map(([reason, count]) => html`<p class="soft">${counted(count, "check")} not: ${reason}.</p>`)}
+    ${[...reasons(value.items)].map(([reason, count]) => html`<p class="soft">${counted(count, "check")} skipped: ${reason}.</p>`)}
   </div>`;
 }
 
-/** Why it can't be done, and for how many. @param {Item[]} items */
+/** Reasons for skipped checks, with counts. @param {Item[]} items */
 function reasons(items) {
   /** @type {Map<string, number>} */
   const found = new Map();

@@ -1,4 +1,4 @@
-/** The bar above the list: words, states, tags and entities that are wanted. */
+/** The filter bar above the list of checks. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -15,18 +15,18 @@ const STATES = /** @type {const} */ (["critical", "warning", "unknown", "ok"]);
 
 /**
  * @param {{by: Wanted, change: Change, board: import("./board.js").Board | null, isSmall: boolean}} props
- *   `isSmall`: on phones the order is chosen here, where no columns have heads
+ *   `isSmall`: phones have no column headers, so the sort order is selected here
  */
 export function Bar({ by, change, board, isSmall }) {
   return html`<div class="bar-of checks-bar">
-    <${Search} value=${by.text} onSearch=${(/** @type {string} */ text) => change({ text })} placeholder="Name or summary" label="Filter checks" />
+    <${Search} value=${by.text} onSearch=${(/** @type {string} */ text) => change({ text })} placeholder="Filter by name or summary" label="Filter checks" />
     <div class="checks-states" role="group" aria-label="States">
       ${STATES.map((state) => html`<${Toggle} state=${state} by=${by} change=${change} count=${board?.counts[state]} />`)}
     </div>
     <select aria-label="Show" value=${by.show} onChange=${(/** @type {any} */ event) => change({ show: event.currentTarget.value })}>
       ${SHOWS.map(([value, words]) => html`<option value=${value} selected=${value === by.show}>${words}</option>`)}
     </select>
-    ${isSmall && html`<select aria-label="Order" value=${by.sort} onChange=${(/** @type {any} */ event) => change({ sort: event.currentTarget.value, reverse: null })}>
+    ${isSmall && html`<select aria-label="Sort by" value=${by.sort} onChange=${(/** @type {any} */ event) => change({ sort: event.currentTarget.value, reverse: null })}>
       ${SORTS.map(([value, words]) => html`<option value=${value} selected=${value === by.sort}>${words}</option>`)}
     </select>`}
     ${board && html`<${Adder} known=${(/** @type {string} */ part) => board.named(part)} onAdd=${(/** @type {string} */ name) => {
@@ -34,28 +34,28 @@ export function Bar({ by, change, board, isSmall }) {
       else change({ entity: [...new Set([...by.entities, name])] });
     }} />`}
     ${by.tags.length + by.entities.length > 0 && html`<div class="checks-narrowed">
-    ${by.tags.map((tag) => html`<${Chosen} what="tag" name=${tag} onRemove=${() => change({ tag: by.tags.filter((one) => one !== tag) })} />`)}
-    ${by.entities.map((name) => html`<${Chosen} what="entity" name=${name} onRemove=${() => change({ entity: by.entities.filter((one) => one !== name) })} />`)}</div>`}
+    ${by.tags.map((tag) => html`<${ActiveFilter} what="tag" name=${tag} onRemove=${() => change({ tag: by.tags.filter((one) => one !== tag) })} />`)}
+    ${by.entities.map((name) => html`<${ActiveFilter} what="entity" name=${name} onRemove=${() => change({ entity: by.entities.filter((one) => one !== name) })} />`)}</div>`}
   </div>`;
 }
 
 /** @param {{state: import("./rows.js").State, by: Wanted, change: Change, count: number | undefined}} props */
 function Toggle({ state, by, change, count }) {
-  const isChosen = by.states.includes(state);
-  const states = isChosen ? by.states.filter((one) => one !== state) : [...by.states, state];
-  return html`<button type="button" class="checks-state" aria-pressed=${isChosen ? "true" : "false"} onClick=${() => change({ state: states })}>
+  const isSelected = by.states.includes(state);
+  const states = isSelected ? by.states.filter((one) => one !== state) : [...by.states, state];
+  return html`<button type="button" class="checks-state" aria-pressed=${isSelected ? "true" : "false"} onClick=${() => change({ state: states })}>
     <${State} state=${state} /> <span class="checks-count">${count === undefined ? "" : count.toLocaleString("en")}</span>
   </button>`;
 }
 
 /** @param {{what: string, name: string, onRemove: () => void}} props */
-function Chosen({ what, name, onRemove }) {
-  return html`<span class="checks-chosen"><span class="soft">${what}</span> ${name}
+function ActiveFilter({ what, name, onRemove }) {
+  return html`<span class="checks-selected"><span class="soft">${what}</span> ${name}
     <button type="button" aria-label=${`Remove ${what} ${name}`} onClick=${onRemove}>✕</button></span>`;
 }
 
 /**
- * A field that offers what there is; what is chosen, or typed and entered, is taken.
+ * A field with suggestions; a selected suggestion or Enter adds a filter.
  * @param {{known: (part: string) => [name: string, what: string][], onAdd: (name: string) => void}} props
  */
 function Adder({ known, onAdd }) {
@@ -66,11 +66,11 @@ function Adder({ known, onAdd }) {
     setText("");
     if (name.trim()) onAdd(name.trim());
   };
-  return html`<input class="checks-adder" type="text" list="checks-names" aria-label="Only checks of this tag or entity" placeholder="Tag or entity" value=${text} autocomplete="off"
+  return html`<input class="checks-adder" type="text" list="checks-names" aria-label="Filter by tag or entity" placeholder="Tag or entity" value=${text} autocomplete="off"
       onFocus=${() => setIsUsed(true)} onBlur=${() => setIsUsed(false)}
       onInput=${(/** @type {any} */ event) => {
         const typed = event.currentTarget.value;
-        // One that was chosen comes whole at once, where typing adds a letter at a time.
+        // A suggestion arrives as a whole, typed text letter by letter.
         if (!(event.inputType ?? "").startsWith("insertT") && offered.some(([name]) => name === typed)) take(typed);
         else setText(typed);
       }}

@@ -5,10 +5,10 @@ import { row, rows } from "./rows.js";
 
 /**
  * @typedef {import("./rows.js").Row} Row
- * @typedef {import("./rows.js").Told} Told
+ * @typedef {import("./rows.js").ApiRow} ApiRow
  * @typedef {import("./rows.js").State} State
  * @typedef {import("./filter.js").Wanted} Wanted
- * @typedef {{rows: Told[], gone: string[], heard: [id: string, last_update: number | null, summary: string][]}} Changed
+ * @typedef {{rows: ApiRow[], gone: string[], heard: [id: string, last_update: number | null, summary: string][]}} Changed
  */
 
 const MOST_NAMED = 50;
@@ -84,15 +84,15 @@ export class Board {
     return true;
   }
 
-  /** @param {Changed} told @param {number} now */
-  apply(told, now) {
-    for (const [id, at, summary] of told.heard) {
+  /** @param {Changed} update @param {number} now */
+  apply(update, now) {
+    for (const [id, at, summary] of update.heard) {
       const one = this.known.get(id);
       if (one) Object.assign(one, { last_update: at, summary, text: "" });
     }
     /** @type {Map<string, Row | null>} */
-    const changed = new Map(told.gone.map((id) => [id, null]));
-    for (const one of told.rows) changed.set(one.id, row(one, now));
+    const changed = new Map(update.gone.map((id) => [id, null]));
+    for (const one of update.rows) changed.set(one.id, row(one, now));
     for (const [id, now] of changed) this.replace(id, now);
     if (this.isHeld) this.stay(changed);
     else if (this.wanted.sort === "update") this.seek(this.wanted);

@@ -21,10 +21,10 @@ export const SHOWS = [
 
 /** @type {[value: Sort, words: string][]} */
 export const SORTS = [
-  ["severity", "Worst first"],
-  ["age", "Latest change"],
+  ["severity", "Severity"],
+  ["age", "Last change"],
   ["name", "Name"],
-  ["update", "Last heard of"],
+  ["update", "Last report"],
 ];
 
 /** @param {URLSearchParams} query @returns {Wanted} */

@@ -11,21 +11,21 @@ import { rowId } from "./list.js";
 const FRESH_MS = 2000;
 
 /**
- * @param {{row: import("./rows.js").Row, index: number, isChosen: boolean, isCurrent: boolean,
- *   choose: (index: number, isRange: boolean) => void}} props
+ * @param {{row: import("./rows.js").Row, index: number, isSelected: boolean, isCurrent: boolean,
+ *   select: (index: number, isRange: boolean) => void}} props
  */
-export function Line({ row, index, isChosen, isCurrent, choose }) {
+export function Line({ row, index, isSelected, isCurrent, select }) {
   const to = url("/check", { id: row.id });
   const click = (/** @type {MouseEvent} */ event) => {
     if (event.target instanceof Element && event.target.closest("a, input")) return;
-    if (event.shiftKey || event.metaKey || event.ctrlKey) choose(index, event.shiftKey);
+    if (event.shiftKey || event.metaKey || event.ctrlKey) select(index, event.shiftKey);
     else if (!window.getSelection()?.toString()) go(to);
   };
   const isFresh = row.changed > 0 && performance.now() - row.changed < FRESH_MS;
-  return html`<div role="row" id=${rowId(row.id)} aria-rowindex=${index + 2} aria-selected=${isChosen ? "true" : "false"} onClick=${click}
+  return html`<div role="row" id=${rowId(row.id)} aria-rowindex=${index + 2} aria-selected=${isSelected ? "true" : "false"} onClick=${click}
     class=${`checks-row${isCurrent ? " checks-current" : ""}${isFresh ? " checks-fresh" : ""}${row.enabled ? "" : " checks-off"}`}>
-    <span role="gridcell" class="checks-pick"><input type="checkbox" tabindex="-1" checked=${isChosen} aria-label=${`Choose ${row.id}`}
-      onClick=${(/** @type {MouseEvent} */ event) => choose(index, event.shiftKey)} /></span>
+    <span role="gridcell" class="checks-pick"><input type="checkbox" tabindex="-1" checked=${isSelected} aria-label=${`Select ${row.id}`}
+      onClick=${(/** @type {MouseEvent} */ event) => select(index, event.shiftKey)} /></span>
     <span role="gridcell" class="checks-is"><${State} state=${row.state} /></span>
     <span role="gridcell" class="checks-name" title=${row.id}><a href=${to} tabindex="-1"><span class="checks-entity">${row.entity}</span> <span class="checks-check">${row.check}</span></a>
       ${row.tags.length > 0 && html`<span class="checks-tags" title=${row.tags.join(", ")}>${row.tags.join(", ")}</span>`}</span>
@@ -46,7 +46,7 @@ const COLUMNS = [
   ["severity", "State", "checks-is"],
   ["name", "Check", "checks-name"],
   ["", "Summary", "checks-said"],
-  ["age", "Since", "checks-since"],
+  ["age", "Duration", "checks-since"],
 ];
 
 /**
@@ -54,7 +54,7 @@ const COLUMNS = [
  */
 export function Head({ by, change, isAll, all, clear }) {
   const sorted = (/** @type {string} */ sort) => (by.sort !== sort ? "none" : by.isReversed === (sort === "name" || sort === "age") ? "descending" : "ascending");
-  return html`<span role="columnheader" class="checks-pick"><input type="checkbox" aria-label="Choose all" checked=${isAll} onChange=${() => (isAll ? clear() : all())} /></span>
+  return html`<span role="columnheader" class="checks-pick"><input type="checkbox" aria-label="Select all" checked=${isAll} onChange=${() => (isAll ? clear() : all())} /></span>
     ${COLUMNS.map(([sort, words, look]) =>
       sort === ""
         ? html`<span role="columnheader" class=${look}>${words}</span>`

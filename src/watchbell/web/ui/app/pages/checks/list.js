@@ -1,4 +1,4 @@
-/** A list of very many rows, of which only those that are seen are drawn. */
+/** A list of any number of rows that renders only the visible ones. */
 
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -6,7 +6,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 const BEYOND = 5;
 
 /**
- * Whether this media query holds.
+ * Whether a media query matches.
  * @param {string} query
  */
 export function useMedia(query) {
@@ -22,13 +22,13 @@ export function useMedia(query) {
 }
 
 /**
- * The list scrolls by itself, and has the focus as a whole: `current` is the row that is meant.
+ * The list scrolls and has the focus as a whole; `current` is the index of the active row.
  *
  * @template T
  * @param {{rows: T[], height: number, id: (row: T) => string, draw: (row: T, index: number) => any, label: string,
  *   current: number, onHover: (isOver: boolean) => void, onScroll: (isAtTop: boolean) => void,
  *   onFocus: (hasFocus: boolean) => void, children?: any}} props
- *   `height`: of each row, in pixels; `children`: what stands above the rows and stays
+ *   `height`: of each row, in pixels; `children`: the sticky header
  */
 export function List({ rows, height, id, draw, label, current, onHover, onScroll, onFocus, children }) {
   const frame = useRef(/** @type {HTMLDivElement | null} */ (null));
@@ -61,10 +61,10 @@ export function List({ rows, height, id, draw, label, current, onHover, onScroll
   const last = Math.min(rows.length, first + Math.ceil(room / height) + 2 * BEYOND);
   const from = Math.min(first, Math.max(0, rows.length - 1));
   const shown = rows.slice(from, last);
-  const meant = rows[current];
+  const active = rows[current];
   return html`<div class="checks-frame" ref=${frame} onScroll=${scrolled} role="grid" tabindex="0" aria-label=${label}
     aria-rowcount=${rows.length + 1} aria-multiselectable="true"
-    aria-activedescendant=${meant && current >= from && current < last ? rowId(id(meant)) : undefined}
+    aria-activedescendant=${active && current >= from && current < last ? rowId(id(active)) : undefined}
     onFocusIn=${() => onFocus(true)}
     onFocusOut=${(/** @type {FocusEvent} */ event) => frame.current?.contains(/** @type {Node | null} */ (event.relatedTarget)) || onFocus(false)}
     onPointerEnter=${(/** @type {PointerEvent} */ event) => event.pointerType === "mouse" && onHover(true)}
@@ -78,7 +78,7 @@ export function List({ rows, height, id, draw, label, current, onHover, onScroll
   </div>`;
 }
 
-/** By which a row is found in the page. @param {string} id */
+/** The element id of a row. @param {string} id */
 export function rowId(id) {
   return `row-${encodeURIComponent(id)}`;
 }

@@ -4,8 +4,8 @@
  * @typedef {"ok" | "warning" | "critical" | "unknown"} State
  * @typedef {{id: string, entity: string, check: string, state: State, summary: string, since: number | null,
  *   failing_since: number | null, last_update: number | null, acknowledged: boolean, unscheduled_until: number | null,
- *   scheduled_until: number | null, enabled: boolean, tags: string[]}} Told a check, as the API tells it
- * @typedef {Told & {text: string, changed: number}} Row
+ *   scheduled_until: number | null, enabled: boolean, tags: string[]}} ApiRow a check as the API sends it
+ * @typedef {ApiRow & {text: string, changed: number}} Row
  *   `text`: in which words are searched, made when it is first needed; `changed`: when, by the page's clock
  * @typedef {Record<State | "acknowledged" | "maintenance", number>} Counts
  * @typedef {{moment: string, now: number, count: number, counts: Counts, entity: number[], name: number[], tags: number[],
@@ -20,9 +20,9 @@ export const BY_SEVERITY = ["ok", "unknown", "warning", "critical"];
 /** @type {Record<State, number>} */
 export const SEVERITY = { ok: 0, unknown: 1, warning: 2, critical: 3 };
 
-/** @param {Told} told @param {number} changed @returns {Row} */
-export function row(told, changed) {
-  return { ...told, text: "", changed };
+/** @param {ApiRow} sent @param {number} changed @returns {Row} */
+export function row(sent, changed) {
+  return { ...sent, text: "", changed };
 }
 
 /** @param {Columns} columns @returns {Row[]} */

@@ -1,19 +1,19 @@
-/** Which row is meant, and which rows are chosen. */
+/** The current row and the selected rows. */
 
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 
 /** @typedef {import("./rows.js").Row} Row */
 
 /** @type {ReadonlySet<string>} */
-const NOBODY = new Set();
+const NONE = new Set();
 
 /**
- * Rows are known by their names: they may move.
+ * Rows are identified by id, because they may move.
  * @param {Row[]} rows
  */
 export function useSelection(rows) {
   const [currentId, setCurrentId] = useState("");
-  const [state, setState] = useState({ ids: NOBODY, isAll: false });
+  const [state, setState] = useState({ ids: NONE, isAll: false });
   const latest = useRef(rows);
   latest.current = rows;
   const anchor = useRef(-1);
@@ -35,19 +35,19 @@ export function useSelection(rows) {
     const to = isRange && anchor.current >= 0 ? Math.max(anchor.current, index) : index;
     anchor.current = index;
     setState(({ ids }) => {
-      const chosen = new Set(ids);
-      const adds = isRange || !chosen.has(row.id);
-      for (const { id } of found.slice(from, to + 1)) adds ? chosen.add(id) : chosen.delete(id);
-      return { ids: chosen, isAll: false };
+      const selected = new Set(ids);
+      const adds = isRange || !selected.has(row.id);
+      for (const { id } of found.slice(from, to + 1)) adds ? selected.add(id) : selected.delete(id);
+      return { ids: selected, isAll: false };
     });
   }, []);
 
   const all = useCallback(() => setState({ ids: new Set(latest.current.map((row) => row.id)), isAll: true }), []);
   const clear = useCallback(() => {
     anchor.current = -1;
-    setState({ ids: NOBODY, isAll: false });
+    setState({ ids: NONE, isAll: false });
   }, []);
-  /** The chosen ones, or else the one that is meant. @returns {string[]} */
-  const meant = () => (state.ids.size > 0 ? [...state.ids] : currentId ? [currentId] : []);
-  return { ...state, current, currentId: current < 0 ? "" : currentId, move, toggle, all, clear, meant };
+  /** The selected rows, or else the current one. @returns {string[]} */
+  const targets = () => (state.ids.size > 0 ? [...state.ids] : currentId ? [currentId] : []);
+  return { ...state, current, currentId: current < 0 ? "" : currentId, move, toggle, all, clear, targets };
 }

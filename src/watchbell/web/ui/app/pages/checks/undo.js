@@ -1,4 +1,4 @@
-/** What was done with checks, said in a toast that offers the way back. */
+/** Toasts with Undo for actions on checks. */
 
 import { ask, post, Problem } from "../../api.js";
 import { sayDone } from "../../kit/toast.js";
@@ -14,24 +14,24 @@ const MOST = 10_000;
 const TRIES = 20;
 const WAIT_MS = 500;
 
-/** Ends acknowledgements. One is in force once the processor has come to it. @param {string[]} checks */
+/** Ends acknowledgements, which take effect only after the processor has handled them. @param {string[]} checks */
 async function endAcknowledgements(checks) {
   for (let tries = 1; ; tries += 1) {
     /** @type {Acted} */
     const acted = await post("/checks/end-maintenance", { checks, kind: "unscheduled" });
     if (acted.done > 0) return;
-    if (tries === TRIES) throw new Problem(422, acted.items[0]?.reason ?? "Nothing was undone.");
+    if (tries === TRIES) throw new Problem(422, acted.items[0]?.reason ?? "Undo failed.");
     await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
   }
 }
 
 /**
- * The opposite of each act; of the others there is none.
+ * How to undo each action; the others can't be undone.
  * @type {Record<string, (checks: string[], acted: Acted) => [back: () => Promise<any>, words: string]>}
  */
 const OPPOSITES = {
   acknowledge: (checks) => [() => endAcknowledgements(checks), "Acknowledgement ended."],
-  maintenance: (_, acted) => [() => post("/maintenance/end", { id: acted.window }), "Maintenance removed."],
+  maintenance: (_, acted) => [() => post("/maintenance/end", { id: acted.window }), "Maintenance deleted."],
   disable: (checks) => [() => post("/checks/enable", { checks }), `${counted(checks.length, "check")} enabled.`],
   enable: (checks) => [() => post("/checks/disable", { checks }), `${counted(checks.length, "check")} disabled.`],
 };
@@ -40,8 +40,8 @@ const OPPOSITES = {
  * @param {import("./act.js").Kind} kind
  * @param {string} words
  * @param {Acted} acted
- * @param {{held?: Set<string>, after?: () => void}} [options] `held`: checks that were acknowledged before, and would not
- *   be as they were; `after`: called once it is undone
+ * @param {{held?: Set<string>, after?: () => void}} [options] `held`: checks that were acknowledged before, which
+ *   Undo leaves alone; `after`: called after the undo
  */
 export function sayActed(kind, words, acted, { held = new Set(), after } = {}) {
   const checks = acted.items.filter((item) => item.done && !held.has(item.check)).map((item) => item.check);
@@ -51,7 +51,7 @@ export function sayActed(kind, words, acted, { held = new Set(), after } = {}) {
 }
 
 /**
- * Says that windows of these checks ended; Undo gives them their former end again.
+ * Shows that windows of these checks ended; Undo restores their former end.
  * @param {string} words
  * @param {{kind: string, start: number, end: number, summary: string}} window as it was
  * @param {string[]} checks

@@ -1,4 +1,4 @@
-/** One rule, as it is written: its sentence follows along. */
+/** The form of a notification rule, with the rule's sentence. */
 
 import { html } from "htm/preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -21,7 +21,7 @@ import { Tokens } from "./tokens.js";
 const PAUSE_MS = 150;
 
 /**
- * What the server says of a draft, once one pauses.
+ * The server's description of a draft, after a pause in typing.
  * @param {RuleBody} body @param {string} contact @param {string} id
  * @returns {Described | null}
  */
@@ -45,7 +45,7 @@ function useDescribed(body, contact, id) {
 
 /**
  * @param {{contact: Contact, rule: Rule, title: string, onDraft: (body: RuleBody) => void, onDone: () => void, onCancel: () => void}} props
- *   `rule`: one without an id is new; `onDraft` is told of each change
+ *   `rule`: a new one has no id; `onDraft` is called on each change
  */
 export function Editor({ contact, rule, title, onDraft, onDone, onCancel }) {
   const [fields, setFields] = useState(/** @type {RuleFields} */ (fieldsOf(rule)));
@@ -64,43 +64,43 @@ export function Editor({ contact, rule, title, onDraft, onDone, onCancel }) {
     } else {
       await post(url("/rules", { contact: contact.id }), body);
     }
-    say("The rule is saved.");
+    say("Rule saved.");
     onDone();
   };
   const names = (entities.value?.items ?? []).map((/** @type {{name: string}} */ one) => one.name).filter((/** @type {string} */ one) => one !== "ALL");
   return html`<div class="rule rule-open">
     <h3>${title}</h3>
-    <p class="rule-words" role="status" aria-label="What the rule does">${described?.words ?? rule.words}</p>
-    ${rule.unreadable.length > 0 && html`<div class="notice notice-warn">What was stored as ${rule.unreadable.join(", ")} can't be read. Saving replaces it by what stands here.</div>`}
-    <${Form} onSubmit=${save} submit="Save the rule" cancel=${onCancel} disabled=${(described?.problems.length ?? 0) > 0}>
+    <p class="rule-words" role="status" aria-label="Rule summary">${described?.words ?? rule.words}</p>
+    ${rule.unreadable.length > 0 && html`<div class="notice notice-warn">The stored values of ${rule.unreadable.join(", ")} can't be read. Saving replaces them.</div>`}
+    <${Form} onSubmit=${save} submit="Save rule" cancel=${onCancel} disabled=${(described?.problems.length ?? 0) > 0}>
       <fieldset class="rule-part"><legend>If</legend>
         <div class="form-row">
-          <${Tokens} label="The entity is one of" words=${fields.entities} onChange=${(/** @type {string[]} */ entities) => set({ entities })} problem=${wrong("entities")}
+          <${Tokens} label="Entity is one of" words=${fields.entities} onChange=${(/** @type {string[]} */ entities) => set({ entities })} problem=${wrong("entities")}
             list=${names} onText=${setNear} placeholder="any" />
-          <${Tokens} label="The event has all of the tags" words=${fields.tags} onChange=${(/** @type {string[]} */ tags) => set({ tags })} problem=${wrong("tags")} placeholder="any"
-            hint="The words of a check's name, and host and domain of the entity, are tags, too" />
+          <${Tokens} label="Event has all tags" words=${fields.tags} onChange=${(/** @type {string[]} */ tags) => set({ tags })} problem=${wrong("tags")} placeholder="any"
+            hint="Words of the check's name, and the entity's host and domain, count as tags" />
         </div>
         <details class="rule-expressions" open=${fields.regex_entities.length + fields.regex_tags.length > 0}>
           <summary>Regular expressions</summary>
           <div class="form-row">
-            <${Tokens} label="The entity's name matches each of" words=${fields.regex_entities} onChange=${(/** @type {string[]} */ said) => set({ regex_entities: said })}
+            <${Tokens} label="Entity name matches all of" words=${fields.regex_entities} onChange=${(/** @type {string[]} */ said) => set({ regex_entities: said })}
               problem=${wrong("regex_entities")} split=${false} mono placeholder="^web-" />
-            <${Tokens} label="For each of these, a tag matches" words=${fields.regex_tags} onChange=${(/** @type {string[]} */ said) => set({ regex_tags: said })}
+            <${Tokens} label="Some tag matches, for each of" words=${fields.regex_tags} onChange=${(/** @type {string[]} */ said) => set({ regex_tags: said })}
               problem=${wrong("regex_tags")} split=${false} mono placeholder="^eu-" />
           </div>
         </details>
-        ${described && !described.is_specific && html`<p class="hint">Without any of these it is a general rule: it holds where no specific one matches.</p>`}
+        ${described && !described.is_specific && html`<p class="hint">Without conditions this is a general rule. It applies if no specific rule matches.</p>`}
       </fieldset>
-      <fieldset class="rule-part"><legend>At these times</legend>
+      <fieldset class="rule-part"><legend>Times</legend>
         <${TimesField} times=${times} onChange=${setTimes} zone=${contact.zone} name=${contact.first_name} problem=${wrong("time_restrictions")} />
       </fieldset>
       <fieldset class="rule-part"><legend>Then</legend>
         <${Outcome} contact=${contact} fields=${fields} set=${set} missing=${described?.missing_media ?? []} />
       </fieldset>
       ${described && described.outside && html`<fieldset class="rule-part"><legend>Otherwise</legend>
-        <p role="status" aria-label="What applies otherwise">${described.outside}</p>
+        <p role="status" aria-label="Otherwise">${described.outside}</p>
         ${described.can_replace_general && html`<${Toggle} label="Replace the automatic general rule" checked=${isReplacing} onChange=${setIsReplacing}
-          hint="Then only the rules on this page send anything." />`}
+          hint="Then only the rules on this page send alerts." />`}
       </fieldset>`}
     <//>
   </div>`;
@@ -115,17 +115,17 @@ function Outcome({ contact, fields, set, missing }) {
     const before = fields[`${severity}_media`];
     set({ [`${severity}_media`]: before.includes(name) ? before.filter((one) => one !== name) : [...before, name] });
   };
-  if (own.length === 0) return html`<p>${contact.first_name} has no medium yet. Add one above, and come back.</p>`;
+  if (own.length === 0) return html`<p>${contact.first_name} has no media. Add one above first.</p>`;
   return html`<table class="rule-outcome" aria-label="Media by severity">
     <thead><tr><th></th>${SEVERITIES.map((severity) => html`<th scope="col">${severity}</th>`)}</tr></thead>
     <tbody>${media.map((name) => html`<tr><th scope="row">${name}${!own.includes(name) && html` <span class="soft">no address</span>`}</th>
         ${SEVERITIES.map((severity) => html`<td><input type="checkbox" aria-label=${`${severity} by ${name}`} disabled=${fields[`${severity}_blackhole`]}
           checked=${fields[`${severity}_media`].includes(name)} onChange=${() => toggle(severity, name)} /></td>`)}</tr>`)}
-      <tr class="rule-outcome-silent"><th scope="row">keep silent <span class="soft">whatever other rules say</span></th>
-        ${SEVERITIES.map((severity) => html`<td><input type="checkbox" aria-label=${`${severity}: keep silent, whatever other rules say`}
+      <tr class="rule-outcome-silent"><th scope="row">no alerts <span class="soft">overrides other rules</span></th>
+        ${SEVERITIES.map((severity) => html`<td><input type="checkbox" aria-label=${`${severity}: no alerts, overrides other rules`}
           checked=${fields[`${severity}_blackhole`]} onChange=${() => set({ [`${severity}_blackhole`]: !fields[`${severity}_blackhole`] })} /></td>`)}</tr>
     </tbody>
   </table>
-  ${missing.length > 0 && html`<p class="hint">It also names media that ${contact.first_name} does not have, by which nothing is sent: ${missing.join(", ")}.
-    ${!isAll && html` <button type="button" class="contact-link" onClick=${() => setIsAll(true)}>Show them</button>`}</p>`}`;
+  ${missing.length > 0 && html`<p class="hint">This rule also names media that ${contact.first_name} does not have: ${missing.join(", ")}.
+    ${!isAll && html` <button type="button" class="contact-link" onClick=${() => setIsAll(true)}>Show</button>`}</p>`}`;
 }

@@ -1,4 +1,4 @@
-/** Files of contacts or entities, as the command line writes them, taken item by item. */
+/** Imports contacts or entities from a JSON file. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -14,7 +14,7 @@ export function Importing({ what, onClose, onDone }) {
   const [taken, setTaken] = useState(/** @type {Taken[] | null} */ (null));
   const send = async () => {
     const text = await /** @type {File} */ (file).text();
-    if (!isList(text)) throw new Problem(422, "This file is no JSON array.");
+    if (!isList(text)) throw new Problem(422, "This file is not a JSON array.");
     setTaken(await post(`/${what}/import`, text));
     onDone();
   };
@@ -22,13 +22,13 @@ export function Importing({ what, onClose, onDone }) {
   return html`<${Dialog} title=${`Import ${what}`} onClose=${onClose}>
     ${taken === null
       ? html`<${Form} onSubmit=${send} submit="Import" cancel=${onClose} disabled=${file === null}>
-          <p>A JSON array, as <code>watchbell ${what} export</code> writes it. What has the same id is replaced.</p>
+          <p>Select a JSON file as written by <code>watchbell ${what} export</code>. Existing ${what} with the same id are replaced.</p>
           <input type="file" accept=".json,application/json" aria-label="File"
             onChange=${(/** @type {any} */ event) => setFile(event.currentTarget.files[0] ?? null)} />
         <//>`
       : html`<div class="stack" role="status">
           <p><strong>${taken.length - wrong.length} of ${taken.length} ${what} imported.</strong></p>
-          ${wrong.length > 0 && html`<ul class="import-wrong">${wrong.map((one) => html`<li>item ${one.number}${one.id && ` (${one.id})`}: ${one.reason}</li>`)}</ul>`}
+          ${wrong.length > 0 && html`<ul class="import-wrong">${wrong.map((one) => html`<li>Item ${one.number}${one.id && ` (${one.id})`}: ${one.reason}</li>`)}</ul>`}
           <div class="actions"><${Button} kind="main" onClick=${onClose}>Close<//></div>
         </div>`}
   <//>`;

@@ -1,4 +1,4 @@
-/** What a contact is told about: entities, single checks, or everything. */
+/** What a contact gets alerts for: entities, single checks, or everything. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -34,23 +34,23 @@ export function Links({ contact }) {
   const drop = async (/** @type {Link} */ link) => {
     const path = url("/contact/links", { id: contact.id, entity: link.entity, check: link.check });
     const undo = async () => {
-      await attempt(() => post(url("/contact/links", { id: contact.id }), link), `${contact.first_name} is told about ${words(link)} again.`);
+      await attempt(() => post(url("/contact/links", { id: contact.id }), link), `Link to ${words(link)} restored.`);
       list.reload();
     };
     const done = await attempt(async () => (await remove(path)) ?? true);
-    if (done) say(`${contact.first_name} is no longer told about ${words(link)} by a link of its own.`, { action: { words: "Undo", act: undo } });
+    if (done) say(`Link to ${words(link)} removed.`, { action: { words: "Undo", act: undo } });
     list.reload();
   };
-  return html`<${Card} title="Told about" actions=${may("write") && html`<${Button} small onClick=${() => setIsOpen(true)}>Add<//>`}>
+  return html`<${Card} title="Alerts for" actions=${may("write") && html`<${Button} small onClick=${() => setIsOpen(true)}>Add<//>`}>
     ${list.problem && html`<${Failed} problem=${list.problem} retry=${list.reload} />`}
     ${list.items.length === 0 && list.isLoading && html`<${Loading} lines=${2} />`}
     ${list.items.length === 0 && !list.isLoading && !list.problem &&
-    html`<${Empty} title="Nothing yet."><p>Say which entities or checks concern ${nameOf(contact)}, or everything. Rules then decide when, and by which media.</p><//>`}
+    html`<${Empty} title="No links yet."><p>Link ${nameOf(contact)} to entities, checks, or everything. Rules decide when and how alerts are sent.</p><//>`}
     <ul class="contact-links">
       ${list.items.map((/** @type {Link} */ link) => html`<li key=${words(link)}><a href=${place(link)}>${words(link)}</a>
-        ${may("write") && html`<button type="button" aria-label=${`No longer about ${words(link)}`} title="Undo this link" onClick=${() => drop(link)}>✕</button>`}</li>`)}
+        ${may("write") && html`<button type="button" aria-label=${`Remove link to ${words(link)}`} title="Remove link" onClick=${() => drop(link)}>✕</button>`}</li>`)}
     </ul>
-    ${list.hasMore && html`<${Button} small onClick=${list.more} busy=${list.isLoading}>More<//>`}
+    ${list.hasMore && html`<${Button} small onClick=${list.more} busy=${list.isLoading}>Load more<//>`}
     ${isOpen && html`<${Add} contact=${contact} onClose=${() => setIsOpen(false)} onDone=${list.reload} />`}
   <//>`;
 }
@@ -65,15 +65,15 @@ function Add({ contact, onClose, onDone }) {
   const save = async () => {
     const link = { entity: kind === "all" ? "ALL" : entity, check: kind === "check" ? check : null };
     const made = await post(url("/contact/links", { id: contact.id }), link);
-    say(`${contact.first_name} is told about ${made.words}.${made.is_new ? " Nothing was reported about it so far." : ""}`);
+    say(`${contact.first_name} gets alerts for ${made.words}.${made.is_new ? " It has not reported yet." : ""}`);
     onDone();
     onClose();
   };
   const isReady = kind === "all" || (entity.trim() && (kind === "entity" || check.trim()));
-  return html`<${Dialog} title=${`Tell ${contact.first_name} about…`} onClose=${onClose}>
-    <${Form} onSubmit=${save} submit="Link" cancel=${onClose} disabled=${!isReady}>
-      <${Choice} label="About what" value=${kind} onChange=${setKind} options=${[["entity", "an entity"], ["check", "one check"], ["all", "everything"]]} />
-      ${kind === "all" && html`<p>${contact.first_name} is told about every entity there is or will be.</p>`}
+  return html`<${Dialog} title=${`Add alerts for ${contact.first_name}`} onClose=${onClose}>
+    <${Form} onSubmit=${save} submit="Add" cancel=${onClose} disabled=${!isReady}>
+      <${Choice} label="Alerts for" value=${kind} onChange=${setKind} options=${[["entity", "Entity"], ["check", "Check"], ["all", "Everything"]]} />
+      ${kind === "all" && html`<p>${contact.first_name} gets alerts for all current and future entities.</p>`}
       ${kind !== "all" && html`<${Field} label="Entity" name="entity" value=${entity} onInput=${setEntity} list=${names} autofocus placeholder="web-1.example.com" />`}
       ${kind === "check" && html`<${Field} label="Check" name="check" value=${check} onInput=${setCheck} placeholder="HTTP" />`}
     <//>

@@ -1,4 +1,4 @@
-/** The media by which a contact is told, each of which can be tried. */
+/** The media of a contact, with test messages. */
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
@@ -26,7 +26,7 @@ const EXAMPLES = /** @type {Record<string, string>} */ ({
   sms_nexmo: "+390551234567",
   jabber: "alice@example.com, or room@conference.example.com",
   slack: "#operations",
-  pagerduty: "the key of a service's integration",
+  pagerduty: "integration key",
   webhook: "https://example.com/hook",
   sns: "arn:aws:sns:eu-west-1:123456789012:alerts",
 });
@@ -40,18 +40,18 @@ export function Media({ contact, put }) {
     (known.value ?? []).find((/** @type {Known} */ one) => one.medium === name)?.has_gateway ?? known.value === null;
   const drop = (/** @type {Row} */ row) =>
     confirm({
-      title: `Take ${row.name} away?`,
-      words: html`<p>${nameOf(contact)} is told nothing by ${row.name} (${row.address}) any more, whatever the rules say.</p>`,
-      yes: "Take it away",
+      title: `Delete ${row.name}?`,
+      words: html`<p>${nameOf(contact)} gets no more alerts by ${row.name} (${row.address}).</p>`,
+      yes: "Delete medium",
       act: async () => {
         const { [row.name]: _, ...media } = contact.media;
         put(await changed(contact, { media }));
-        say(`${row.name} is taken away.`);
+        say(`${row.name} deleted.`);
       },
     });
-  return html`<div class="medium-list"><${Card} title="Media" flush actions=${may("write") && html`<${Button} small onClick=${() => setOpen("")}>Add a medium<//>`}>
+  return html`<div class="medium-list"><${Card} title="Media" flush actions=${may("write") && html`<${Button} small onClick=${() => setOpen("")}>Add medium<//>`}>
     ${rows.length === 0
-      ? html`<${Empty} title=${`${nameOf(contact)} can't be reached.`}><p>Add a medium: mail, SMS, a chat.</p><//>`
+      ? html`<${Empty} title="No media yet."><p>Add an email address, phone number or chat account to reach ${nameOf(contact)}.</p><//>`
       : html`<${Table} label="Media" keys=${false} rows=${rows} id=${(/** @type {Row} */ row) => row.name} columns=${[
           {
             head: "Medium",
@@ -59,15 +59,15 @@ export function Media({ contact, put }) {
             cell: (/** @type {Row} */ row) => html`<div>${row.name} <span class="soft medium-address">${row.address}</span>
               <${Test} contact=${contact} medium=${row.name} sends=${sends(row.name)} /></div>`,
           },
-          { head: "Not repeated within", kind: "tight", cell: (/** @type {Row} */ row) => html`<${Lasting} seconds=${row.interval} />` },
-          { head: "Summary from", kind: "tight", cell: (/** @type {Row} */ row) => (row.rollup_threshold ? `${row.rollup_threshold} failing` : html`<span class="soft">never</span>`) },
+          { head: "Repeat interval", kind: "tight", cell: (/** @type {Row} */ row) => html`<${Lasting} seconds=${row.interval} />` },
+          { head: "Summary at", kind: "tight", cell: (/** @type {Row} */ row) => (row.rollup_threshold ? `${row.rollup_threshold} failing` : html`<span class="soft">never</span>`) },
           ...(may("write")
             ? [{
                 head: "",
                 kind: "actions",
                 cell: (/** @type {Row} */ row) => html`<div class="actions">
                   <${Button} small kind="quiet" onClick=${() => setOpen(row.name)} label=${`Edit ${row.name}`}>Edit<//>
-                  <${Button} small kind="quiet" onClick=${() => drop(row)} label=${`Take ${row.name} away`}>✕<//></div>`,
+                  <${Button} small kind="quiet" onClick=${() => drop(row)} label=${`Delete ${row.name}`}>Delete<//></div>`,
               }]
             : []),
         ]} />`}
@@ -82,35 +82,35 @@ export function Media({ contact, put }) {
  */
 function Edit({ contact, put, name, known, onClose }) {
   const before = contact.media[name];
-  const [chosen, setChosen] = useState(name);
+  const [selected, setSelected] = useState(name);
   const [address, setAddress] = useState(before?.address ?? "");
   const [minutes, setMinutes] = useState(String((before?.interval ?? 900) / 60));
   const [threshold, setThreshold] = useState(String(before?.rollup_threshold || ""));
   const interval = Math.round(Number(minutes.replace(",", ".")) * 60);
   const save = async () => {
     const medium = { address, interval, rollup_threshold: Number(threshold) || 0 };
-    put(await changed(contact, { media: { ...contact.media, [chosen]: medium } }));
-    say(`${chosen} is saved.`);
+    put(await changed(contact, { media: { ...contact.media, [selected]: medium } }));
+    say(`${selected} saved.`);
     onClose();
   };
-  const isTaken = name === "" && chosen in contact.media;
-  return html`<${Dialog} title=${name ? `${nameOf(contact)} by ${name}` : `A medium for ${nameOf(contact)}`} onClose=${onClose}>
-    <${Form} onSubmit=${save} cancel=${onClose} disabled=${!chosen || !address || !(interval >= 1) || isTaken}>
-      ${name === "" && html`<${Field} label="Medium" name="media" value=${chosen} onInput=${setChosen} list=${known.map((one) => one.medium)}
-        problem=${isTaken ? "The contact has it already" : ""} autofocus hint="As email, sms, slack, jabber, pagerduty, webhook" />`}
-      <${Field} label="Address" name=${`media.${chosen}.address`} value=${address} onInput=${setAddress} placeholder=${EXAMPLES[chosen] ?? ""} />
+  const isTaken = name === "" && selected in contact.media;
+  return html`<${Dialog} title=${name ? `Edit ${name} of ${nameOf(contact)}` : `Add medium for ${nameOf(contact)}`} onClose=${onClose}>
+    <${Form} onSubmit=${save} cancel=${onClose} disabled=${!selected || !address || !(interval >= 1) || isTaken}>
+      ${name === "" && html`<${Field} label="Medium" name="media" value=${selected} onInput=${setSelected} list=${known.map((one) => one.medium)}
+        problem=${isTaken ? "This contact already has this medium" : ""} autofocus hint="For example email, sms, slack, jabber, pagerduty or webhook" />`}
+      <${Field} label="Address" name=${`media.${selected}.address`} value=${address} onInput=${setAddress} placeholder=${EXAMPLES[selected] ?? ""} />
       <div class="form-row">
-        <${Field} label="Minutes between repetitions" name=${`media.${chosen}.interval`} value=${minutes} onInput=${setMinutes} inputmode="decimal"
-          problem=${interval >= 1 ? "" : "Expected a number above 0"} hint="The same state of a check is not told again within them" />
-        <${Field} label="Failing checks for a summary" name=${`media.${chosen}.rollup_threshold`} value=${threshold} onInput=${setThreshold} inputmode="numeric"
-          placeholder="never" hint="From so many on, one summary comes in place of all" />
+        <${Field} label="Repeat interval (minutes)" name=${`media.${selected}.interval`} value=${minutes} onInput=${setMinutes} inputmode="decimal"
+          problem=${interval >= 1 ? "" : "Enter a number greater than 0"} hint="No repeated alert for the same state of a check within this time" />
+        <${Field} label="Summary at (failing checks)" name=${`media.${selected}.rollup_threshold`} value=${threshold} onInput=${setThreshold} inputmode="numeric"
+          placeholder="never" hint="From this many on, one summary replaces single alerts" />
       </div>
     <//>
   <//>`;
 }
 
 /** @type {Record<string, string>} */
-const WORDS = { queued: "waits for the gateway…", underway: "is on its way…" };
+const WORDS = { queued: "waiting for the gateway…", underway: "sending…" };
 
 /**
  * A test message, and what becomes of it.
@@ -123,18 +123,18 @@ function Test({ contact, medium, sends }) {
   const sent = found.value?.message.sent;
   useEffect(() => setIsOver(sent?.outcome === "delivered" || sent?.outcome === "failed"), [sent?.outcome]);
   const send = async () => {
-    const told = await attempt(() => post(url("/contact/test", { id: contact.id }), { medium }));
+    const started = await attempt(() => post(url("/contact/test", { id: contact.id }), { medium }));
     setIsOver(false);
-    if (told) setAlert(told.alert);
+    if (started) setAlert(started.alert);
   };
   return html`<div class="medium-test">
-    ${may("operate") && html`<${Button} small onClick=${send}>Send a test<//>`}
-    ${!sends && html`<${Chip} tone="warn" title="This server's settings have no gateway for it: unless another sends by it, alerts wait in the queue">no gateway<//>`}
+    ${may("operate") && html`<${Button} small onClick=${send}>Send test<//>`}
+    ${!sends && html`<${Chip} tone="warn" title="This server has no gateway for this medium. Alerts wait in the queue until one is configured.">no gateway<//>`}
     <span role="status">${sent && html`
-      ${sent.outcome === "delivered" && html`<span class="good">✓ taken by the server: ${sent.answer}</span>`}
-      ${sent.outcome === "failed" && html`<span class="bad">✕ given up: ${sent.error}</span>`}
-      ${sent.outcome in WORDS && html`<span class="soft">${WORDS[sent.outcome]}${!sends && " No gateway of this server sends by it."}
-        ${found.value?.message.problem && ` The last try failed: ${found.value.message.problem}`}</span>`}
-      ${" "}<a href=${url("/alerts", { id: sent.id })}>details</a>`}</span>
+      ${sent.outcome === "delivered" && html`<span class="good">✓ accepted by the server: ${sent.answer}</span>`}
+      ${sent.outcome === "failed" && html`<span class="bad">✕ failed: ${sent.error}</span>`}
+      ${sent.outcome in WORDS && html`<span class="soft">${WORDS[sent.outcome]}${!sends && " This server has no gateway for it."}
+        ${found.value?.message.problem && ` The last attempt failed: ${found.value.message.problem}`}</span>`}
+      ${" "}<a href=${url("/alerts", { id: sent.id })}>Details</a>`}</span>
   </div>`;
 }

@@ -1,4 +1,4 @@
-/** Who a contact is: made, shown, changed, removed. */
+/** The profile of a contact: create, show, edit, delete. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -21,7 +21,7 @@ function zones() {
   return ["UTC", ...Intl.supportedValuesOf("timeZone")];
 }
 
-/** An id of a name, as people would choose it. @param {string} name */
+/** An id derived from a name. @param {string} name */
 function idOf(name) {
   return name.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
 }
@@ -33,22 +33,22 @@ export function NewContact({ onClose }) {
   const [id, setId] = useState(/** @type {string | null} */ (null));
   const [email, setEmail] = useState("");
   const [timezone, setTimezone] = useState(zone());
-  const chosen = id ?? idOf(`${first} ${last}`);
+  const finalId = id ?? idOf(`${first} ${last}`);
   const save = async () => {
     const media = email ? { email: { address: email } } : {};
-    await post("/contacts", { id: chosen, first_name: first, last_name: last, email, timezone, media });
-    say(`${first} is a contact now.`);
-    go(url("/contact", { id: chosen }));
+    await post("/contacts", { id: finalId, first_name: first, last_name: last, email, timezone, media });
+    say(`Contact ${first} created.`);
+    go(url("/contact", { id: finalId }));
   };
   return html`<${Dialog} title="New contact" onClose=${onClose}>
-    <${Form} onSubmit=${save} submit="Make the contact" cancel=${onClose} disabled=${!first.trim() || !chosen}>
+    <${Form} onSubmit=${save} submit="Create contact" cancel=${onClose} disabled=${!first.trim() || !finalId}>
       <div class="form-row">
         <${Field} label="First name" name="first_name" value=${first} onInput=${setFirst} autofocus hint="Or the name of a group" />
         <${Field} label="Last name" name="last_name" value=${last} onInput=${setLast} />
       </div>
-      <${Field} label="Id" name="id" value=${chosen} onInput=${setId} mono hint="By which commands and files know it; without colons" />
-      <${Field} label="Mail address" name="media.email.address" type="email" value=${email} onInput=${setEmail} hint="More media come on the next page" />
-      <${Field} label="Time zone" name="timezone" value=${timezone} onInput=${setTimezone} list=${zones()} hint="By whose clock its rules are read" />
+      <${Field} label="Id" name="id" value=${finalId} onInput=${setId} mono hint="Used by commands and files; no colons" />
+      <${Field} label="Email address" name="media.email.address" type="email" value=${email} onInput=${setEmail} hint="Add other media on the next page" />
+      <${Field} label="Time zone" name="timezone" value=${timezone} onInput=${setTimezone} list=${zones()} hint="For the times in rules" />
     <//>
   <//>`;
 }
@@ -60,8 +60,8 @@ export function Profile({ contact, put }) {
   return html`<${Card} title="Profile" actions=${may("write") && html`<${Button} small onClick=${() => setIsOpen(true)}>Edit<//>`}>
     <${Facts} rows=${[
       ["Id", html`<code>${contact.id}</code>`],
-      contact.email ? ["Mail", contact.email] : null,
-      ["Time zone", html`${contact.zone}${!contact.timezone && html` <span class="soft">by the settings</span>`}`],
+      contact.email ? ["Email", contact.email] : null,
+      ["Time zone", html`${contact.zone}${!contact.timezone && html` <span class="soft">default</span>`}`],
       ["Tags", contact.tags.length ? contact.tags.map((tag) => html`<${Chip} tone="soft" href=${url("/contacts", { tag })}>${tag}<//>`) : html`<span class="soft">none</span>`],
       account.length > 0 && ["PagerDuty", account.map(([name, value]) => `${name} ${value}`).join(", ")],
     ]} />
@@ -87,16 +87,16 @@ function Edit({ contact, put, onClose }) {
         <${Field} label="First name" name="first_name" value=${draft.first_name} onInput=${(/** @type {string} */ said) => set({ first_name: said })} />
         <${Field} label="Last name" name="last_name" value=${draft.last_name} onInput=${(/** @type {string} */ said) => set({ last_name: said })} />
       </div>
-      <${Field} label="Mail" name="email" value=${draft.email} onInput=${(/** @type {string} */ said) => set({ email: said })} hint="To tell people apart; mail goes to the medium" />
+      <${Field} label="Email" name="email" value=${draft.email} onInput=${(/** @type {string} */ said) => set({ email: said })} hint="For information only; alerts go to the address of the email medium" />
       <${Field} label="Time zone" name="timezone" value=${draft.timezone} onInput=${(/** @type {string} */ said) => set({ timezone: said })} list=${zones()}
-        placeholder=${contact.zone} hint="By whose clock the rules are read; empty for that of the settings" />
-      <${Tokens} label="Tags" words=${draft.tags} onChange=${(/** @type {string[]} */ tags) => set({ tags })} hint="Enter or a comma ends a tag" />
-      ${hasAccount && html`<fieldset class="contact-account"><legend>PagerDuty account, from which acknowledgements are read</legend>
+        placeholder=${contact.zone} hint="For the times in rules; leave empty to use the default" />
+      <${Tokens} label="Tags" words=${draft.tags} onChange=${(/** @type {string[]} */ tags) => set({ tags })} hint="Separate tags with Enter or a comma" />
+      ${hasAccount && html`<fieldset class="contact-account"><legend>PagerDuty account for reading acknowledgements</legend>
         <div class="form-row">
           ${ACCOUNT.map((name) => html`<${Field} label=${name} name=${`pagerduty.${name}`} value=${draft.pagerduty[name] ?? ""}
             onInput=${(/** @type {string} */ said) => set({ pagerduty: { ...draft.pagerduty, [name]: said } })} />`)}
         </div>
-        <p class="hint">*** is a secret that stays as it is. Better than a secret is where it stands: file:PATH or env:NAME.</p>
+        <p class="hint">*** keeps the stored secret. You can also refer to a secret with file:PATH or env:NAME.</p>
       </fieldset>`}
     <//>
   <//>`;
@@ -105,12 +105,12 @@ function Edit({ contact, put, onClose }) {
 /** @param {Contact} contact */
 export function askRemove(contact) {
   confirm({
-    title: `Remove ${nameOf(contact)}?`,
-    words: html`<p>${nameOf(contact)} is told nothing any more. Media, rules, links and tags go; alerts that were sent stay on record. This can't be undone.</p>`,
-    yes: "Remove the contact",
+    title: `Delete ${nameOf(contact)}?`,
+    words: html`<p>${nameOf(contact)} gets no more alerts. Media, rules, links and tags are deleted; sent alerts stay in the list of alerts. This can't be undone.</p>`,
+    yes: "Delete contact",
     act: async () => {
       await remove(url("/contact", { id: contact.id }));
-      say(`${nameOf(contact)} is removed.`);
+      say(`${nameOf(contact)} deleted.`);
       go("/contacts");
     },
   });

@@ -1,4 +1,4 @@
-/** The rules of a contact: each a sentence, one of them perhaps being written. */
+/** The notification rules of a contact, shown as sentences. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -27,7 +27,7 @@ function newRule() {
   return { ...EMPTY_RULE, id: NEW, words: "", is_specific: false, week: ALWAYS, not_weekly: [], unreadable: [], missing_media: [], version: "" };
 }
 
-/** Specific ones first, as they are asked first. @param {Rule[]} rules */
+/** Specific rules first, as they are matched first. @param {Rule[]} rules */
 function ordered(rules) {
   return [...rules.filter((rule) => rule.is_specific), ...rules.filter((rule) => !rule.is_specific)];
 }
@@ -45,7 +45,7 @@ export function Rules({ contact }) {
     found.reload();
     close();
   };
-  const add = may("write") && open === null && html`<${Button} small onClick=${() => setOpen(NEW)}>Add a rule<//>`;
+  const add = may("write") && open === null && html`<${Button} small onClick=${() => setOpen(NEW)}>Add rule<//>`;
   return html`<${Card} title="Rules" actions=${add} id="rules">
       <${Fetched} of=${found}>${(/** @type {{items: Rule[]}} */ page) => html`<${List} contact=${contact} rules=${ordered(page.items)} open=${open} edit=${setOpen}
         onDraft=${setDraft} onDone=${done} onCancel=${close} onGone=${found.reload} />`}<//>
@@ -54,12 +54,12 @@ export function Rules({ contact }) {
 }
 
 /**
- * The rules as they are tried, under the numbers that they have on the page.
+ * The rules to test, numbered as on the page.
  * @param {Rule[]} rules @param {string | null} open @param {RuleBody | null} draft
  */
 function tried(rules, open, draft) {
   const all = rules.map((rule, index) => ({ ...(rule.id === open && draft ? draft : fieldsOf(rule)), id: `${index + 1}` }));
-  return open === NEW && draft ? [...all, { ...draft, id: `${all.length + 1}, the new one` }] : all;
+  return open === NEW && draft ? [...all, { ...draft, id: `${all.length + 1} (new)` }] : all;
 }
 
 /**
@@ -73,11 +73,11 @@ function List({ contact, rules, open, edit, onDraft, onDone, onCancel, onGone })
     ${rules.map((rule, index) => rule.id === open
       ? editor(rule, `Rule ${index + 1}`)
       : html`<${Shown} key=${rule.id} contact=${contact} rule=${rule} number=${index + 1} isQuiet=${open !== null} edit=${edit} onGone=${onGone} />`)}
-    ${open === NEW && editor(newRule(), "A new rule")}
+    ${open === NEW && editor(newRule(), "New rule")}
     ${rules.every((rule) => rule.is_specific) && open !== NEW &&
-    html`<div class="rule rule-imagined"><h3>The usual</h3>
-      <p class="rule-words">${rules.length ? "If none of these matches" : "At any time"}: critical and warning by all media, unknown is not told.</p>
-      <p class="hint">${nameOf(contact)} has no general rule. This one is made as soon as there is something to tell, and can be changed then.</p></div>`}
+    html`<div class="rule rule-imagined"><h3>Default</h3>
+      <p class="rule-words">${rules.length ? "If no rule matches" : "At any time"}: critical and warning by all media, no alerts for unknown.</p>
+      <p class="hint">${nameOf(contact)} has no general rule. This one is created with the first alert and can be edited then.</p></div>`}
   </div>`;
 }
 
@@ -85,12 +85,12 @@ function List({ contact, rules, open, edit, onDraft, onDone, onCancel, onGone })
 function Shown({ contact, rule, number, isQuiet, edit, onGone }) {
   const drop = () =>
     confirm({
-      title: `Remove rule ${number} of ${nameOf(contact)}?`,
-      words: html`<p class="rule-words">${rule.words}</p><p>What it told, or kept silent, goes by the other rules from now on.</p>`,
-      yes: "Remove the rule",
+      title: `Delete rule ${number} of ${nameOf(contact)}?`,
+      words: html`<p class="rule-words">${rule.words}</p><p>The other rules apply from now on.</p>`,
+      yes: "Delete rule",
       act: async () => {
         await remove(url("/rule", { contact: contact.id, id: rule.id }));
-        say("The rule is removed.");
+        say("Rule deleted.");
         onGone();
       },
     });
@@ -98,10 +98,10 @@ function Shown({ contact, rule, number, isQuiet, edit, onGone }) {
     <div class="rule-head"><h3>Rule ${number}</h3>
       <${Chip} tone="soft">${rule.is_specific ? "specific" : "general"}<//>
       ${rule.unreadable.length > 0 && html`<${Chip} tone="bad">can't be read: ${rule.unreadable.join(", ")}<//>`}
-      ${rule.missing_media.length > 0 && rule.is_specific && html`<${Chip} tone="warn" title="Nothing is sent by it">no address for ${rule.missing_media.join(", ")}<//>`}
+      ${rule.missing_media.length > 0 && rule.is_specific && html`<${Chip} tone="warn" title="Nothing is sent by this medium">no address for ${rule.missing_media.join(", ")}<//>`}
       ${may("write") && !isQuiet && html`<div class="actions">
         <${Button} small onClick=${() => edit(rule.id)} label=${`Edit rule ${number}`}>Edit<//>
-        <${Button} small kind="quiet" onClick=${drop} label=${`Remove rule ${number}`}>Remove<//></div>`}
+        <${Button} small kind="quiet" onClick=${drop} label=${`Delete rule ${number}`}>Delete<//></div>`}
     </div>
     <p class="rule-words">${rule.words}</p>
   </article>`;

@@ -1,4 +1,4 @@
-/** The times of a rule: a week to paint, times in words, or what can't be painted and stays as it is. */
+/** The times of a rule: a weekly grid, times in words, or stored times that no week can show. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -32,15 +32,15 @@ export function TimesField({ times, onChange, zone, name, problem }) {
     <div class="bar-of">
       ${PRESETS.map(([words, week]) => html`<${Button} small onClick=${() => paint(week)} aria-pressed=${isSame(times.week, week) ? "true" : "false"}>${words}<//>`)}
       <${Button} small disabled=${times.week === null || isSame(times.week, ALWAYS)} onClick=${() => times.week && paint(rest(times.week))}>Invert<//>
-      <span class="soft">on ${name}'s clock, ${zone}</span>
+      <span class="soft">Time zone: ${zone}</span>
     </div>
     ${times.week === null
-      ? html`<div class="notice"><div><strong>No week shows these times. They stay as they are:</strong>
+      ? html`<div class="notice"><div><strong>These times don't fit a weekly grid and are kept:</strong>
           <ul>${times.why.map((one) => html`<li>${one}</li>`)}</ul></div>
-          <${Button} small onClick=${() => paint(NOTHING)}>Paint a week instead<//></div>`
-      : html`<${WeekGrid} week=${times.week} onChange=${paint} label=${`Times of the rule, on ${name}'s clock`} />
-          <p class="hint">${isSame(times.week, ALWAYS) && "At any time. "}Drag to paint. With the keyboard: arrows move, Shift selects, Space paints. Days and hours can be clicked as a whole.
-            ${times.shows === null && html` <button type="button" class="contact-link" onClick=${() => onChange({ ...times, week: null })}>Keep the times as they were</button>`}</p>`}
+          <${Button} small onClick=${() => paint(NOTHING)}>Use a weekly grid instead<//></div>`
+      : html`<${WeekGrid} week=${times.week} onChange=${paint} label=${`Times of the rule, in ${name}'s time zone`} />
+          <p class="hint">${isSame(times.week, ALWAYS) && "At any time. "}Drag to select times, or click a day or an hour. With the keyboard: arrow keys move, Shift extends, Space toggles.
+            ${times.shows === null && html` <button type="button" class="contact-link" onClick=${() => onChange({ ...times, week: null })}>Keep the stored times</button>`}</p>`}
     ${problem && html`<div class="wrong" role="alert">${problem}</div>`}
     <${InWords} onTaken=${onChange} />
   </div>`;
@@ -61,7 +61,7 @@ function InWords({ onTaken }) {
     }
   };
   return html`<div class="rule-in-words">
-    <input value=${text} aria-label="Times in words" placeholder="or say it: mon-fri 18:00-08:00; sat,sun; 1st mon 09:00-10:00" aria-invalid=${wrong ? "true" : undefined}
+    <input value=${text} aria-label="Times in words" placeholder="or type: mon-fri 18:00-08:00; sat,sun; 1st mon 09:00-10:00" aria-invalid=${wrong ? "true" : undefined}
       onInput=${(/** @type {any} */ event) => setText(event.currentTarget.value)}
       onKeyDown=${(/** @type {KeyboardEvent} */ event) => {
         if (event.key !== "Enter") return;

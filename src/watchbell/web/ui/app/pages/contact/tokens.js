@@ -1,4 +1,4 @@
-/** A field of several words, each of which can be taken away. */
+/** A field for several words, shown as removable tokens. */
 
 import { html } from "htm/preact";
 import { useId, useRef, useState } from "preact/hooks";
@@ -6,7 +6,7 @@ import { useId, useRef, useState } from "preact/hooks";
 /**
  * @param {{label: string, words: string[], onChange: (words: string[]) => void, hint?: any, problem?: string,
  *   placeholder?: string, list?: string[], split?: boolean, mono?: boolean, onText?: (text: string) => void}} props
- *   `split`: a comma ends a word, too
+ *   `split`: a comma also ends a word
  */
 export function Tokens({ label, words, onChange, hint, problem, placeholder, list, split = true, mono = false, onText }) {
   const id = useId();
@@ -27,7 +27,7 @@ export function Tokens({ label, words, onChange, hint, problem, placeholder, lis
   };
   const said = (/** @type {any} */ event) => {
     const now = event.currentTarget.value;
-    // A word that was chosen from the list is whole at once.
+    // A suggestion arrives as a whole word.
     if ((split && now.includes(",")) || (event.inputType === "insertReplacementText" && list?.includes(now))) add(now);
     else type(now);
   };

@@ -1,4 +1,4 @@
-/** Rules tried on a sample, by the code that decides; nothing is sent. */
+/** Tests a contact's rules on a sample event; nothing is sent. */
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
@@ -19,7 +19,7 @@ const PAUSE_MS = 250;
 
 /**
  * @param {{contact: Contact, rules: (RuleBody & {id: string})[], isDraft: boolean}} props
- *   the rules as they are, or are being written, each with the name by which it is told
+ *   the rules, saved or edited, each with the name shown for it
  */
 export function Trial({ contact, rules, isDraft }) {
   const [check, setCheck] = useState("");
@@ -51,13 +51,13 @@ export function Trial({ contact, rules, isDraft }) {
       abort.abort();
     };
   }, [text, contact.version]);
-  return html`<${Card} title="Try it" id="try">
-    <p class="soft">What ${contact.first_name} would be told of an event, by ${isDraft ? "the rules as they are being written" : "these rules"}. Nothing is sent. Links, intervals and summaries are not looked at.</p>
+  return html`<${Card} title="Test rules" id="try">
+    <p class="soft">Shows the alerts that ${contact.first_name} would get for an event under ${isDraft ? "the edited rules" : "these rules"}. Nothing is sent. Links, intervals and summaries are ignored.</p>
     <div class="form rule-trial">
       <div class="form-row">
-        <${Field} label="Check" name="check" value=${check} onInput=${setCheck} placeholder="web-1.example.com:HTTP" problem=${problem?.of("check") || (check && !isReady ? "Expected ENTITY:CHECK" : "")} />
-        <${Field} label=${`When, on ${contact.first_name}'s clock`} name="at" value=${at} onInput=${setAt} placeholder="now" problem=${problem?.of("at")} hint="As sat 03:00, tomorrow 9:00, 2026-11-20 14:00" />
-        <${Tokens} label="Tags" words=${tags} onChange=${setTags} hint="Empty for the tags of its latest report" />
+        <${Field} label="Check" name="check" value=${check} onInput=${setCheck} placeholder="web-1.example.com:HTTP" problem=${problem?.of("check") || (check && !isReady ? "Enter ENTITY:CHECK" : "")} />
+        <${Field} label=${`Time, in ${contact.first_name}'s time zone`} name="at" value=${at} onInput=${setAt} placeholder="now" problem=${problem?.of("at")} hint="For example sat 03:00, tomorrow 9:00, 2026-11-20 14:00" />
+        <${Tokens} label="Tags" words=${tags} onChange=${setTags} hint="Leave empty to use the tags of its latest report" />
       </div>
       <${Choice} label="State" value=${state} options=${SEVERITIES.map((one) => [one, one])} onChange=${setState} />
       <div role="status">
@@ -70,10 +70,10 @@ export function Trial({ contact, rules, isDraft }) {
 
 /** @param {{verdict: Verdict}} props */
 function Shown({ verdict }) {
-  return html`<div class=${`rule-trial-verdict ${verdict.is_told ? "rule-trial-told" : "rule-trial-silent"}`}>
+  return html`<div class=${`rule-trial-verdict ${verdict.is_told ? "rule-trial-notified" : "rule-trial-silent"}`}>
     <p><strong>${verdict.words}</strong> <span class="soft">${verdict.local_time}, ${verdict.zone}</span></p>
     <ul>${verdict.rules.map((rule) => html`<li class=${rule.counts ? "rule-counts" : ""}><span aria-hidden="true">${rule.matches ? "✓" : "✕"}</span>
       <span>${/^\d/.test(rule.id) ? `Rule ${rule.id}` : rule.id}: ${rule.words}</span></li>`)}</ul>
-    <p class="soft">tags: ${verdict.tags.join(", ") || "none"}</p>
+    <p class="soft">Tags: ${verdict.tags.join(", ") || "none"}</p>
   </div>`;
 }

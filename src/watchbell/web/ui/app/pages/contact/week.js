@@ -1,4 +1,4 @@
-/** A week to paint: by mouse, finger or keyboard. */
+/** A weekly grid of half hours, edited by mouse, touch or keyboard. */
 
 import { html } from "htm/preact";
 import { useRef, useState } from "preact/hooks";
@@ -49,7 +49,7 @@ function spotOf(target) {
 
 /**
  * @param {{week: Week, onChange: (week: Week) => void, label: string}} props
- *   all of a week means no restriction: the first stroke on it is then all that is painted
+ *   a full week means no restriction: the first selection then replaces it
  */
 export function WeekGrid({ week: given, onChange, label }) {
   const isAlways = isSame(given, ALWAYS);
@@ -62,7 +62,7 @@ export function WeekGrid({ week: given, onChange, label }) {
 
   const paint = (/** @type {Spot} */ one, /** @type {Spot} */ other, /** @type {boolean} */ on, before = week) => {
     onChange(painted(before, one, other, on));
-    setSaid(`${wordsOf(one, other)} ${on ? "painted" : "erased"}`);
+    setSaid(`${wordsOf(one, other)} ${on ? "selected" : "cleared"}`);
   };
   const focus = (/** @type {Spot} */ spot) => {
     setAt(spot);
@@ -77,7 +77,7 @@ export function WeekGrid({ week: given, onChange, label }) {
       const to = { row: within(at.row + way[0], DAYS.length - 1), slot: within(at.slot + way[1], SLOTS - 1) };
       const begin = event.shiftKey ? (from ?? at) : null;
       setFrom(begin);
-      if (begin) setSaid(`${wordsOf(begin, to)} selected; Space paints`);
+      if (begin) setSaid(`${wordsOf(begin, to)} marked; press Space to toggle`);
       focus(to);
     } else if (event.key === " " || event.key === "Enter") {
       const begin = from ?? at;
@@ -131,8 +131,8 @@ export function WeekGrid({ week: given, onChange, label }) {
         ${[...rowOf(week, row)].map((mark, slot) => {
           const spot = { row, slot };
           const isHere = at.row === row && at.slot === slot;
-          const isChosen = from !== null && isBetween(spot, from, at);
-          return html`<div role="gridcell" class=${`weekgrid-cell${mark === "1" ? " weekgrid-on" : ""}${isChosen ? " weekgrid-chosen" : ""}`} data-row=${row} data-slot=${slot}
+          const isSelected = from !== null && isBetween(spot, from, at);
+          return html`<div role="gridcell" class=${`weekgrid-cell${mark === "1" ? " weekgrid-on" : ""}${isSelected ? " weekgrid-selected" : ""}`} data-row=${row} data-slot=${slot}
             tabindex=${isHere ? 0 : -1} aria-selected=${mark === "1" || isAlways ? "true" : "false"} aria-label=${`${day} ${clockOf(slot)}`}></div>`;
         })}
       </div>`)}

@@ -1,4 +1,4 @@
-/** Weeks of half hours: seven texts from Sunday on, each of 48 marks, 1 where it is painted. */
+/** Weeks of half hours: seven strings from Sunday on, each of 48 digits, 1 where selected. */
 
 /** @typedef {string[]} Week */
 /** @typedef {{row: number, slot: number}} Spot a place of the grid, in which Monday is the first row */

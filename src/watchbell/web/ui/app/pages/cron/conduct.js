@@ -1,4 +1,4 @@
-/** The parts of a job's form about failures, surroundings and limits. */
+/** The job form's sections on failures, environment and limits. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -12,12 +12,12 @@ import { Card } from "../../kit/layout.js";
 export function Failing({ draft, change, wrong }) {
   return html`<${Card} title="Failures"><div class="stack">
     <div class="form-row">
-      ${text("Time limit in seconds", "watchbell.time_limit", draft.time_limit, (time_limit) => change({ time_limit }), wrong, { placeholder: "no limit", inputmode: "decimal" })}
-      ${text("Retries", "watchbell.retries", draft.retries, (retries) => change({ retries }), wrong, { placeholder: "0", inputmode: "numeric", hint: "How often a failed run is tried again. Only the last failure is reported." })}
+      ${text("Time limit (seconds)", "watchbell.time_limit", draft.time_limit, (time_limit) => change({ time_limit }), wrong, { placeholder: "no limit", inputmode: "decimal" })}
+      ${text("Retries", "watchbell.retries", draft.retries, (retries) => change({ retries }), wrong, { placeholder: "0", inputmode: "numeric", hint: "How many times a failed run is retried. Only the last failure is reported." })}
     </div>
     ${Number(draft.retries) > 0 && html`<div class="form-row">
-      ${text("Seconds until the first retry", "watchbell.retry_delay", draft.retry_delay, (retry_delay) => change({ retry_delay }), wrong, { placeholder: "60", inputmode: "decimal" })}
-      ${text("Factor", "watchbell.retry_factor", draft.retry_factor, (retry_factor) => change({ retry_factor }), wrong, { placeholder: "2", inputmode: "decimal", hint: "By which each delay is longer than the one before." })}
+      ${text("First retry after (seconds)", "watchbell.retry_delay", draft.retry_delay, (retry_delay) => change({ retry_delay }), wrong, { placeholder: "60", inputmode: "decimal" })}
+      ${text("Backoff factor", "watchbell.retry_factor", draft.retry_factor, (retry_factor) => change({ retry_factor }), wrong, { placeholder: "2", inputmode: "decimal", hint: "Each delay is this many times longer than the last." })}
     </div>`}
   </div><//>`;
 }
@@ -26,35 +26,35 @@ export function Failing({ draft, change, wrong }) {
 export function Where({ draft, change, wrong }) {
   return html`<${Card} title="Environment"><div class="stack">
     <${Pairs} label="Variables" first="Variable" second="Value" pairs=${draft.environment} problem=${wrong("watchbell.environment")} onChange=${(/** @type {[string, string][]} */ environment) => change({ environment })}
-      hint="Who may not change jobs does not see the values." />
+      hint="Values are hidden from people who can't edit jobs." />
     <div class="form-row">
-      ${text("Folder", "watchbell.folder", draft.folder, (folder) => change({ folder }), wrong, { mono: true, placeholder: "that of the instance" })}
-      ${text("User", "watchbell.user", draft.user, (user) => change({ user }), wrong, { placeholder: "that of the instance" })}
+      ${text("Working directory", "watchbell.folder", draft.folder, (folder) => change({ folder }), wrong, { mono: true, placeholder: "same as the instance" })}
+      ${text("User", "watchbell.user", draft.user, (user) => change({ user }), wrong, { placeholder: "same as the instance" })}
     </div>
   </div><//>`;
 }
 
-/** Folded, unless something in it is set. @param {Parts} props */
+/** Collapsed unless something in it is set. @param {Parts} props */
 export function Advanced({ draft, change, wrong, defaults }) {
   const isSet = draft.lingers || draft.limits.length > 0
     || [draft.kill_after, draft.linger, draft.daemons, draft.group, draft.nice, draft.output_limit].some(Boolean);
   const [isOpen] = useState(isSet);
   return html`<details class="card" open=${isOpen}><summary>Advanced</summary><div class="stack">
     <div class="form-row">
-      ${text("Seconds from SIGTERM to SIGKILL", "watchbell.kill_after", draft.kill_after, (kill_after) => change({ kill_after }), wrong, { placeholder: String(defaults?.kill_after ?? ""), inputmode: "decimal" })}
-      ${text("Output limit in MiB", "watchbell.output_limit", draft.output_limit, (output_limit) => change({ output_limit }), wrong, { placeholder: String(defaults?.output_limit ?? ""), inputmode: "numeric", hint: "Up to here the output is complete; then the newest lines are kept." })}
+      ${text("SIGKILL after SIGTERM (seconds)", "watchbell.kill_after", draft.kill_after, (kill_after) => change({ kill_after }), wrong, { placeholder: String(defaults?.kill_after ?? ""), inputmode: "decimal" })}
+      ${text("Output limit (MiB)", "watchbell.output_limit", draft.output_limit, (output_limit) => change({ output_limit }), wrong, { placeholder: String(defaults?.output_limit ?? ""), inputmode: "numeric", hint: "Beyond this, only the newest lines are kept." })}
     </div>
-    <${Toggle} label="Leave remaining processes running" checked=${draft.lingers} onChange=${(/** @type {boolean} */ lingers) => change({ lingers })} />
+    <${Toggle} label="Leave background processes running" checked=${draft.lingers} onChange=${(/** @type {boolean} */ lingers) => change({ lingers })} />
     <div class="form-row">
-      ${!draft.lingers && text("Seconds that remaining processes may run", "watchbell.linger", draft.linger, (linger) => change({ linger }), wrong, { placeholder: "10", inputmode: "decimal" })}
-      <${Field} label="Processes with a session of their own" name="watchbell.daemons" value=${draft.daemons} onInput=${(/** @type {string} */ daemons) => change({ daemons })}
-        options=${[["", "end with the run (usual)"], ["leave", "are left alone"]]} problem=${wrong("watchbell.daemons")} />
+      ${!draft.lingers && text("Stop background processes after (seconds)", "watchbell.linger", draft.linger, (linger) => change({ linger }), wrong, { placeholder: "10", inputmode: "decimal" })}
+      <${Field} label="Daemons (processes with their own session)" name="watchbell.daemons" value=${draft.daemons} onInput=${(/** @type {string} */ daemons) => change({ daemons })}
+        options=${[["", "Stop with the run (default)"], ["leave", "Leave running"]]} problem=${wrong("watchbell.daemons")} />
     </div>
     <div class="form-row">
-      ${text("Group", "watchbell.group", draft.group, (group) => change({ group }), wrong, { placeholder: "those of the user" })}
+      ${text("Group", "watchbell.group", draft.group, (group) => change({ group }), wrong, { placeholder: "groups of the user" })}
       ${text("Nice", "watchbell.nice", draft.nice, (nice) => change({ nice }), wrong, { placeholder: "-20 to 19", inputmode: "numeric" })}
     </div>
-    <${Pairs} label="Limits" first="Resource" second="At most" pairs=${draft.limits} list=${defaults?.limits ?? []} problem=${wrong("watchbell.limits")} onChange=${(/** @type {[string, string][]} */ limits) => change({ limits })} />
+    <${Pairs} label="Limits" first="Resource" second="Limit" pairs=${draft.limits} list=${defaults?.limits ?? []} problem=${wrong("watchbell.limits")} onChange=${(/** @type {[string, string][]} */ limits) => change({ limits })} />
   </div></details>`;
 }
 
@@ -67,7 +67,7 @@ export function text(label, name, value, onInput, wrong, more = {}) {
 }
 
 /**
- * Names with values, as many as one likes.
+ * A list of names with values.
  * @param {{label: string, first: string, second: string, pairs: [string, string][], onChange: (pairs: [string, string][]) => void,
  *   list?: string[], hint?: string, problem?: string}} props
  */

@@ -1,4 +1,4 @@
-/** A definition as a form has it: texts as they are typed, and back again. */
+/** Converts a job's definition to form values and back. */
 
 /**
  * @typedef {{by: "text" | "fields", cronstring: string, fields: Record<string, string>, timezone: string, start_date: string,
@@ -24,7 +24,7 @@ export const BLANK = {
   output_limit: "", retries: "", retry_delay: "", retry_factor: "", hosts: "", tags: "",
 };
 
-/** @param {any} definition as it is kept @returns {Draft} */
+/** @param {any} definition as stored @returns {Draft} */
 export function drafted(definition) {
   const said = definition ?? {};
   const cron = object(said.cron_args);
@@ -55,7 +55,7 @@ export function drafted(definition) {
 }
 
 /**
- * The definition with what the form says; what no form knows of stays as it was.
+ * The definition with the form's values; keys that the form does not know are kept.
  * @param {Draft} draft
  * @param {any} before
  */
@@ -103,7 +103,7 @@ function conducted(draft) {
   return said;
 }
 
-/** A number, or what was typed instead, for the server to refuse. @param {string} typed */
+/** A number, or the typed text if it is none, for the server to reject. @param {string} typed */
 function number(typed) {
   const found = Number(typed);
   return typed.trim() === "" || Number.isNaN(found) ? typed : found;

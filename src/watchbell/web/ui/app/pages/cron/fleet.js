@@ -1,4 +1,4 @@
-/** Who runs the jobs. */
+/** Instances that run cron jobs. */
 
 import { html } from "htm/preact";
 import { post, useFetched } from "../../api.js";
@@ -11,6 +11,7 @@ import { Table } from "../../kit/table.js";
 import { Since, When } from "../../kit/time.js";
 import { attempt, say } from "../../kit/toast.js";
 import { Command } from "../../kit/copy.js";
+import { counted } from "../../words.js";
 
 /**
  * @typedef {{name: string, host: string, ip: string, pid: number, version: string, since: number, seen: number, jobs: number,
@@ -22,30 +23,30 @@ export function Fleet() {
   const drain = (/** @type {Instance} */ one) =>
     confirm({
       title: `Drain ${one.host}?`,
-      words: "Its instances begin nothing new. Runs under way go on to their end, and all other instances take over. It stays so until all are put back to work.",
+      words: "Its instances start no new runs; current runs continue and other instances take over. This lasts until you resume all instances.",
       yes: "Drain",
       async act() {
         await post("/cron/instances/drain", { hosts: [one.host] });
-        say(`${one.host} begins nothing new.`);
+        say(`${one.host} drained.`);
         fetched.reload();
       },
     });
-  const reload = () => attempt(() => post("/cron/instances/reload"), "All were told to read the jobs anew and go back to work.");
+  const reload = () => attempt(() => post("/cron/instances/reload"), "All instances resumed and reloaded their jobs.");
   /** @type {import("../../kit/table.js").Column<Instance>[]} */
   const columns = [
     { head: "Instance", kind: "main", cell: (one) => html`${one.name}<div class="soft">${one.host}, process ${one.pid}, ${one.version}${one.tags.length > 0 && `; tags: ${one.tags.join(", ")}`}</div>` },
-    { head: "State", cell: (one) => html`<${State} state=${one.is_silent ? "unknown" : one.is_drained ? "paused" : "ok"} word=${one.is_silent ? "silent" : one.is_drained ? "drained" : "at work"} />` },
+    { head: "State", cell: (one) => html`<${State} state=${one.is_silent ? "unknown" : one.is_drained ? "paused" : "ok"} word=${one.is_silent ? "not responding" : one.is_drained ? "drained" : "active"} />` },
     { head: "Runs", cell: (one) => html`<meter min="0" max=${one.capacity} value=${one.running} aria-hidden="true"></meter> ${one.running} of ${one.capacity}` },
     { head: "Jobs", kind: "number", cell: (one) => one.jobs.toLocaleString("en") },
-    { head: "Up for", cell: (one) => html`<${Since} since=${one.since} />` },
-    { head: "Seen", cell: (one) => html`<${When} at=${one.seen} />` },
+    { head: "Uptime", cell: (one) => html`<${Since} since=${one.since} />` },
+    { head: "Last seen", cell: (one) => html`<${When} at=${one.seen} />` },
     ...(may("admin") ? [{ head: "", kind: /** @type {const} */ ("actions"), cell: (/** @type {Instance} */ one) => !one.is_drained && html`<${Button} small onClick=${() => drain(one)}>Drain<//>` }] : []),
   ];
   return html`<${Fetched} of=${fetched}>${(/** @type {{instances: Instance[], pending: number}} */ { instances, pending }) => html`
-    ${pending > 0 && html`<div class="notice notice-warn" role="status">${pending.toLocaleString("en")} fires wait for a free place.</div>`}
-    <${Card} flush title="Instances" actions=${may("admin") && instances.some((one) => one.is_drained) && html`<${Button} onClick=${reload}>Put all back to work<//>`}>
+    ${pending > 0 && html`<div class="notice notice-warn" role="status">${counted(pending, "run")} waiting for a free slot.</div>`}
+    <${Card} flush title="Instances" actions=${may("admin") && instances.some((one) => one.is_drained) && html`<${Button} onClick=${reload}>Resume all<//>`}>
       ${instances.length === 0
-        ? html`<${Empty} title="No instance is running." action=${html`<${Command} text="watchbell run cron" />`}>Nothing fires until one is started.<//>`
-        : html`<${Table} columns=${columns} rows=${instances} id=${(/** @type {Instance} */ one) => one.name} label="Instances of cron" />`}
+        ? html`<${Empty} title="No instances are running." action=${html`<${Command} text="watchbell run cron" />`}>Jobs don't run until you start one.<//>`
+        : html`<${Table} columns=${columns} rows=${instances} id=${(/** @type {Instance} */ one) => one.name} label="Cron instances" />`}
     <//>`}<//>`;
 }

@@ -1,4 +1,4 @@
-/** Jobs from a crontab, or from what an export wrote: looked at first, then made. */
+/** Imports jobs from a crontab or an export, with a preview. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -37,13 +37,13 @@ export function ImportDialog({ onClose, onDone }) {
     onDone();
   };
   return html`<${Dialog} title="Import jobs" onClose=${onClose} wide>
-    <${Form} onSubmit=${submit} submit=${canDo ? `Import ${counted(plan.jobs.length, "job")}` : "Look what it would make"} disabled=${!text.trim()} cancel=${onClose}>
-      <${Choice} label="Form" value=${form} options=${[["crontab", "Crontab"], ["json", "JSON of an export"]]} onChange=${(/** @type {string} */ to) => change(() => setForm(to))} />
-      <${Field} label=${form === "crontab" ? "Lines of a crontab" : "What the export wrote"} name="text" mono rows=${8} value=${text} spellcheck=${false}
+    <${Form} onSubmit=${submit} submit=${canDo ? `Import ${counted(plan.jobs.length, "job")}` : "Preview"} disabled=${!text.trim()} cancel=${onClose}>
+      <${Choice} label="Format" value=${form} options=${[["crontab", "Crontab"], ["json", "JSON export"]]} onChange=${(/** @type {string} */ to) => change(() => setForm(to))} />
+      <${Field} label=${form === "crontab" ? "Crontab" : "Exported JSON"} name="text" mono rows=${8} value=${text} spellcheck=${false}
         placeholder=${form === "crontab" ? "30 2 * * * /usr/local/bin/backup --all" : '{"backup": {"cron_args": …}}'}
         onInput=${(/** @type {string} */ to) => change(() => setText(to))} />
-      ${form === "crontab" && html`<${Toggle} label="Lines name a user after the times, as in /etc/crontab" checked=${users} onChange=${(/** @type {boolean} */ to) => change(() => setUsers(to))} />`}
-      <${Toggle} label="Replace jobs of the same names" checked=${replace} onChange=${(/** @type {boolean} */ to) => change(() => setReplace(to))} />
+      ${form === "crontab" && html`<${Toggle} label="Lines have a user column, as in /etc/crontab" checked=${users} onChange=${(/** @type {boolean} */ to) => change(() => setUsers(to))} />`}
+      <${Toggle} label="Replace jobs with the same name" checked=${replace} onChange=${(/** @type {boolean} */ to) => change(() => setReplace(to))} />
       ${plan && html`<${Planned} plan=${plan} />`}
     <//>
   <//>`;
@@ -53,13 +53,13 @@ export function ImportDialog({ onClose, onDone }) {
 function Planned({ plan }) {
   return html`<div class="stack" role="status">
     ${plan.obstacles.length > 0 && html`<div class="failed"><ul>${plan.obstacles.map((one) => html`<li>${one}</li>`)}</ul></div>`}
-    ${plan.jobs.length === 0 && html`<p class="soft">There is nothing to import in it.</p>`}
+    ${plan.jobs.length === 0 && html`<p class="soft">No jobs found.</p>`}
     <ul class="plan">
-      ${plan.jobs.map((job) => html`<li><strong>${job.name}</strong> ${job.is_known && html`<${Chip} tone="warn">there is one already<//>`} ${job.problems.length > 0 && html`<${Chip} tone="bad">not valid<//>`}
+      ${plan.jobs.map((job) => html`<li><strong>${job.name}</strong> ${job.is_known && html`<${Chip} tone="warn">exists already<//>`} ${job.problems.length > 0 && html`<${Chip} tone="bad">invalid<//>`}
         <div>${job.words}</div><code class="soft">${job.command}</code></li>`)}
     </ul>
-    ${plan.left_out.length > 0 && html`<div><p>Left out:</p><ul class="plan">
-      ${plan.left_out.map((one) => html`<li>line ${one.line}: <code>${one.text}</code><div class="soft">${one.reason}</div></li>`)}
+    ${plan.left_out.length > 0 && html`<div><p>Skipped:</p><ul class="plan">
+      ${plan.left_out.map((one) => html`<li>Line ${one.line}: <code>${one.text}</code><div class="soft">${one.reason}</div></li>`)}
     </ul></div>`}
   </div>`;
 }

@@ -1,4 +1,4 @@
-/** Fires that were not run, and why. */
+/** Scheduled runs that did not happen, and why. */
 
 import { html } from "htm/preact";
 import { url, useList } from "../../api.js";
@@ -18,18 +18,18 @@ export function Missed({ job = "" }) {
   /** @type {import("../../kit/table.js").Column<Omission>[]} */
   const columns = [
     ...(job ? [] : [{ head: "Job", kind: /** @type {const} */ ("main"), cell: (/** @type {Omission} */ one) => html`<a href=${jobLink(one.job)}>${one.job}</a>` }]),
-    { head: "Due", cell: (one) => html`<${Due} one=${one} />` },
-    { head: "Why it was not run", cell: (one) => one.reason },
-    { head: "Settled", kind: "tight", cell: (one) => html`<${When} at=${one.at} />` },
+    { head: "Scheduled", cell: (one) => html`<${Due} one=${one} />` },
+    { head: "Reason", cell: (one) => one.reason },
+    { head: "Recorded", kind: "tight", cell: (one) => html`<${When} at=${one.at} />` },
   ];
-  return html`<${Card} flush><${Listed} list=${list} columns=${columns} label="Fires that were not run"
+  return html`<${Card} flush><${Listed} list=${list} columns=${columns} label="Missed runs"
     id=${(/** @type {Omission} */ one) => `${one.job} ${one.first} ${one.at}`}
-    empty=${html`<${Empty} title="Every fire was run.">Fires that are missed, or skipped since a run went on, are listed here.<//>`} /><//>`;
+    empty=${html`<${Empty} title="No missed runs.">Runs that were missed, or skipped because the previous run was still running, are listed here.<//>`} /><//>`;
 }
 
 /** @param {{one: Omission}} props */
 function Due({ one }) {
   if (one.count === 1) return html`<${When} at=${one.first} as="short" />`;
-  const many = one.count === null ? "many fires" : counted(one.count, "fire");
+  const many = one.count === null ? "many runs" : counted(one.count, "run");
   return html`${many} from <${When} at=${one.first} as="short" /> to <${When} at=${one.last} as="short" />`;
 }

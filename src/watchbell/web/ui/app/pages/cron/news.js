@@ -1,20 +1,20 @@
-/** That something has changed in cron: one stream for a page, to which all its parts listen. */
+/** Changes in cron: one stream per page, shared by all its parts. */
 
 import { useEffect, useRef } from "preact/hooks";
 import { Cell } from "../../cell.js";
 import { useLive } from "../../live.js";
 
 const changes = new Cell(0);
-const tell = () => changes.set(changes.value + 1);
+const changed = () => changes.set(changes.value + 1);
 
-/** The stream itself; a page draws it once. */
+/** The stream; each page renders it once. */
 export function News() {
-  useLive("/live?topics=cron", { cron: tell, reset: tell });
+  useLive("/live?topics=cron", { cron: changed, reset: changed });
   return null;
 }
 
 /**
- * Calls this a while after something has changed, once for all that changes meanwhile.
+ * Calls a function shortly after a change, once for all changes in between.
  * @param {() => void} call
  * @param {number} wait milliseconds
  */

@@ -32,12 +32,12 @@ export function Output({ run, isLive, news, tail }) {
   });
   useEffect(() => setIsFollowing(isLive), [run]);
   useKeys("Output", [
-    ["n", "next place found", () => search.move(1)],
-    ["Shift+N", "previous place found", () => search.move(-1)],
+    ["n", "next match", () => search.move(1)],
+    ["Shift+N", "previous match", () => search.move(-1)],
     ["f", "follow", () => setIsFollowing(!isFollowing)],
     ["w", "wrap long lines", () => setWraps(!wraps)],
-    ["t", "times", () => setHasTimes(!hasTimes)],
-    ["Shift+G", "to the end", () => toEnd()],
+    ["t", "timestamps", () => setHasTimes(!hasTimes)],
+    ["Shift+G", "jump to the end", () => toEnd()],
   ]);
   const toEnd = () => {
     setIsFollowing(isLive);
@@ -53,11 +53,11 @@ export function Output({ run, isLive, news, tail }) {
         <span class="soft">${counted(output.lines.current.total, "line")}</span>
         ${isLive && html`<${Toggle} label="Follow" checked=${isFollowing} onChange=${(/** @type {boolean} */ on) => (on ? toEnd() : setIsFollowing(false))} />`}
         <${Toggle} label="Wrap" checked=${wraps} onChange=${setWraps} />
-        <${Toggle} label="Times" checked=${hasTimes} onChange=${setHasTimes} />
+        <${Toggle} label="Timestamps" checked=${hasTimes} onChange=${setHasTimes} />
         <a class="button button-small" href=${`/api/v1/cron/runs/${encodeURIComponent(run)}/download`} download>Download</a>
       </div>
     </div>
-    ${output.skipped > 0 && isLive && html`<p class="output-note" role="status">${`It prints faster than it can be shown: ${counted(output.skipped, "line")} passed over so far. Scroll up to read what is kept of them.`}</p>`}
+    ${output.skipped > 0 && isLive && html`<p class="output-note" role="status">${`The output is too fast to show live: ${counted(output.skipped, "line")} skipped so far. Scroll up to read them.`}</p>`}
     ${output.isEmpty
       ? html`<${Nothing} isLive=${isLive} tail=${tail} isLoading=${output.isLoading} />`
       : html`<${Window} view=${view} output=${output} wraps=${wraps} hasTimes=${hasTimes} isFollowing=${isFollowing && isLive} isLive=${isLive}
@@ -68,9 +68,9 @@ export function Output({ run, isLive, news, tail }) {
 /** @param {{isLive: boolean, tail: string, isLoading: boolean}} props */
 function Nothing({ isLive, tail, isLoading }) {
   if (isLoading) return html`<div class="output output-none soft" role="status">Loading…</div>`;
-  if (isLive) return html`<div class="output output-none soft" role="status">Nothing was printed yet.</div>`;
-  if (!tail) return html`<div class="output output-none soft">It printed nothing.</div>`;
-  return html`<p class="output-note">Output is kept for a day. These were its last lines:</p>
+  if (isLive) return html`<div class="output output-none soft" role="status">No output yet.</div>`;
+  if (!tail) return html`<div class="output output-none soft">No output.</div>`;
+  return html`<p class="output-note">Output is kept for a day. Its last lines:</p>
     <pre class="output output-tail">${tail.split("\n").map((line) => html`<${Ansi} text=${line} />${"\n"}`)}</pre>`;
 }
 
@@ -222,7 +222,7 @@ function Window({ output, wraps, hasTimes, isFollowing, isLive, onLeave, onEnd, 
         </div>
       </div>
     </div>
-    ${isLive && !isFollowing && html`<button type="button" class="button button-main output-end" onClick=${toEnd}>↓ To the end</button>`}
+    ${isLive && !isFollowing && html`<button type="button" class="button button-main output-end" onClick=${toEnd}>↓ Jump to end</button>`}
   </div>`;
 }
 
@@ -257,7 +257,7 @@ function Row({ line, before, hasTimes, wanted, isFound }) {
   if (!line) return html`<div class="output-line soft"><span class="output-number"></span><span class="output-text">…</span></div>`;
   const isAfterGap = before !== undefined && before.n + 1 < line.n;
   const look = `output-line${isFound ? " output-found" : ""}${isAfterGap ? " output-gap" : ""}`;
-  return html`<div class=${look} title=${isAfterGap ? `${(line.n - before.n - 1).toLocaleString("en")} lines before this were not kept` : undefined}>
+  return html`<div class=${look} title=${isAfterGap ? `${counted(line.n - before.n - 1, "line")} before this not kept` : undefined}>
     <span class="output-number">${line.n}</span>
     ${hasTimes && html`<time class="output-time" title=${line.at ? exact(line.at) : undefined}>${line.at ? precise(line.at) : ""}</time>`}
     <span class="output-text"><${Ansi} text=${line.text} wanted=${wanted} /></span>
@@ -287,9 +287,9 @@ function precise(at) {
  */
 function useStored(name, usual) {
   const [value, setValue] = useState((localStorage.getItem(name) ?? String(usual)) === "true");
-  const store = (/** @type {boolean} */ chosen) => {
-    localStorage.setItem(name, String(chosen));
-    setValue(chosen);
+  const store = (/** @type {boolean} */ next) => {
+    localStorage.setItem(name, String(next));
+    setValue(next);
   };
   return [value, store];
 }

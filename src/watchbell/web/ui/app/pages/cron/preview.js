@@ -1,4 +1,4 @@
-/** When a schedule would fire, while it is being written. */
+/** The next runs of a schedule while it is being edited. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -13,7 +13,7 @@ import { When } from "../../kit/time.js";
 const WAIT_MS = 250;
 
 /**
- * What the server makes of a definition, a moment after it was last changed.
+ * The server's preview of a definition, shortly after its last change.
  * @param {string} name
  * @param {unknown} definition
  * @returns {{value: Previewed | null, problem: Problem | null}}
@@ -48,16 +48,16 @@ export function usePreview(name, definition) {
 /** @param {{preview: {value: Previewed | null, problem: Problem | null}}} props */
 export function Previewing({ preview }) {
   const { value, problem } = preview;
-  return html`<div class="preview" role="status" aria-live="polite" aria-label="When it fires">
+  return html`<div class="preview" role="status" aria-live="polite" aria-label="Next runs">
     ${problem && html`<p class="wrong">${problem.message}</p>`}
-    ${value && (value.words ? html`<${Fires} words=${value.words} fires=${value.fires} />` : html`<p class="soft">Say when it is to run, and the next times stand here.</p>`)}
+    ${value && (value.words ? html`<${Fires} words=${value.words} fires=${value.fires} />` : html`<p class="soft">Enter a schedule to see the next runs.</p>`)}
   </div>`;
 }
 
 /** @param {{words: string, fires: Fire[]}} props */
 export function Fires({ words, fires }) {
   return html`<p class="preview-words">${words}</p>
-    ${fires.length === 0 && html`<p class="soft">It never fires by itself.</p>`}
+    ${fires.length === 0 && html`<p class="soft">No scheduled runs.</p>`}
     <ol class="fires">
       ${fires.map((fire) => html`<li>
         <span>${fire.local || html`<${When} at=${fire.at} as="exact" />`}</span>

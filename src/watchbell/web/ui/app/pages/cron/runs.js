@@ -1,4 +1,4 @@
-/** Runs in a table: those under way first, then those that ended. */
+/** Runs in tables: current ones, then finished ones. */
 
 import { html } from "htm/preact";
 import { url, useFetched, useList } from "../../api.js";
@@ -21,10 +21,10 @@ const WHICH = [["", "All"], ["fail", "Failed"], ["success", "Succeeded"]];
 export function Runs({ job = "" }) {
   const [query, setQuery] = useQuery();
   const only = query.get("only") ?? "";
-  const actions = html`<${Choice} label="Which runs" value=${only} options=${WHICH} onChange=${(/** @type {string} */ to) => setQuery({ only: to })} />`;
+  const actions = html`<${Choice} label="Filter by result" value=${only} options=${WHICH} onChange=${(/** @type {string} */ to) => setQuery({ only: to })} />`;
   const active = useFetched(url("/cron/runs/active", { job }));
   const list = useList(url("/cron/runs", { job, only, limit: PAGE }));
-  // What was fetched page by page stays as it is, rather than to jump back to the first.
+  // Keep the place of readers who have loaded more pages.
   useNews(() => {
     active.reload();
     if (list.items.length <= PAGE) list.reload();
@@ -33,12 +33,12 @@ export function Runs({ job = "" }) {
   const columns = columnsOf(job === "");
   const id = (/** @type {Run} */ run) => run.id;
   const to = (/** @type {Run} */ run) => runLink(run.id);
-  return html`${running.length > 0 && html`<${Card} flush title="Under way"><${Table} columns=${columns} rows=${running} id=${id} to=${to} label="Runs under way" keys=${false} /><//>`}
-    <${Card} flush title="Ended" actions=${actions}>
-      <${Listed} list=${list} columns=${columns} id=${id} to=${to} label="Runs that ended"
+  return html`${running.length > 0 && html`<${Card} flush title="Running"><${Table} columns=${columns} rows=${running} id=${id} to=${to} label="Current runs" keys=${false} /><//>`}
+    <${Card} flush title="Finished" actions=${actions}>
+      <${Listed} list=${list} columns=${columns} id=${id} to=${to} label="Finished runs"
         empty=${only
-          ? html`<${Empty} title="No runs match this filter." action=${html`<${Button} onClick=${() => setQuery({ only: null })}>Clear filter<//>`} />`
-          : html`<${Empty} title="No run has ended yet.">The latest runs of each job are kept, and listed here.<//>`} />
+          ? html`<${Empty} title="No runs match these filters." action=${html`<${Button} onClick=${() => setQuery({ only: null })}>Clear filters<//>`} />`
+          : html`<${Empty} title="No finished runs yet.">The latest runs of each job are listed here.<//>`} />
     <//>`;
 }
 
@@ -52,14 +52,14 @@ function columnsOf(hasJob) {
 }
 
 /** @type {Record<Run["why"], string>} */
-const WHY = { schedule: "scheduled", late: "late", trigger: "triggered", retry: "retry" };
+const WHY = { schedule: "scheduled", late: "late", trigger: "manual", retry: "retry" };
 
 /** @type {Column[]} */
 const COLUMNS = [
-  { head: "Began", cell: (run) => html`<a href=${runLink(run.id)}><${When} at=${run.start} as="short" /></a>` },
-  { head: "Took", kind: "number", cell: (run) => (run.duration === null ? html`<${Since} since=${run.start} />` : took(run.duration)) },
-  { head: "How it ended", cell: (run) => (run.words === "done" ? html`<span class="soft">done</span>` : run.words) },
+  { head: "Started", cell: (run) => html`<a href=${runLink(run.id)}><${When} at=${run.start} as="short" /></a>` },
+  { head: "Duration", kind: "number", cell: (run) => (run.duration === null ? html`<${Since} since=${run.start} />` : took(run.duration)) },
+  { head: "Result", cell: (run) => (run.words === "done" ? html`<span class="soft">done</span>` : run.words) },
   { head: "Memory", kind: "number", hide: "phone", cell: (run) => (run.memory > 0 ? bytes(run.memory) : html`<span class="soft">–</span>`) },
-  { head: "Why", hide: "phone", cell: (run) => html`<span class="soft">${WHY[run.why]}${run.attempts > 1 && `, attempt ${run.attempt} of ${run.attempts}`}</span>` },
+  { head: "Trigger", hide: "phone", cell: (run) => html`<span class="soft">${WHY[run.why]}${run.attempts > 1 && `, attempt ${run.attempt} of ${run.attempts}`}</span>` },
   { head: "Host", hide: "phone", cell: (run) => html`<span class="soft">${run.host}</span>` },
 ];

@@ -91,9 +91,9 @@ export function useSearch(run, lines, show) {
 export function Searching({ search }) {
   const { text, places, index, next, isBusy } = search;
   const count = `${places.length.toLocaleString("en")}${next === null ? "" : "+"}`;
-  const words = places.length ? `${index + 1} of ${count}` : isBusy ? "searching…" : "not found";
+  const words = places.length ? `${index + 1} of ${count}` : isBusy ? "searching…" : "no matches";
   return html`<div class="output-search" role="search">
-    <${Search} value=${text} onSearch=${search.start} placeholder="Search (n, N)" label="Search in the output" />
+    <${Search} value=${text} onSearch=${search.start} placeholder="Search (n, N)" label="Search output" />
     ${text && html`<span class="soft output-count" role="status">${words}</span>
       <${Button} small label="Previous (N)" disabled=${!places.length} onClick=${() => search.move(-1)}>↑<//>
       <${Button} small label="Next (n)" disabled=${!places.length} onClick=${() => search.move(1)}>↓<//>`}

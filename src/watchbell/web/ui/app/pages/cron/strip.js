@@ -1,4 +1,4 @@
-/** The hours to come: how much fires when. */
+/** The runs scheduled in the next 24 hours. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -18,35 +18,35 @@ export function Strip() {
   const fetched = useFetched("/cron/ahead", { every: 60 });
   const ahead = /** @type {Ahead | null} */ (fetched.value);
   if (!ahead || (ahead.buckets.length === 0 && ahead.frequent === 0)) return null;
-  return html`<${Card} title="The next 24 hours"><${Hours} ahead=${ahead} /><//>`;
+  return html`<${Card} title="Next 24 hours"><${Hours} ahead=${ahead} /><//>`;
 }
 
 /** @param {{ahead: Ahead}} props */
 function Hours({ ahead }) {
   const now = useCell(clock);
-  const [chosen, setChosen] = useState(/** @type {number | null} */ (null));
+  const [selected, setSelected] = useState(/** @type {number | null} */ (null));
   const { since, until, seconds, buckets, frequent } = ahead;
   const most = Math.max(...buckets.map((one) => one.count), 1);
   const count = (until - since) / seconds;
   const place = (/** @type {number} */ at) => ((at - since) / (until - since)) * 100;
-  const bucket = buckets[chosen ?? -1];
+  const bucket = buckets[selected ?? -1];
   const sum = buckets.reduce((all, one) => all + one.count, 0);
   const move = (/** @type {KeyboardEvent} */ event) => {
     const by = /** @type {Record<string, number>} */ ({ ArrowLeft: -1, ArrowRight: 1, Home: -count, End: count })[event.key];
     if (by === undefined || buckets.length === 0) return;
     event.preventDefault();
-    const next = chosen === null ? (by > 0 ? 0 : buckets.length - 1) : chosen + by;
-    setChosen(Math.min(Math.max(next, 0), buckets.length - 1));
+    const next = selected === null ? (by > 0 ? 0 : buckets.length - 1) : selected + by;
+    setSelected(Math.min(Math.max(next, 0), buckets.length - 1));
   };
-  const label = `${counted(sum, "fire")} in the next 24 hours`;
+  const label = `${counted(sum, "run")} in the next 24 hours`;
   return html`<div class="strip">
     <svg viewBox="0 0 100 40" preserveAspectRatio="none" role="slider" tabindex="0" aria-label=${label} aria-valuemin="0"
-      aria-valuemax=${Math.max(buckets.length - 1, 0)} aria-valuenow=${chosen ?? 0} aria-valuetext=${bucket ? told(bucket, seconds) : label}
+      aria-valuemax=${Math.max(buckets.length - 1, 0)} aria-valuenow=${selected ?? 0} aria-valuetext=${bucket ? describe(bucket, seconds) : label}
       onKeyDown=${move}>
       ${marks(since, until).map((at) => html`<path class="strip-hour" d=${`M${place(at)} 0v40`} vector-effect="non-scaling-stroke" />`)}
       ${buckets.map((one, i) => {
         const height = Math.max(3, (one.count / most) * 38);
-        return html`<g class=${i === chosen ? "strip-chosen" : undefined} onMouseEnter=${() => setChosen(i)} onClick=${() => setChosen(i)}>
+        return html`<g class=${i === selected ? "strip-selected" : undefined} onMouseEnter=${() => setSelected(i)} onClick=${() => setSelected(i)}>
           <rect class="strip-back" x=${place(one.at)} y="0" width=${100 / count} height="40" />
           <rect class="strip-bar" x=${place(one.at) + 12 / count} y=${40 - height} width=${76 / count} height=${height} />
         </g>`;
@@ -56,10 +56,10 @@ function Hours({ ahead }) {
     <div class="strip-hours soft" aria-hidden="true">
       ${marks(since, until).filter((at) => place(at) > 4 && place(at) < 96).map((at) => html`<span style=${{ left: `${place(at)}%` }}>${short(at, at)}</span>`)}
     </div>
-    <p class="strip-told">
+    <p class="strip-caption">
       ${bucket
-        ? html`<strong>${told(bucket, seconds)}</strong>: ${bucket.names.map((name, i) => html`${i > 0 && ", "}<a href=${jobLink(name)}>${name}</a>`)}${bucket.count > bucket.names.length && " …"}`
-        : html`<span class="soft">${label}${frequent > 0 && `, and ${counted(frequent, "job")} that ${frequent === 1 ? "fires" : "fire"} all the time`}.</span>`}
+        ? html`<strong>${describe(bucket, seconds)}</strong>: ${bucket.names.map((name, i) => html`${i > 0 && ", "}<a href=${jobLink(name)}>${name}</a>`)}${bucket.count > bucket.names.length && " …"}`
+        : html`<span class="soft">${label}${frequent > 0 && `, not counting ${counted(frequent, "frequent job")}`}.</span>`}
     </p>
   </div>`;
 }
@@ -73,6 +73,6 @@ function marks(since, until) {
 }
 
 /** @param {Bucket} bucket @param {number} seconds */
-function told(bucket, seconds) {
-  return `${counted(bucket.count, "fire")} from ${exact(bucket.at).replace(/:00 /, " ")} to ${short(bucket.at + seconds, bucket.at + seconds)}`;
+function describe(bucket, seconds) {
+  return `${counted(bucket.count, "run")} from ${exact(bucket.at).replace(/:00 /, " ")} to ${short(bucket.at + seconds, bucket.at + seconds)}`;
 }

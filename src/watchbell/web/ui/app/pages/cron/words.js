@@ -1,4 +1,4 @@
-/** Words and shapes for how runs fare, which all pages of cron share. */
+/** Labels, formats and links shared by the cron pages. */
 
 import { html } from "htm/preact";
 import { State } from "../../kit/state.js";
@@ -18,7 +18,7 @@ import { lasting } from "../../times.js";
 /** @type {Record<Status, [state: string, word: string]>} */
 const SHOWN = {
   running: ["running", "running"],
-  success: ["ok", "success"],
+  success: ["ok", "succeeded"],
   fail: ["critical", "failed"],
   frozen: ["unknown", "frozen"],
 };
@@ -34,7 +34,7 @@ export function wordOf(status) {
   return SHOWN[status][1];
 }
 
-/** As `12.4 s`, `3 m 20 s`, `80 ms`. @param {number} seconds */
+/** As `12.4 s`, `3 min 20 s`, `80 ms`. @param {number} seconds */
 export function took(seconds) {
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
   return seconds < 60 ? `${Number(seconds.toPrecision(3))} s` : lasting(seconds, 2);

@@ -1,4 +1,4 @@
-/** Alerts that a medium gave up: why, and sent again. */
+/** Failed alerts of a gateway, with retry. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -11,6 +11,7 @@ import { State } from "../../kit/state.js";
 import { Listed } from "../../kit/table.js";
 import { When } from "../../kit/time.js";
 import { attempt, say } from "../../kit/toast.js";
+import { counted } from "../../words.js";
 
 /**
  * @typedef {{id: string, given_up: number, since: number, check: string, state: string, address: string, tries: number,
@@ -27,44 +28,44 @@ const COLUMNS = [
       : html`<code class="gateway-raw">${row.raw}</code>`}<div class="bad gateway-said">${row.error}</div></div>`,
   },
   { head: "To", cell: (row) => html`<span class="gateway-said">${row.address}</span>` },
-  { head: "Tries", kind: "number", cell: (row) => row.tries },
-  { head: "Given up", kind: "tight", cell: (row) => html`<${When} at=${row.given_up} />` },
+  { head: "Attempts", kind: "number", cell: (row) => row.tries },
+  { head: "Failed", kind: "tight", cell: (row) => html`<${When} at=${row.given_up} />` },
 ];
 
 /** @param {{medium: string, onChanged: () => void}} props */
 export function GivenUp({ medium, onChanged }) {
   const list = useList(url("/gateways/failed", { medium }));
-  const [chosen, setChosen] = useState(/** @type {Set<string>} */ (new Set()));
+  const [selected, setSelected] = useState(/** @type {Set<string>} */ (new Set()));
   const place = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => place.current?.scrollIntoView({ block: "nearest" }), []);
   const changed = () => {
-    setChosen(new Set());
+    setSelected(new Set());
     list.reload();
     onChanged();
   };
   const again = async () => {
     const done = await attempt(
-      () => post("/gateways/retry", { medium, ids: [...chosen].slice(0, 1_000) }),
-      (/** @type {{count: number}} */ told) => `${told.count} on the way again.`,
+      () => post("/gateways/retry", { medium, ids: [...selected].slice(0, 1_000) }),
+      (/** @type {{count: number}} */ answer) => `${counted(answer.count, "alert")} queued again.`,
     );
     if (done) changed();
   };
   const all = () =>
     confirm({
-      title: "Send all of them again?",
-      words: html`<p>All alerts that ${medium} gave up are sent once more, also those that are long over for whoever gets them.</p>`,
-      yes: "Send all again",
+      title: "Retry all failed alerts?",
+      words: html`<p>All failed alerts of ${medium} are sent again, including old ones.</p>`,
+      yes: "Retry all",
       kind: "main",
       act: async () => {
-        const told = await post("/gateways/retry", { medium, all: true });
-        say(`${told.count.toLocaleString("en-GB")} on the way again.`);
+        const answer = await post("/gateways/retry", { medium, all: true });
+        say(`${counted(answer.count, "alert")} queued again.`);
         changed();
       },
     });
-  return html`<div ref=${place}><${Card} flush title=${`Given up by ${medium}`}
-    actions=${may("operate") && list.items.length > 0 && html`${chosen.size > 0 && html`<${Button} kind="main" small onClick=${again}>Send ${chosen.size} again<//>`}
-      <${Button} small onClick=${all}>Send all again<//>`}>
-    <${Listed} list=${list} columns=${COLUMNS} id=${(/** @type {Failure} */ row) => row.id} label=${`Given up by ${medium}`}
-      ...${may("operate") ? { selected: chosen, onSelect: setChosen } : {}}
-      empty=${html`<${Empty} title="Nothing was given up."><p>All that was sent here has been taken, or is still tried.</p><//>`} /><//></div>`;
+  return html`<div ref=${place}><${Card} flush title=${`Failed alerts of ${medium}`}
+    actions=${may("operate") && list.items.length > 0 && html`${selected.size > 0 && html`<${Button} kind="main" small onClick=${again}>Retry ${counted(selected.size, "alert")}<//>`}
+      <${Button} small onClick=${all}>Retry all<//>`}>
+    <${Listed} list=${list} columns=${COLUMNS} id=${(/** @type {Failure} */ row) => row.id} label=${`Failed alerts of ${medium}`}
+      ...${may("operate") ? { selected, onSelect: setSelected } : {}}
+      empty=${html`<${Empty} title="No failed alerts."><p>All alerts were delivered or are still being retried.</p><//>`} /><//></div>`;
 }

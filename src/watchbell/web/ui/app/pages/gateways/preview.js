@@ -1,4 +1,4 @@
-/** What a medium would say of a sample alert; its HTML is shown as it is written, never drawn. */
+/** Preview of a gateway's messages; HTML is shown as source, never rendered. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -11,24 +11,24 @@ import { Fetched } from "../../kit/layout.js";
 
 /** @type {[value: string, words: string][]} */
 const KINDS = [
-  ["problem", "a problem"],
-  ["recovery", "a recovery"],
-  ["acknowledgement", "an acknowledgement"],
-  ["test", "a test"],
-  ["rollup_problem", "a summary of problems"],
-  ["rollup_recovery", "the end of a summary"],
+  ["problem", "Problem"],
+  ["recovery", "Recovery"],
+  ["acknowledgement", "Acknowledgement"],
+  ["test", "Test"],
+  ["rollup_problem", "Summary of problems"],
+  ["rollup_recovery", "End of a summary"],
 ];
 
 /** @param {{medium: string, onClose: () => void}} props */
 export function Preview({ medium, onClose }) {
   const [kind, setKind] = useState("problem");
   const preview = useFetched(url("/gateways/preview", { medium, kind }));
-  return html`<${Dialog} wide title=${`A message by ${medium}`} onClose=${onClose}>
+  return html`<${Dialog} wide title=${`Message preview: ${medium}`} onClose=${onClose}>
     <div class="stack">
-      <${Field} label="About" name="kind" value=${kind} onInput=${setKind} options=${KINDS} />
-      <${Fetched} of=${preview} lines=${5}>${(/** @type {{parts: Part[]}} */ told) =>
-        told.parts.filter((one) => one.text || one.wrong).map((one) => html`<section key=${one.part}>
-          <h3>${one.part} <span class="soft">${one.file ? `by ${one.file}` : "built in"}</span></h3>
+      <${Field} label="Kind" name="kind" value=${kind} onInput=${setKind} options=${KINDS} />
+      <${Fetched} of=${preview} lines=${5}>${(/** @type {{parts: Part[]}} */ found) =>
+        found.parts.filter((one) => one.text || one.wrong).map((one) => html`<section key=${one.part}>
+          <h3>${one.part} <span class="soft">${one.file ? `from ${one.file}` : "built in"}</span></h3>
           ${one.wrong && html`<p class="bad">${one.wrong}</p>`}
           <pre class="gateway-text" tabindex="0">${one.text}</pre></section>`)}<//>
     </div>

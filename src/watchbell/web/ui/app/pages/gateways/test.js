@@ -1,4 +1,4 @@
-/** A real test message to an address. */
+/** Sends a test message to an address. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -12,7 +12,7 @@ const SAMPLES = {
   jabber: "alice@example.com",
   slack: "#alerts",
   webhook: "https://example.com/hook",
-  pagerduty: "a service's key",
+  pagerduty: "integration key",
 };
 
 /** @param {{medium: string, kind: string, onClose: () => void}} props */
@@ -21,14 +21,14 @@ export function Test({ medium, kind, onClose }) {
   const [answer, setAnswer] = useState("");
   const send = async () => {
     setAnswer("");
-    const told = await post("/gateways/test", { medium, address });
-    setAnswer(told.answer);
+    const sent = await post("/gateways/test", { medium, address });
+    setAnswer(sent.answer);
   };
-  return html`<${Dialog} title=${`Send a test by ${medium}`} onClose=${onClose}>
-    <${Form} onSubmit=${send} submit="Send it" cancel=${onClose} disabled=${!address.trim()}>
+  return html`<${Dialog} title=${`Send test by ${medium}`} onClose=${onClose}>
+    <${Form} onSubmit=${send} submit="Send" cancel=${onClose} disabled=${!address.trim()}>
       <${Field} label="Address" name="address" value=${address} onInput=${setAddress} autofocus placeholder=${SAMPLES[kind] ?? ""}
-        hint="A real message goes there, which says that it is a test" />
-      <div role="status" aria-live="polite">${answer && html`<p class="good">Taken. The server answered: ${answer}</p>`}</div>
+        hint="A real message, marked as a test, is sent to this address." />
+      <div role="status" aria-live="polite">${answer && html`<p class="good">Delivered. Server reply: ${answer}</p>`}</div>
     <//>
   <//>`;
 }

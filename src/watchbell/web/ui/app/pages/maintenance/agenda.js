@@ -1,4 +1,4 @@
-/** Maintenance as a list, by the day on which it begins: for phones, for screen readers, and for who likes lists. */
+/** Maintenance as a list, grouped by the day on which it starts. */
 
 import { html } from "htm/preact";
 import { Button } from "../../kit/form.js";
@@ -16,16 +16,16 @@ import { isEndless, Kind, title, who } from "./words.js";
  */
 export function Agenda({ windows, from, today, isFiltered, onOpen, onPlan, onAll }) {
   if (windows.length === 0) {
-    return html`<${Card}><${Empty} title=${isFiltered ? "No maintenance is like that then." : "No maintenance then."}
-      action=${html`<div class="actions">${isFiltered && html`<${Button} onClick=${onAll}>Show all<//>`}
+    return html`<${Card}><${Empty} title=${isFiltered ? "No maintenance matches these filters." : "No maintenance in this period."}
+      action=${html`<div class="actions">${isFiltered && html`<${Button} onClick=${onAll}>Clear filters<//>`}
         ${onPlan && html`<${Button} kind="main" onClick=${onPlan}>Schedule maintenance<//>`}</div>`}>
-      <p>While a check is in maintenance nobody is told of its failures.</p><//><//>`;
+      <p>During maintenance, failing checks send no alerts.</p><//><//>`;
   }
   const before = windows.filter((one) => one.start < from);
   const after = windows.filter((one) => one.start >= from);
   const days = [...new Set(after.map((one) => dayAt(one.start)))];
   return html`
-    ${before.length > 0 && html`<${Part} head="Begun before" windows=${before} named=${spanName} onOpen=${onOpen} />`}
+    ${before.length > 0 && html`<${Part} head="Started earlier" windows=${before} named=${spanName} onOpen=${onOpen} />`}
     ${days.map((day) => html`<${Part} key=${day} head=${`${longDay(day)}${day === today ? ", today" : ""}`} named=${hoursName} onOpen=${onOpen}
       windows=${after.filter((one) => dayAt(one.start) === day)} />`)}`;
 }
@@ -35,11 +35,11 @@ function Part({ head, windows, named, onOpen }) {
   return html`<${Card} flush title=${head}><ul class="agenda">
     ${windows.map((window) => html`<li key=${window.id} class=${`agenda-item ${window.when === "past" ? "cal-over" : ""}`}>
       <button type="button" class="agenda-button" onClick=${() => onOpen(window.id)}>
-        <span class="agenda-when">${isEndless(window) ? `from ${momentName(window.start)} on, without end` : named(window.start, window.end)}
+        <span class="agenda-when">${isEndless(window) ? `since ${momentName(window.start)}, no end` : named(window.start, window.end)}
           ${!isEndless(window) && html`<span class="soft"> · ${lasting(window.duration, 2)}</span>`}</span>
         <span class="agenda-title">${title(window)}</span>
         <span class="agenda-more"><${Kind} window=${window} />${window.summary && html`<span class="soft">${who(window)}</span>`}
-          ${window.when === "current" && html`<${Chip} tone="warn">now<//>`}${window.when === "past" && html`<${Chip} tone="soft">over<//>`}</span>
+          ${window.when === "current" && html`<${Chip} tone="warn">now<//>`}${window.when === "past" && html`<${Chip} tone="soft">ended<//>`}</span>
       </button></li>`)}
   </ul><//>`;
 }

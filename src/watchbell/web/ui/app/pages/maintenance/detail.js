@@ -1,4 +1,4 @@
-/** One window, or windows that are alike: when, why, of which checks; ended or given another end from here. */
+/** One maintenance window, or several that are alike: details, end, and change of the end. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -25,13 +25,13 @@ export function Detail({ window, onClose, onChanged }) {
   const canChange = may("operate") && window.when !== "past";
   const end = () =>
     confirm({
-      title: window.when === "future" ? "Take this maintenance back?" : "End this maintenance now?",
-      words: html`<p>${window.when === "future" ? "It will not begin" : "It ends at once"} for ${who(window)}. From then on people are told of failures again.</p>`,
-      yes: window.when === "future" ? "Take it back" : "End it",
+      title: window.when === "future" ? "Delete this maintenance?" : "End this maintenance now?",
+      words: html`<p>${window.when === "future" ? "The maintenance is deleted" : "The maintenance ends now"} for ${who(window)}. Failures send alerts again.</p>`,
+      yes: window.when === "future" ? "Delete maintenance" : "End maintenance",
       act: async () => {
         const done = await post("/maintenance/end", { id: window.id });
-        const words = `${window.when === "future" ? "Removed" : "Ended"} for ${counted(done.count, "check")}.`;
-        // Undo names each check: where not all are loaded, there is none.
+        const words = `${window.when === "future" ? "Deleted" : "Ended"} for ${counted(done.count, "check")}.`;
+        // Undo needs the name of each check, so all must be loaded.
         if (checks.items.length === window.count) sayEnded(words, window, checks.items, onChanged);
         else say(words);
         onChanged();
@@ -42,13 +42,13 @@ export function Detail({ window, onClose, onChanged }) {
     <div class="stack">
       <${Facts} rows=${[
         ["Kind", html`<${Kind} window=${window} />`],
-        ["When", isEndless(window) ? html`from ${momentName(window.start)} on, without end` : html`${spanName(window.start, window.end)} <span class="soft">(${lasting(window.duration, 2)})</span>`],
-        [{ past: "Ended", current: "Ends", future: "Begins" }[window.when], html`<${When} at=${window.when === "future" ? window.start : window.end} />`],
-        window.summary ? ["Why", window.summary] : null,
+        ["When", isEndless(window) ? html`since ${momentName(window.start)}, no end` : html`${spanName(window.start, window.end)} <span class="soft">(${lasting(window.duration, 2)})</span>`],
+        [{ past: "Ended", current: "Ends", future: "Starts" }[window.when], html`<${When} at=${window.when === "future" ? window.start : window.end} />`],
+        window.summary ? ["Reason", window.summary] : null,
         ["Checks", html`<${Checks} list=${checks} count=${window.count} />`],
       ]} />
-      ${canChange && !isResizing && html`<div class="actions"><${Button} kind="danger" onClick=${end}>${window.when === "future" ? "Take it back" : "End it now"}<//>
-        <${Button} onClick=${() => setIsResizing(true)}>Another end<//></div>`}
+      ${canChange && !isResizing && html`<div class="actions"><${Button} kind="danger" onClick=${end}>${window.when === "future" ? "Delete" : "End now"}<//>
+        <${Button} onClick=${() => setIsResizing(true)}>Change end<//></div>`}
       ${canChange && isResizing && html`<${Resize} window=${window} onCancel=${() => setIsResizing(false)} onDone=${() => {
         onChanged();
         onClose();
@@ -63,7 +63,7 @@ function Checks({ list, count }) {
   if (list.items.length === 0) return html`<${Loading} lines=${2} />`;
   return html`<ul class="plain-list window-checks">
     ${list.items.map((/** @type {any} */ check) => html`<li><a href=${url("/check", { id: check })}>${check}</a></li>`)}
-    ${list.hasMore && html`<li><${Button} small onClick=${list.more} busy=${list.isLoading}>More of ${count.toLocaleString("en-GB")}<//></li>`}
+    ${list.hasMore && html`<li><${Button} small onClick=${list.more} busy=${list.isLoading}>Load more of ${count.toLocaleString("en-GB")}<//></li>`}
   </ul>`;
 }
 
@@ -72,10 +72,10 @@ function Resize({ window, onCancel, onDone }) {
   const [end, setEnd] = useState(isEndless(window) ? "in 1 hour" : written(window.end));
   const save = async () => {
     const done = await put("/maintenance", { id: window.id, end, zone: zone() });
-    say(`${counted(done.count, "check")}: the new end is set.`);
+    say(`End changed for ${counted(done.count, "check")}.`);
     onDone();
   };
-  return html`<${Form} onSubmit=${save} submit="Set the end" cancel=${onCancel} disabled=${!end.trim()}>
+  return html`<${Form} onSubmit=${save} submit="Save" cancel=${onCancel} disabled=${!end.trim()}>
     <${MomentField} label="Ends" name="end" value=${end} onInput=${setEnd} autofocus hint="24 nov 14:00, in 30 minutes, tomorrow 08:00" />
   <//>`;
 }

@@ -1,4 +1,4 @@
-/** Where windows stand in a calendar: beside each other where they overlap, and no more than can be read. */
+/** Places windows in the calendar: side by side where they overlap, up to a limit. */
 
 import { DAY, SLOT } from "./days.js";
 

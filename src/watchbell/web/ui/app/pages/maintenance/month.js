@@ -1,4 +1,4 @@
-/** A month: its weeks, a cell a day. */
+/** The month view of the calendar. */
 
 import { html } from "htm/preact";
 import { beginning, dayNumber, longDay, plus, time, weekday } from "./days.js";
@@ -48,7 +48,7 @@ export function Month({ days, month, windows, today, canPlan, onPlan, onOpen, on
     <div class="month-heads" aria-hidden="true">${days.slice(0, 7).map((day) => html`<div>${weekday(day)}</div>`)}</div>
     <div class="month-weeks" ref=${selecting.ground} ...${canPlan ? selecting.handlers : {}} tabindex=${canPlan ? 0 : undefined}
       role=${canPlan ? "application" : "group"} aria-label="Month" aria-roledescription="calendar"
-      aria-description=${canPlan ? "Arrow keys move, Shift extends, Enter plans maintenance then" : undefined}>
+      aria-description=${canPlan ? "Arrow keys move, Shift extends, Enter schedules maintenance" : undefined}>
       ${weeks.map((week, row) => {
         const edges = [...week, plus(week[6] ?? "", 1)].map(beginning);
         const { bars, hidden } = barred(windows.filter(isLong), edges, BARS);
@@ -57,9 +57,9 @@ export function Month({ days, month, windows, today, canPlan, onPlan, onOpen, on
         return html`<div class="month-week">
           ${week.map((day, column) => {
             const index = row * 7 + column;
-            const isChosen = stretch !== null && index >= stretch.from && index <= stretch.to;
+            const isSelected = stretch !== null && index >= stretch.from && index <= stretch.to;
             return html`<${Cell} key=${day} day=${day} windows=${rest} bars=${rows} isToday=${day === today} isOther=${!day.startsWith(month)}
-              isChosen=${isChosen} isHead=${selecting.head === index} onOpen=${onOpen} onMore=${onMore} />`;
+              isSelected=${isSelected} isHead=${selecting.head === index} onOpen=${onOpen} onMore=${onMore} />`;
           })}
           <div class="month-bars">${bars.map((bar) => html`<${Piece} key=${bar.window.id} window=${bar.window} onOpen=${onOpen} isNarrow
             style=${{ gridColumn: `${bar.first + 1} / ${bar.last + 2}`, gridRow: bar.row + 1 }} />`)}</div>
@@ -71,15 +71,15 @@ export function Month({ days, month, windows, today, canPlan, onPlan, onOpen, on
 }
 
 /**
- * @param {{day: string, windows: Window[], bars: number, isToday: boolean, isOther: boolean, isChosen: boolean, isHead: boolean,
+ * @param {{day: string, windows: Window[], bars: number, isToday: boolean, isOther: boolean, isSelected: boolean, isHead: boolean,
  *   onOpen: (id: string) => void, onMore: (day: string) => void}} props
  */
-function Cell({ day, windows, bars, isToday, isOther, isChosen, isHead, onOpen, onMore }) {
+function Cell({ day, windows, bars, isToday, isOther, isSelected, isHead, onOpen, onMore }) {
   const [start, end] = [beginning(day), beginning(plus(day, 1))];
   const here = windows.filter((one) => one.start < end && one.end > start);
   const room = SHOWN - bars;
   const shown = here.length > room ? here.slice(0, room - 1) : here;
-  const look = `month-day${isToday ? " cal-today" : ""}${isOther ? " month-other" : ""}${isChosen ? " month-chosen" : ""}${isHead ? " month-head" : ""}`;
+  const look = `month-day${isToday ? " cal-today" : ""}${isOther ? " month-other" : ""}${isSelected ? " month-selected" : ""}${isHead ? " month-head" : ""}`;
   return html`<div class=${look} data-day=${day}>
     <div class="month-number">${dayNumber(day)}</div>
     ${Array.from({ length: bars }, () => html`<div class="month-bar"></div>`)}

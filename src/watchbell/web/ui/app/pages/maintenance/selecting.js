@@ -1,4 +1,4 @@
-/** A stretch of slots, chosen by dragging with mouse or finger, or with the keyboard. */
+/** Selects a range of slots by mouse, touch or keyboard. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 

@@ -1,4 +1,4 @@
-/** A week: a column a day, in which time is drawn as it passes, also where clocks are set. */
+/** The week view of the calendar; days with a clock change are longer or shorter. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -70,11 +70,11 @@ export function Week({ days, windows, today, now, canPlan, onPlan, onOpen, onMor
     if (day instanceof HTMLElement) box.scrollLeft = day.offsetLeft - (box.clientWidth - day.offsetWidth) / 2;
   }, [days[0]]);
   useEffect(() => {
-    if (selecting.head !== null) selecting.ground.current?.querySelector(".cal-chosen-head")?.scrollIntoView({ block: "nearest" });
+    if (selecting.head !== null) selecting.ground.current?.querySelector(".cal-selected-head")?.scrollIntoView({ block: "nearest" });
   }, [selecting.head]);
 
   const stretch = selecting.stretch;
-  const chosen = stretch && { start: all[stretch.from] ?? 0, end: end(stretch.to), head: all[selecting.head ?? 0] ?? 0 };
+  const selected = stretch && { start: all[stretch.from] ?? 0, end: end(stretch.to), head: all[selecting.head ?? 0] ?? 0 };
   const long = windows.filter(isLong);
   const short = windows.filter((window) => !isLong(window));
   return html`<div class="cal" ref=${frame}>
@@ -82,17 +82,17 @@ export function Week({ days, windows, today, now, canPlan, onPlan, onOpen, onMor
       <div class="cal-heads"><div class="cal-corner soft">${zoneName(columns[0]?.start ?? now)}</div>
         ${columns.map(({ day, start, end: until }) => html`<div class=${day === today ? "cal-head cal-today" : "cal-head"}>
           <span>${weekday(day)}</span> <strong>${dayNumber(day)}</strong>
-          ${until - start !== DAY && html`<span class="cal-odd" title="Clocks are set on this day">${(until - start) / HOUR} h</span>`}</div>`)}
+          ${until - start !== DAY && html`<span class="cal-odd" title="The clocks change on this day">${(until - start) / HOUR} h</span>`}</div>`)}
       </div>
       <${Bars} windows=${long} days=${days} edges=${[...columns.map((one) => one.start), columns.at(-1)?.end ?? 0]} onOpen=${onOpen} onMore=${onMore} />
     </div>
     <div class="cal-days" ref=${selecting.ground} ...${canPlan ? selecting.handlers : {}} tabindex=${canPlan ? 0 : undefined}
       role=${canPlan ? "application" : "group"} aria-label="Week" aria-roledescription="calendar"
-      aria-description=${canPlan ? "Arrow keys move, Shift extends, Enter plans maintenance then" : undefined}>
+      aria-description=${canPlan ? "Arrow keys move, Shift extends, Enter schedules maintenance" : undefined}>
       <${Hours} column=${columns.find((one) => one.end - one.start === DAY) ?? columns[0]} />
-      ${columns.map((column) => html`<${Column} key=${column.day} column=${column} windows=${short} now=${now} chosen=${chosen} onOpen=${onOpen} onMore=${onMore} />`)}
+      ${columns.map((column) => html`<${Column} key=${column.day} column=${column} windows=${short} now=${now} selected=${selected} onOpen=${onOpen} onMore=${onMore} />`)}
     </div>
-    <div class="unseen" role="status" aria-live="polite">${chosen && spanName(chosen.start, chosen.end)}</div>
+    <div class="unseen" role="status" aria-live="polite">${selected && spanName(selected.start, selected.end)}</div>
   </div>`;
 }
 
@@ -109,9 +109,9 @@ const share = (moment, { start, end }) => `${((moment - start) / (end - start)) 
 
 /**
  * @param {{column: {day: string, slots: number[], start: number, end: number}, windows: Window[], now: number,
- *   chosen: {start: number, end: number, head: number} | null, onOpen: (id: string) => void, onMore: (day: string) => void}} props
+ *   selected: {start: number, end: number, head: number} | null, onOpen: (id: string) => void, onMore: (day: string) => void}} props
  */
-function Column({ column, windows, now, chosen, onOpen, onMore }) {
+function Column({ column, windows, now, selected, onOpen, onMore }) {
   const { day, start, end } = column;
   const isOdd = end - start !== DAY;
   const { blocks, rests } = placed(windows, start, end, LANES);
@@ -121,14 +121,14 @@ function Column({ column, windows, now, chosen, onOpen, onMore }) {
     left: `calc(${(one.lane / one.lanes) * 100}% + 1px)`,
     width: `calc(${100 / one.lanes}% - 2px)`,
   });
-  const isChosen = chosen && chosen.start < end && chosen.end > start;
+  const isSelected = selected && selected.start < end && selected.end > start;
   return html`<div class="cal-day" data-day=${day}>
     ${column.slots.filter((slot) => time(slot).endsWith(":00")).map((slot) => html`<div class="cal-line" style=${{ top: share(slot, column) }}>
       ${isOdd && html`<span aria-hidden="true">${time(slot)} ${zoneName(slot)}</span>`}</div>`)}
     ${start < now && html`<div class="cal-past" style=${{ height: now >= end ? "100%" : share(now, column) }}></div>`}
-    ${isChosen && html`<div class="cal-chosen" style=${{ top: share(Math.max(chosen.start, start), column), height: `${((Math.min(chosen.end, end) - Math.max(chosen.start, start)) / (end - start)) * 100}%` }}>
-      ${chosen.start >= start && html`<span>${time(chosen.start)} – ${time(chosen.end)}</span>`}</div>`}
-    ${chosen && chosen.head >= start && chosen.head < end && html`<div class="cal-chosen-head" style=${{ top: share(chosen.head, column) }}></div>`}
+    ${isSelected && html`<div class="cal-selected" style=${{ top: share(Math.max(selected.start, start), column), height: `${((Math.min(selected.end, end) - Math.max(selected.start, start)) / (end - start)) * 100}%` }}>
+      ${selected.start >= start && html`<span>${time(selected.start)} – ${time(selected.end)}</span>`}</div>`}
+    ${selected && selected.head >= start && selected.head < end && html`<div class="cal-selected-head" style=${{ top: share(selected.head, column) }}></div>`}
     ${blocks.map((block) => html`<${Piece} key=${block.window.id} window=${block.window} style=${place(block)} isNarrow=${block.lanes > 1} onOpen=${onOpen} />`)}
     ${rests.map((rest) => html`<button type="button" class="cal-rest" style=${place(rest)} onClick=${() => onMore(day)}
       aria-label=${`${rest.windows.length} more on this day`}>+${rest.windows.length}</button>`)}
@@ -159,6 +159,6 @@ function Bars({ windows, days, edges, onOpen, onMore }) {
     ${bars.map(({ window, first, last, row }) => html`<${Piece} key=${window.id} window=${window} onOpen=${onOpen} isNarrow
       style=${{ gridColumn: `${first + 2} / ${last + 3}`, gridRow: row + 1 }} />`)}
     ${hidden.length > 0 && html`<button type="button" class="cal-rest cal-bars-rest" style=${{ gridRow: BARS + 1 }}
-      onClick=${() => onMore(days[0] ?? "")}>${hidden.length} more of a day and longer</button>`}
+      onClick=${() => onMore(days[0] ?? "")}>${hidden.length} more</button>`}
   </div>`;
 }

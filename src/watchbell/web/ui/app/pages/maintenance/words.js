@@ -1,4 +1,4 @@
-/** What windows are called. */
+/** Labels for maintenance windows. */
 
 import { html } from "htm/preact";
 import { State } from "../../kit/state.js";
@@ -28,5 +28,5 @@ export function Kind({ window }) {
   return html`<${State} state=${window.kind === "scheduled" ? "maintenance" : "acknowledged"} word=${kindWord(window)} />`;
 }
 
-/** Whether it ends only on paper, as what new checks begin with. @param {Window} window */
+/** Whether it has no real end, like the maintenance that new checks start with. @param {Window} window */
 export const isEndless = (window) => window.duration >= 20 * 365 * 86_400;

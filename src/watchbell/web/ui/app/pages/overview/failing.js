@@ -1,4 +1,4 @@
-/** Checks that fail: those that nobody looks after first. */
+/** Failing checks: unhandled ones, then those acknowledged or in maintenance. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -26,9 +26,9 @@ const CHECK = {
   cell: (row) => html`<div><a href=${to(row)}>${row.check}</a> <span class="soft">${row.entity}</span>${row.summary && html`<div class="soft overview-said">${row.summary}</div>`}</div>`,
 };
 /** @type {import("../../kit/table.js").Column<Row>} */
-const LASTS = { head: "For", kind: "tight", cell: (row) => html`<${Since} since=${row.failing_since ?? row.since} />` };
+const LASTS = { head: "Duration", kind: "tight", cell: (row) => html`<${Since} since=${row.failing_since ?? row.since} />` };
 
-/** So many stand here; what is done about the others, and what runs next, shall be in sight. */
+/** Rows shown, so that the rest of the page stays in sight. */
 const SHOWN = 10;
 
 /** @param {Row} row */
@@ -46,8 +46,8 @@ export function Open({ failing, isComplete, reload }) {
   const stateOf = (/** @type {string} */ check) => failing.open.find((row) => row.id === check)?.state;
   const shown = failing.open.slice(0, SHOWN);
   const rest = failing.open_count - shown.length;
-  return html`<${Card} flush title="Nobody looks after these yet" actions=${html`<a href="/checks?show=open">All ${isComplete && failing.open_count.toLocaleString("en")}</a>`}>
-    <div class="overview-open"><${Table} columns=${columns} rows=${shown} id=${name} to=${to} label="Failing checks that nobody looks after" /></div>
+  return html`<${Card} flush title="Needs attention" actions=${html`<a href="/checks?show=open">Show all ${isComplete && failing.open_count.toLocaleString("en")}</a>`}>
+    <div class="overview-open"><${Table} columns=${columns} rows=${shown} id=${name} to=${to} label="Failing checks that need attention" /></div>
     ${rest > 0 && html`<div class="more soft">and <a href="/checks?show=open">${isComplete ? rest.toLocaleString("en") : "at least " + rest.toLocaleString("en")} more</a></div>`}
     ${asked && html`<${ActDialog} kind="acknowledge" targets=${asked} onClose=${() => setAsked(null)} onDone=${reload} stateOf=${stateOf} />`}
   <//>`;
@@ -59,7 +59,7 @@ const HANDLED = [
   CHECK,
   LASTS,
   {
-    head: "Looked after",
+    head: "Handled",
     kind: "tight",
     cell: (row) =>
       row.scheduled_until !== null
@@ -73,7 +73,7 @@ export function Handled({ failing }) {
   const rows = [...failing.acknowledged, ...failing.maintenance];
   if (rows.length === 0) return null;
   const count = failing.acknowledged_count + failing.maintenance_count;
-  return html`<${Card} flush title="Looked after" actions=${html`<a href="/checks?state=critical&state=warning&state=unknown">All ${count.toLocaleString("en")}</a>`}>
-    <${Table} columns=${HANDLED} rows=${rows} id=${name} to=${to} label="Failing checks that somebody looks after" keys=${failing.open_count === 0} />
+  return html`<${Card} flush title="Handled" actions=${html`<a href="/checks?state=critical&state=warning&state=unknown">Show all ${count.toLocaleString("en")}</a>`}>
+    <${Table} columns=${HANDLED} rows=${rows} id=${name} to=${to} label="Failing checks that are handled" keys=${failing.open_count === 0} />
   <//>`;
 }

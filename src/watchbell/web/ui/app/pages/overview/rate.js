@@ -1,4 +1,4 @@
-/** Events a second, as they come, and what waits. */
+/** Events per second, live, and the queues. */
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
@@ -9,9 +9,9 @@ import { Card } from "../../kit/layout.js";
 import { plain, Plot } from "../../kit/plot.js";
 
 const SECONDS = 300;
-const LINES = [{ label: "events a second", fill: true }];
+const LINES = [{ label: "events per second", fill: true }];
 
-/** What was told, kept while other pages are seen. @type {{times: number[], rates: (number | null)[]}} */
+/** Kept while other pages are open. @type {{times: number[], rates: (number | null)[]}} */
 const course = { times: [], rates: [] };
 /** @type {Cell<number | null>} */
 export const rate = new Cell(/** @type {number | null} */ (null));
@@ -24,7 +24,7 @@ export function Rate({ queues }) {
     const last = course.times[course.times.length - 1] ?? 0;
     if (now <= last) return;
     if (last && now - last > 3) {
-      // Of the time while nobody looked nothing is known: the line has a gap.
+      // No data was recorded while the page was hidden: leave a gap.
       course.times.push(last + 1);
       course.rates.push(null);
     }
@@ -38,10 +38,10 @@ export function Rate({ queues }) {
   }, [now]);
   const waiting = queues.filter((one) => one.length > 0);
   return html`<${Card} title="Events">
-    <${Plot} label="Events a second in the last five minutes" lines=${LINES} data=${data} height=${140} from=${now - SECONDS} to=${now} least=${1}
+    <${Plot} label="Events per second in the last five minutes" lines=${LINES} data=${data} height=${140} from=${now - SECONDS} to=${now} least=${1}
       format=${(/** @type {number} */ value) => `${plain(value)}/s`} />
     <p class="soft">${waiting.length === 0
-      ? "Nothing waits: all queues are empty."
+      ? "All queues are empty."
       : html`Waiting: ${waiting.map((one, i) => html`${i > 0 && ", "}<strong>${one.length.toLocaleString("en")}</strong> ${queueName(one.name)}`)}.`}</p>
   <//>`;
 }

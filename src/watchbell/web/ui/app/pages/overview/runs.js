@@ -1,7 +1,8 @@
-/** What cron runs, has run, and will run next. */
+/** Current, next and last runs of cron jobs. */
 
 import { html } from "htm/preact";
 import { url } from "../../api.js";
+import { counted } from "../../words.js";
 import { may } from "../../session.js";
 import { Button } from "../../kit/form.js";
 import { Card, Empty } from "../../kit/layout.js";
@@ -14,21 +15,21 @@ import { Lasting, Since, When } from "../../kit/time.js";
  */
 
 /** @type {Record<string, [state: string, word: string]>} */
-const STATES = { success: ["ok", "done"], fail: ["critical", "failed"], frozen: ["unknown", "frozen"], running: ["running", "running"] };
+const STATES = { success: ["ok", "succeeded"], fail: ["critical", "failed"], frozen: ["unknown", "frozen"], running: ["running", "running"] };
 
 /** @param {{runs: Known}} props */
 export function Runs({ runs }) {
-  const actions = html`${runs.failing > 0 && html`<${Chip} tone="bad" href="/cron?failing=true">${runs.failing} failing<//>`} <a href="/cron">${runs.jobs.toLocaleString("en")} ${runs.jobs === 1 ? "job" : "jobs"}</a>`;
+  const actions = html`${runs.failing > 0 && html`<${Chip} tone="bad" href="/cron?kind=failing">${runs.failing} failing<//>`} <a href="/cron">${counted(runs.jobs, "job")}</a>`;
   if (runs.jobs === 0 && runs.last.length === 0) {
-    return html`<${Card} title="Runs"><${Empty} title="There are no jobs yet." action=${may("write") && html`<${Button} href="/cron/new">Add a job<//>`} /><//>`;
+    return html`<${Card} title="Runs"><${Empty} title="No jobs yet." action=${may("write") && html`<${Button} href="/cron/new">New job<//>`} /><//>`;
   }
   return html`<${Card} title="Runs" actions=${actions}>
     ${runs.running.length > 0 && html`<h3>Running</h3><ul class="overview-list">${runs.running.map((one) => html`<li>
       <${State} state="running" word="" /><a href=${url("/cron/run", { id: one.id })}>${one.job}</a><span class="soft">for <${Since} since=${Math.floor(one.start)} /></span></li>`)}</ul>`}
-    <h3>Next</h3>
-    ${runs.next.length === 0 ? html`<p class="soft">Nothing is due.</p>` : html`<ul class="overview-list">${runs.next.map((one) => html`<li>
+    <h3>Next runs</h3>
+    ${runs.next.length === 0 ? html`<p class="soft">No runs scheduled.</p>` : html`<ul class="overview-list">${runs.next.map((one) => html`<li>
       <a href=${url("/cron/job", { name: one.job })}>${one.job}</a><${When} at=${one.at} /></li>`)}</ul>`}
-    ${runs.last.length > 0 && html`<h3>Last</h3><ul class="overview-list">${runs.last.map((one) => {
+    ${runs.last.length > 0 && html`<h3>Last runs</h3><ul class="overview-list">${runs.last.map((one) => {
       const [state, word] = STATES[one.status] ?? ["none", one.status];
       return html`<li><${State} state=${state} word=${word} /><a href=${url("/cron/run", { id: one.id })} title=${one.words}>${one.job}</a>
         <span class="soft"><${When} at=${one.ended === null ? null : Math.floor(one.ended)} none="" />${one.duration !== null && html`, took <${Lasting} seconds=${one.duration} units=${1} />`}</span></li>`;

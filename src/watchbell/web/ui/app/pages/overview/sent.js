@@ -1,4 +1,4 @@
-/** The last alerts: all that were sent at once about a check stand together. */
+/** Recent alerts, grouped by check and time. */
 
 import { html } from "htm/preact";
 import { url } from "../../api.js";
@@ -16,9 +16,9 @@ const MARKS = { acknowledgement: "acknowledged", test_notifications: "none" };
 
 /** @param {{alerts: Alert[]}} props */
 export function Sent({ alerts }) {
-  return html`<${Card} title="Last alerts" actions=${html`<a href="/alerts">All</a>`}>
+  return html`<${Card} title="Recent alerts" actions=${html`<a href="/alerts">Show all</a>`}>
     ${alerts.length === 0
-      ? html`<${Empty} title="Nobody was called yet." />`
+      ? html`<${Empty} title="No alerts yet." />`
       : html`<ul class="overview-sent">${grouped(alerts).slice(0, MOST).map((group) => html`<${Group} group=${group} />`)}</ul>`}
   <//>`;
 }

@@ -1,4 +1,4 @@
-/** Bytes that somebody sent, so that people can read them: nothing in them acts. */
+/** Formats received bytes as harmless text. */
 
 const LINE = 16;
 const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;

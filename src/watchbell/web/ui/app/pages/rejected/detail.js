@@ -1,4 +1,4 @@
-/** One rejected event: its bytes, what is wrong with them, and a way to send it corrected. */
+/** One rejected event: its bytes, the reason, and a form to correct and resend it. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -18,7 +18,7 @@ import { escaped, hexed, pretty, text, unpacked } from "./bytes.js";
 /** @param {{id: string, onClose: () => void}} props */
 export function Detail({ id, onClose }) {
   const found = useFetched(url("/rejected/event", { id }));
-  return html`<${Dialog} wide title="A rejected event" onClose=${onClose}>
+  return html`<${Dialog} wide title="Rejected event" onClose=${onClose}>
     <${Fetched} of=${found} lines=${6}>${(/** @type {Whole} */ event) => html`<${Shown} event=${event} onClose=${onClose} />`}<//>
   <//>`;
 }
@@ -32,14 +32,14 @@ function Shown({ event, onClose }) {
   return html`<div class="stack">
     <${Facts} rows=${[
       ["When", html`<${When} at=${event.time} as="exact" />`],
-      ["What was wrong", html`<${Reason} text=${event.reason} />`],
-      event.reason_now === "" && ["Now", html`<span class="good">It would be taken as it is.</span>`],
-      ["Size", event.size === null ? "its bytes are kept no more; this is how it began" : `${event.size.toLocaleString("en-GB")} bytes${event.is_whole ? "" : ", of which these are the first"}`],
+      ["Reason", html`<${Reason} text=${event.reason} />`],
+      event.reason_now === "" && ["Now", html`<span class="good">This event would be accepted now.</span>`],
+      ["Size", event.size === null ? "no longer stored; this is the beginning" : `${event.size.toLocaleString("en-GB")} bytes${event.is_whole ? "" : ", beginning shown"}`],
     ]} />
     ${draft === null
       ? html`<div class="bar-of"><${Choice} label="Shown as" value=${view} onChange=${setView} options=${[["text", "Text"], ["hex", "Bytes"]]} />
-            ${canSend && html`<${Button} onClick=${() => setDraft(pretty(text(bytes)))}>Correct and send<//>`}</div>
-          <pre class="rejected-bytes" tabindex="0" aria-label="The event">${view === "hex" ? hexed(bytes) : escaped(bytes)}</pre>`
+            ${canSend && html`<${Button} onClick=${() => setDraft(pretty(text(bytes)))}>Edit and resend<//>`}</div>
+          <pre class="rejected-bytes" tabindex="0" aria-label="Event">${view === "hex" ? hexed(bytes) : escaped(bytes)}</pre>`
       : html`<${Correct} draft=${draft} setDraft=${setDraft} onClose=${onClose} />`}
   </div>`;
 }
@@ -63,13 +63,13 @@ function Correct({ draft, setDraft, onClose }) {
       setReasons(problem.errors.map((one) => one.reason));
       return;
     }
-    say("Sent. It is taken as any other event.");
+    say("Event sent.");
     onClose();
   };
-  return html`<${Form} onSubmit=${send} submit="Send it" cancel=${() => setDraft(null)}>
-    <label class="unseen" for="corrected">The event, corrected</label>
+  return html`<${Form} onSubmit=${send} submit="Send" cancel=${() => setDraft(null)}>
+    <label class="unseen" for="corrected">Corrected event</label>
     <textarea id="corrected" class="mono rejected-draft" rows="12" spellcheck=${false} value=${draft} aria-invalid=${reasons.length > 0 ? "true" : undefined}
       aria-describedby="corrected-more" onInput=${(/** @type {any} */ event) => setDraft(event.currentTarget.value)}></textarea>
-    <div id="corrected-more" class=${reasons.length > 0 ? "wrong" : "hint"} role="status">${reasons.length > 0 ? reasons.join(". ") : "It needs type, state, entity and check; time, summary, details, tags and ttl are for you to add."}</div>
+    <div id="corrected-more" class=${reasons.length > 0 ? "wrong" : "hint"} role="status">${reasons.length > 0 ? reasons.join(". ") : "Required: type, state, entity and check. Optional: time, summary, details, tags and ttl."}</div>
   <//>`;
 }

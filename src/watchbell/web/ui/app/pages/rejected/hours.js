@@ -1,4 +1,4 @@
-/** How many events were rejected, hour by hour. */
+/** Rejected events per hour. */
 
 import { html } from "htm/preact";
 import { useCell } from "../../cell.js";
@@ -19,7 +19,7 @@ export function Hours({ hours }) {
   const most = Math.max(1, ...bars.map((one) => one.count));
   const total = bars.reduce((sum, one) => sum + one.count, 0);
   const peak = bars.reduce((best, one) => (one.count > best.count ? one : best), { start: 0, count: 0 });
-  const words = `${total.toLocaleString("en-GB")} in the last two days${peak.count > 0 ? `; most, ${peak.count.toLocaleString("en-GB")}, from ${short(peak.start, now)} on` : ""}`;
+  const words = `${total.toLocaleString("en-GB")} in the last two days${peak.count > 0 ? `; peak of ${peak.count.toLocaleString("en-GB")} at ${short(peak.start, now)}` : ""}`;
   return html`<div class="hours" role="img" aria-label=${words}>
     ${bars.map((one) => html`<div key=${one.start} title=${`${short(one.start, now)}: ${one.count.toLocaleString("en-GB")}`}><div style=${{ height: `${(one.count / most) * 100}%` }}></div></div>`)}
   </div>

@@ -1,4 +1,4 @@
-/** The processes of the fleet with their roles, and what works within them. */
+/** Processes with their roles, cron instances and gateways. */
 
 import { html } from "htm/preact";
 import { Card, Empty } from "../../kit/layout.js";
@@ -19,20 +19,20 @@ const STATES = { running: "ok", starting: "running", waiting: "warning", failed:
 const ROLES = [
   { head: "Role", kind: "main", cell: (one) => html`<strong>${one.name}</strong>` },
   { head: "State", cell: (one) => html`<${State} state=${STATES[one.state] ?? "unknown"} word=${one.state} />` },
-  { head: "Says", cell: (one) => html`<span>${one.words}</span>` },
+  { head: "Details", cell: (one) => html`<span>${one.words}</span>` },
   { head: "Failures", kind: "number", hide: "phone", cell: (one) => (one.failures ? html`<span class="bad">${one.failures}</span>` : html`<span class="soft">0</span>`) },
-  { head: "For", cell: (one) => (one.since ? html`<${Since} since=${one.since} />` : html`<span class="soft">–</span>`) },
+  { head: "Duration", cell: (one) => (one.since ? html`<${Since} since=${one.since} />` : html`<span class="soft">–</span>`) },
 ];
 
 /** @param {{processes: Process[], version: string}} props */
 export function Processes({ processes, version }) {
   if (processes.length === 0) {
-    return html`<${Card} title="Processes"><${Empty} title="No process has said anything yet."><p>Each says every five seconds that it is there.</p><//><//>`;
+    return html`<${Card} title="Processes"><${Empty} title="No processes yet."><p>Each process reports every five seconds.</p><//><//>`;
   }
   return processes.map(
     (one) => html`<${Card} key=${one.name} flush title=${html`<span class="process">${one.host} <span class="soft">process ${one.pid}</span>
         ${one.version !== version && html`<${Chip} tone="warn">version ${one.version}<//>`}</span>`}
-      actions=${one.is_alive ? html`<${State} state="ok" word="there" />` : html`<${State} state="critical" word="gone" /> <span class="soft">heard of <${When} at=${one.seen} /></span>`}>
+      actions=${one.is_alive ? html`<${State} state="ok" word="running" />` : html`<${State} state="critical" word="not responding" /> <span class="soft">last seen <${When} at=${one.seen} /></span>`}>
       <div class="roles"><${Table} columns=${ROLES} rows=${one.roles} id=${(/** @type {Role} */ role) => role.name} label=${`Roles of ${one.host}, process ${one.pid}`} /></div>
     <//>`,
   );
@@ -41,9 +41,9 @@ export function Processes({ processes, version }) {
 /** @type {import("../../kit/table.js").Column<Instance>[]} */
 const INSTANCES = [
   { head: "Name", kind: "main", cell: (one) => html`<span class="plain">${one.name}</span>` },
-  { head: "Is", kind: "tight", cell: (one) => one.role },
-  { head: "Says", cell: (one) => one.words },
-  { head: "Heard of", kind: "tight", cell: (one) => html`<${When} at=${one.seen} />` },
+  { head: "Role", kind: "tight", cell: (one) => one.role },
+  { head: "Details", cell: (one) => one.words },
+  { head: "Last seen", kind: "tight", cell: (one) => html`<${When} at=${one.seen} />` },
 ];
 
 /** @param {{instances: Instance[]}} props */

@@ -1,7 +1,8 @@
-/** The queues, as they are and as they were since the page was opened. */
+/** Queue lengths, now and since the page was opened. */
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
+import { counted } from "../../words.js";
 import { Card } from "../../kit/layout.js";
 
 /** @typedef {import("../system.js").Queue} Queue */
@@ -17,7 +18,7 @@ function Course({ lengths, name }) {
   const begin = WIDTH - (lengths.length - 1) * step;
   const points = lengths.map((length, at) => `${(begin + at * step).toFixed(1)},${(HEIGHT - 1 - (length / most) * (HEIGHT - 2)).toFixed(1)}`);
   return html`<svg class="course" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img"
-    aria-label=${`${name} of late: up to ${most === 1 && !lengths.includes(1) ? 0 : most}`}><polyline points=${points.join(" ")} /></svg>`;
+    aria-label=${`${name} recently: up to ${most === 1 && !lengths.includes(1) ? 0 : most}`}><polyline points=${points.join(" ")} /></svg>`;
 }
 
 /** @param {{queues: Queue[]}} props */
@@ -32,7 +33,7 @@ export function Queues({ queues }) {
   return html`<${Card} title="Queues"><ul class="queues">
     ${queues.map(
       (one) => html`<li key=${one.name}>
-        <span class="queue-name">${one.name}<span class="soft">${one.takers.length > 0 && ` ${one.takers.length} at work`}</span></span>
+        <span class="queue-name">${one.name}<span class="soft">${one.takers.length > 0 && ` ${counted(one.takers.length, "consumer")}`}</span></span>
         <${Course} name=${one.name} lengths=${past.current.lengths.get(one.name) ?? []} />
         <strong class=${one.length > 1000 ? "bad" : undefined}>${one.length.toLocaleString("en")}</strong>
       </li>`,

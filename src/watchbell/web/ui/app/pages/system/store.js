@@ -1,4 +1,4 @@
-/** The store: what it needs, and what for. */
+/** The store: servers, and memory by key family. */
 
 import { html } from "htm/preact";
 import { useFetched } from "../../api.js";
@@ -38,11 +38,11 @@ export function Servers({ servers }) {
   return servers.map(
     (one) => html`<${Card} key=${one.name} title=${html`Store <span class="soft">${one.name}</span>`}>
       <${Facts} rows=${[
-        ["Memory", html`${size(one.memory)} <span class="soft">at most ${size(one.memory_peak)} so far</span>`],
+        ["Memory", html`${size(one.memory)} <span class="soft">peak ${size(one.memory_peak)}</span>`],
         one.memory_limit > 0 && ["Limit", html`${size(one.memory_limit)}<${Bar} part=${one.memory / one.memory_limit} label=${`${Math.round((100 * one.memory) / one.memory_limit)} % used`} />`],
-        ["Commands", html`${one.commands.toLocaleString("en")} a second`],
+        ["Commands", html`${one.commands.toLocaleString("en")} per second`],
         ["Clients", one.clients.toLocaleString("en")],
-        ["Up for", lasting(one.uptime, 2)],
+        ["Uptime", lasting(one.uptime, 2)],
       ]} />
     <//>`,
   );
@@ -55,9 +55,9 @@ function Weight({ family, most }) {
 
 /** @param {number} most @returns {import("../../kit/table.js").Column<Family>[]} */
 const columns = (most) => [
-  { head: "Family", kind: "main", cell: (one) => html`<div><span class="mono">${one.pattern}</span><div class="soft plain">${one.name}, of ${one.document}</div></div>` },
+  { head: "Key family", kind: "main", cell: (one) => html`<div><span class="mono">${one.pattern}</span><div class="soft plain">${one.name}, ${one.document}</div></div>` },
   { head: "Type", kind: "tight", hide: "phone", cell: (one) => html`<span class="soft">${one.type}</span>` },
-  { head: "Keys", kind: "number", cell: (one) => html`<span title=${`${one.expiring.toLocaleString("en")} of them expire`}>${one.keys.toLocaleString("en")}</span>` },
+  { head: "Keys", kind: "number", cell: (one) => html`<span title=${`${one.expiring.toLocaleString("en")} with expiry`}>${one.keys.toLocaleString("en")}</span>` },
   { head: "Memory", cell: (one) => html`<${Weight} family=${one} most=${most} />` },
 ];
 
@@ -68,15 +68,15 @@ export function Families() {
   const isAll = query.get("which") === "all";
   return html`<div class="bar-of">
       <${Search} value=${query.get("text") ?? ""} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} />
-      <${Choice} label="Which" value=${isAll ? "all" : ""} options=${[["", "In use"], ["all", "All"]]} onChange=${(/** @type {string} */ which) => setQuery({ which })} />
+      <${Choice} label="Filter by use" value=${isAll ? "all" : ""} options=${[["", "In use"], ["all", "All"]]} onChange=${(/** @type {string} */ which) => setQuery({ which })} />
     </div>
     <${Fetched} of=${all} lines=${8}>${(/** @type {Family[]} */ families) => {
       const found = families
         .filter((one) => (isAll || one.keys > 0) && `${one.pattern} ${one.name} ${one.document}`.toLowerCase().includes(text))
         .sort((one, other) => other.bytes - one.bytes || one.pattern.localeCompare(other.pattern));
       const sum = found.reduce((bytes, one) => bytes + one.bytes, 0);
-      if (found.length === 0) return html`<${Card}><${Empty} title=${text ? "No family is like that." : "The store is empty."} /><//>`;
-      return html`<${Card} flush title=${`${size(sum)} in ${found.reduce((keys, one) => keys + one.keys, 0).toLocaleString("en")} keys`} actions=${html`<span class="soft">counted at most a minute ago</span>`}>
+      if (found.length === 0) return html`<${Card}><${Empty} title=${text ? "No key families match these filters." : "The store is empty."} /><//>`;
+      return html`<${Card} flush title=${`${size(sum)} in ${found.reduce((keys, one) => keys + one.keys, 0).toLocaleString("en")} keys`} actions=${html`<span class="soft">updated every minute</span>`}>
         <${Table} columns=${columns(found[0]?.bytes ?? 0)} rows=${found} id=${(/** @type {Family} */ one) => one.pattern} label="Key families" /><//>`;
     }}<//>`;
 }

@@ -1,4 +1,4 @@
-/** Adding a user, and the link by which they come in. */
+/** The dialogs that create a user and show the sign-in link. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -15,10 +15,10 @@ export function Adding({ onClose, onAdded }) {
   const [name, setName] = useState("");
   const [role, setRole] = useState("viewer");
   const add = async () => onAdded(await post("/users", { name, role }));
-  return html`<${Dialog} title="Add a user" onClose=${onClose}>
-    <${Form} onSubmit=${add} submit="Add" cancel=${onClose} disabled=${name.trim() === ""}>
+  return html`<${Dialog} title="New user" onClose=${onClose}>
+    <${Form} onSubmit=${add} submit="Create" cancel=${onClose} disabled=${name.trim() === ""}>
       <${Field} label="Name" name="name" value=${name} onInput=${setName} maxlength="64" autocapitalize="none" spellcheck=${false}
-        hint="Small letters, digits and . _ @ + - ; an address will do." />
+        hint="Lower-case letters, digits and . _ @ + - ; for example an email address." />
       <${Field} label="Role" name="role" value=${role} onInput=${setRole} options=${ROLES.map(([one]) => [one, one])}
         hint=${ROLES.find(([one]) => one === role)?.[1]} />
     <//>
@@ -27,9 +27,9 @@ export function Adding({ onClose, onAdded }) {
 
 /** @param {{made: NewLink, onClose: () => void}} props */
 export function Link({ made, onClose }) {
-  return html`<${Dialog} title=${`A link for ${made.user}`} onClose=${onClose}>
+  return html`<${Dialog} title=${`Sign-in link for ${made.user}`} onClose=${onClose}>
     <div class="stack">
-      <p>Give it to them in a way that nobody else reads. It lets its holder sign in as <strong>${made.user}</strong>, once, within a day; then they set a password. It is not shown again.</p>
+      <p>Send this link to <strong>${made.user}</strong> privately. It signs them in once, within a day, and lets them set a password. It is not shown again.</p>
       <${Command} text=${made.link} />
       <div class="actions"><${Button} kind="main" onClick=${onClose}>Done<//></div>
     </div>

@@ -1,9 +1,9 @@
-/** The roles, from the least to the most, and what each may. */
+/** The roles and their permissions, from least to most. */
 
 /** @type {[role: string, may: string][]} */
 export const ROLES = [
-  ["viewer", "May look at everything but users, settings and the audit log."],
-  ["operator", "May also report, acknowledge, put into maintenance, start and end runs."],
-  ["editor", "May also change what is watched, what is run and who is told."],
-  ["administrator", "May also keep users, everybody's keys and sessions, and see settings and the audit log."],
+  ["viewer", "Can see everything except users, settings and the audit log."],
+  ["operator", "Can also report events, acknowledge, schedule maintenance, and start and stop runs."],
+  ["editor", "Can also edit entities, jobs, contacts and rules."],
+  ["administrator", "Can also manage users and all keys and sessions, and see settings and the audit log."],
 ];
