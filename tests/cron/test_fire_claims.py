@@ -9,11 +9,10 @@ import pytest
 from tests.cron.crew import definition
 from watchbell import ids
 from watchbell.alerting.keys import Alerting
-from watchbell.cron import history
+from watchbell.cron import history, pending_fires
 from watchbell.cron.claims import (
     BEGUN,
     LEFT_OUT,
-    PATIENCE,
     PAUSED,
     PENDING,
     QUEUED,
@@ -22,6 +21,7 @@ from watchbell.cron.claims import (
     Claims,
     Left,
 )
+from watchbell.cron.fire_scripts import PATIENCE, Caller
 from watchbell.cron.job_entry import JobEntry
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.last_handled import MOST_AHEAD, mark, marked
@@ -34,7 +34,7 @@ FIRE = 1_763_208_000
 
 
 def fires(store: Store, name: str = "one", *, upstream: bool = False) -> Claims:
-    return Claims(store, name, "web-1", upstream=upstream, most_events=1_000)
+    return Claims(Caller(store, name, "web-1", upstream=upstream, most_events=1_000))
 
 
 def job(name: str = "backup", *, lock: bool | str = True, overlap: Overlap | None = None) -> Job:
@@ -216,9 +216,9 @@ async def lapse(store: Store, lock: str) -> None:
 async def test_a_fire_that_waits_is_pending_once_its_lock_has_lapsed(store: Store) -> None:
     queued, one = job(overlap="queue"), fires(store)
     _, [begun], _ = await one.claim([claim(queued, FIRE + n) for n in range(2)], 5)
-    assert (await one.look())[1] == 0
+    assert (await pending_fires.look(one.call))[1] == 0
     await lapse(store, "backup")
-    assert (await one.look())[1] == 1
+    assert (await pending_fires.look(one.call))[1] == 1
     [run], _, _ = await one.take([ids.token()])
     assert (run.fire.fire, run.fire.is_queued) == (FIRE + 1, True)
     assert run.run != begun.run
@@ -230,7 +230,7 @@ async def test_a_fire_that_waits_does_not_overtake_the_one_before_it(store: Stor
     waiting = [job(name, lock="shared", overlap="queue") for name in ("first", "second", "third")]
     assert (await one.claim([claim(of) for of in waiting], 5))[0] == [BEGUN, QUEUED, QUEUED]
     await lapse(store, "shared")
-    assert [(await one.look())[1] for _ in range(2)] == [1, 1]
+    assert [(await pending_fires.look(one.call))[1] for _ in range(2)] == [1, 1]
     [run], _, _ = await one.take([ids.token()])
     assert run.fire.job == "second"
 

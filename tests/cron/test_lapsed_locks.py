@@ -9,6 +9,7 @@ from tests.cron.test_fire_claims import FIRE, claim, fires, job
 from tests.cron.test_result_writer import final, writing
 from tests.cron.test_shared_locks import finish
 from watchbell import ids
+from watchbell.cron import pending_fires
 from watchbell.cron.claims import BEGUN, LEFT_OUT, QUEUED
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.lua import LONGEST_NOTICE
@@ -41,10 +42,10 @@ async def test_a_lapsed_lock_is_taken_when_the_notice_is_over(
     assert await notice(store) == -1
     assert (await two.claim([claim(job(overlap=overlap), FIRE + 1)], 1))[0] == [QUEUED]
     assert 0 < await notice(store) <= LONGEST_NOTICE
-    assert (await two.look())[1] == 0
+    assert (await pending_fires.look(two.call))[1] == 0
     assert await store.call("GET", HOLDER) == f"{LONGEST_NOTICE}:{begun.run}".encode()
     await store.call("DEL", HOLDER)  # as it does by itself when the notice is over
-    assert (await two.look())[1] == 1
+    assert (await pending_fires.look(two.call))[1] == 1
     [run], _, _ = await two.take([ids.token()])
     assert await store.call("GET", LOCK) == run.run.encode()
     assert await store.call("GET", HOLDER) == f"{LONGEST_NOTICE}:{run.run}".encode()
@@ -56,7 +57,7 @@ async def test_notice_is_given_once(store: Store) -> None:
     await fires(store).claim([claim(job(), FIRE + 1)], 1)
     await store.call("PEXPIRE", HOLDER, 5_000)
     answers, _, _ = await fires(store, "two").claim([claim(job(), FIRE + 2)], 1)
-    await fires(store, "three").look()
+    await pending_fires.look(fires(store, "three").call)
     assert answers == [LEFT_OUT], "another fire waits"
     assert 0 < await notice(store) <= 5_000
 
@@ -64,10 +65,10 @@ async def test_notice_is_given_once(store: Store) -> None:
 async def test_a_fire_that_waited_before_the_lock_lapsed_gives_notice_too(store: Store) -> None:
     queued, one = job(overlap="queue"), fires(store)
     await one.claim([claim(queued, FIRE + n) for n in range(2)], 5)
-    await one.look()
+    await pending_fires.look(one.call)
     assert await notice(store) == -1, "the lock is held"
     await store.call("DEL", LOCK)
-    assert (await one.look())[1] == 0
+    assert (await pending_fires.look(one.call))[1] == 0
     assert await notice(store) > 0
 
 

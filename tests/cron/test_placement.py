@@ -10,8 +10,9 @@ import pytest
 from tests.cron.crew import EVERY_SECOND, definition, ended, now, put, running, serving, until
 from tests.waiting import eventually
 from watchbell.alerting.keys import Alerting
-from watchbell.cron import jobs
+from watchbell.cron import jobs, pending_fires
 from watchbell.cron.claims import Claim, Claims
+from watchbell.cron.fire_scripts import Caller
 from watchbell.cron.instances import instances, pending
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.model import lock_of
@@ -113,20 +114,20 @@ async def test_what_waits_for_other_instances_is_not_taken(store: Store) -> None
         "overlap": "skip",
         "is_kept": False,
     }
-    gpu = Claims(store, "gpu", "web-1", upstream=False, most_events=1_000, tags=("gpu",))
-    other = Claims(store, "other", "web-2", upstream=False, most_events=1_000)
+    gpu = Claims(Caller(store, "gpu", "web-1", upstream=False, most_events=1_000, tags=("gpu",)))
+    other = Claims(Caller(store, "other", "web-2", upstream=False, most_events=1_000))
     claim = Claim("a", 1, "1:f", "r1", json.dumps({**item, "pool": pool}))
     answers, *_ = await gpu.claim([claim], 0)
     assert answers == [-2]
     assert await pending(store) == 1
-    _, waiting = await other.look()
+    _, waiting = await pending_fires.look(other.call)
     assert waiting == 0
     assert (await other.take(["r2"]))[0] == []
-    _, waiting = await gpu.look()
+    _, waiting = await pending_fires.look(gpu.call)
     assert waiting == 1
     [begun], _, _ = await gpu.take(["r3"])
     assert begun.run == "r3"
-    assert (await gpu.look())[1] == 0
+    assert (await pending_fires.look(gpu.call))[1] == 0
     assert await store.call("EXISTS", CronOwn().pools()) == 0
 
 

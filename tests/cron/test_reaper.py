@@ -12,6 +12,7 @@ from tests.waiting import eventually
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import history, reaper
 from watchbell.cron.claims import Claims
+from watchbell.cron.fire_scripts import Caller
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
 from watchbell.cron.model import Beat
 from watchbell.store.client import Store
@@ -125,6 +126,6 @@ async def test_marks_of_jobs_that_are_gone_are_forgotten(store: Store, folder: P
 async def test_what_is_no_fire_stops_no_burial(store: Store, wrong: str) -> None:
     await store.call("RPUSH", OWN.own_pending("gone"), wrong)
     await reaper.bury(
-        store, Claims(store, "one", "web-1", upstream=False, most_events=1_000), "gone"
+        store, Claims(Caller(store, "one", "web-1", upstream=False, most_events=1_000)), "gone"
     )
     assert await store.call("EXISTS", OWN.own_pending("gone")) == 0

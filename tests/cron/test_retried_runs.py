@@ -13,9 +13,10 @@ from tests.faults.invariants import check, run_once
 from tests.waiting import eventually
 from watchbell import ids
 from watchbell.alerting.keys import Alerting
-from watchbell.cron import jobs
+from watchbell.cron import jobs, pending_fires
 from watchbell.cron.attempts import following
 from watchbell.cron.claims import Claims
+from watchbell.cron.fire_scripts import Caller
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.model import Begun, Fire, Job
 from watchbell.cron.retries import LONGEST_DELAY, Policy, Verdict, verdict
@@ -232,7 +233,9 @@ async def test_a_run_whose_instance_is_killed_is_tried_again_once_by_another(
 
 async def test_a_retry_that_is_due_is_handed_out_once_whoever_looks(anywhere: Store) -> None:
     own = CronOwn(anywhere.prefix)
-    fleet = [Claims(anywhere, f"i{n}", "web-1", upstream=False, most_events=9) for n in range(8)]
+    fleet = [
+        Claims(Caller(anywhere, f"i{n}", "web-1", upstream=False, most_events=9)) for n in range(8)
+    ]
     retry = following(job(retries=1), Fire(fire=90, job="backup", is_kept=False), "i0", 0.0)
     assert retry is not None
     kept = json.dumps({"fire": retry.fire.decode(), "event": ""})
@@ -240,7 +243,7 @@ async def test_a_retry_that_is_due_is_handed_out_once_whoever_looks(anywhere: St
     await anywhere.call("ZADD", own.retries_due(), 0, "backup")
 
     async def tried(fires: Claims) -> list[Begun]:
-        await fires.look()
+        await pending_fires.look(fires.call)
         return (await fires.take([ids.token(), ids.token()]))[0]
 
     async with asyncio.TaskGroup() as group:

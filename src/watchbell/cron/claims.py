@@ -5,34 +5,20 @@ moves the mark in the same script that begins the run: whoever comes second, at 
 later, with whatever clock, finds the mark moved.
 """
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Struct
 
-from watchbell.alerting.keys import Alerting
 from watchbell.cron import last_handled
-from watchbell.cron.fire_lua import COMMON, prefixes
-from watchbell.cron.keys import Cron, CronOwn
+from watchbell.cron.fire_scripts import COMMON, Caller
+from watchbell.cron.keys import CronOwn
 from watchbell.cron.model import Begun, Fire, parsed
-from watchbell.cron.placement import Placement, Site, permits
-from watchbell.store import health
-from watchbell.store.client import Argument, Store
-from watchbell.store.effects import verbatim
 from watchbell.store.script import Script
 
-MOST_OMISSIONS = 10_000
-MOST_JOB_OMISSIONS = 1_000
-PATIENCE = 60
-"""Seconds for which fires of a job may wait for a free place before later ones are left out."""
-MOST_OWN = 10_000
-"""Fires of jobs without lock that may wait for a place on one instance."""
 TRIGGERS_KEPT = 3_600_000
 """Milliseconds for which instances remember who ran which trigger; longer than any is stopped."""
 
-GOES_ON_HERE = "skipped: a run goes on here"
 BEGUN, PENDING, LEFT_OUT, QUEUED, PAUSED, TOO_EARLY, GONE = -1, -2, -3, -4, -5, -6, -7
 """What became of a claim; a number from 0 on is the mark that another instance has set."""
 
@@ -173,77 +159,6 @@ return {score, answer, begun}
 """
 )
 
-# Fires whose lock was let go without anybody's telling become pending, and so do retries that are
-# due. Returns the time, how many fires are pending, and the placements of which some are, each with
-# their number.
-_LOOK = Script(
-    COMMON
-    + """
--- Whether the next fire of a lock is on its way, which the one after it must not overtake.
-local heads = {}
-local function is_pending(lock, list)
-  heads[list] = heads[list] or redis.call('LRANGE', list, 0, 999)
-  for _, text in ipairs(heads[list]) do
-    if string.find(text, '"lock":"' .. lock .. '"', 1, true) then return true end
-  end
-  return false
-end
-
-for _, lock in ipairs(redis.call('SMEMBERS', awaited)) do
-  local key = own.waiting .. lock
-  local list = list_of(redis.call('LINDEX', key, 0) or '')
-  local is_free = redis.call('EXISTS', own.locks .. lock) == 0 and not has_lapsed(lock)
-  if is_free and not is_pending(lock, list) then hand_over(lock) end
-end
-
-local function is_paused(job)
-  local mark = redis.call('HGET', fired, job) or ''
-  return redis.call('SISMEMBER', paused, job) == 1 or string.match(mark, ':(.*)$') == own.paused
-end
-
-local function send(key)
-  redis.call('ZREM', retries_due, key)
-  local text = decoded(redis.call('HGET', retries, key)).fire
-  local item = decoded(text)
-  if not item.job or item.is_kept and redis.call('HEXISTS', jobs, item.job) == 0 then
-    redis.call('HDEL', retries, key)
-  elseif is_paused(item.job) then
-    give_up_retry(key)
-    leave_out(item.job, item.fire, 'retry not made: the job is paused')
-  elseif item.only_on then
-    redis.call('RPUSH', own.own_pendings .. item.only_on, stamped(text))
-  else
-    redis.call('RPUSH', list_of(text), stamped(text))
-  end
-end
-
-for _, key in ipairs(redis.call('ZRANGEBYSCORE', retries_due, '-inf', now, 'LIMIT', 0, 500)) do
-  send(key)
-end
-
-local found = {}
-for _, pool in ipairs(redis.call('SMEMBERS', pools)) do
-  local count = redis.call('LLEN', own.pool_pending .. redis.sha1hex(pool))
-  if count == 0 then redis.call('SREM', pools, pool) else found[#found + 1] = {pool, count} end
-end
-return {now, waiting(), found}
-"""
-)
-
-
-# ARGV[2] msgpack: keys of retries, ARGV[3] reason. Reports the failures that they were to mend.
-_GIVE_UP = Script(
-    COMMON
-    + """
-for _, key in ipairs(cmsgpack.unpack(ARGV[2])) do
-  if redis.call('HEXISTS', retries, key) == 1 then
-    local item = give_up_retry(key)
-    if item.job then leave_out(item.job, item.fire, ARGV[3]) end
-  end
-end
-"""
-)
-
 
 class Claim(NamedTuple):
     job: str
@@ -270,138 +185,49 @@ class Left(NamedTuple):
     """Whether the job is in the store; others were only announced on the channel."""
 
 
-class _Kept(Struct, frozen=True):
-    fire: str
-
-
 class Claims:
     """The fires of a fleet, as one of its instances sees them."""
 
-    def __init__(
-        self,
-        store: Store,
-        name: str,
-        host: str,
-        *,
-        upstream: bool,
-        most_events: int,
-        tags: tuple[str, ...] = (),
-    ) -> None:
-        self._store, self._site = store, Site(host, tags)
-        keys, own = Cron(store.prefix), CronOwn(store.prefix)
-        self._retries = own.retries()
-        self._triggers, self._pool_pending = own.triggers, own.pool_pending
-        self._keys = [
-            keys.jobs(),
-            keys.runs(),
-            keys.active(),
-            own.details(),
-            own.fired(),
-            own.pending(),
-            own.own_pending(name),
-            own.backlog(),
-            own.omissions(),
-            own.awaited(),
-            Alerting(store.prefix).events(),
-            own.pools(),
-            own.retries(),
-            own.retries_due(),
-            keys.paused(),
-            own.unreported(),
-            own.ahead(),
-            own.skipped(),
-        ]
-        self._pools: tuple[str, ...] = ()
-        quote = '"' if upstream else ""
-        unknown = "" if upstream else ',"retcode":null,"output":null,"duration":null'
-        self._constants = {
-            **prefixes(keys, own),
-            "name": name,
-            "job_omissions": own.job_omissions.literals[0],
-            "before_start": f',"start_time":{quote}',
-            "after_start": f'{quote},"host":{_json(host)},"status":"running"{unknown}}}',
-            "signature": f',"instance":{_json(name)}}}',
-            "paused": last_handled.PAUSED,
-            "patience": PATIENCE,
-            "most_own": MOST_OWN,
-            "most_ahead": last_handled.MOST_AHEAD,
-            "most_events": most_events,
-            "goes_on_here": GOES_ON_HERE,
-            "most_omissions": MOST_OMISSIONS,
-            "most_job_omissions": MOST_JOB_OMISSIONS,
-        }
-        self._own = b""
-        self._permit(())
+    def __init__(self, call: Caller) -> None:
+        self.call = call
+        self._triggers = CronOwn(call.store.prefix).triggers
 
     async def claim(
         self, claims: Sequence[Claim | Left], room: int
     ) -> tuple[list[int], list[Begun], int]:
         """What became of each claim, the runs to start here, and how many fires are pending. Where
-        the answer is lost, `recall` tells which runs were begun."""
+        the answer is lost, `recall` returns the runs that were begun."""
         packed = msgspec.msgpack.encode(claims)
-        args: list[Argument] = [self._own, room, packed]
-        answers, begun, pending, moved = await _CLAIM(self._store, self._keys, args)
+        answers, begun, pending, moved = await self.call(_CLAIM, room, packed)
         last_handled.log_moved(moved)
         return answers, _read(begun)[0], pending
 
     async def take(self, names: Sequence[str]) -> tuple[list[Begun], int, list[bytes]]:
-        """Runs to start here of fires that were pending, how many are still, and what is none.
-        Bears being repeated with the same names."""
-        args: list[Argument] = [self._own, msgspec.msgpack.encode(names), 1]
-        begun, pending, bad = await _TAKE(self._store, self._keys, args)
+        """Runs to start here of fires that were pending, how many still are, and what was in the
+        list and is no fire. May be repeated with the same names."""
+        begun, pending, bad = await self.call(_TAKE, msgspec.msgpack.encode(names), 1)
         runs, unreadable = _read(begun)
         return runs, pending, [*bad, *unreadable]
 
     async def recall(self, names: Sequence[str]) -> list[Begun]:
         """Those of the runs that were begun by a call whose answer was lost."""
-        args: list[Argument] = [self._own, msgspec.msgpack.encode(names), 0]
-        begun, _, _ = await _TAKE(self._store, self._keys, args)
+        begun, _, _ = await self.call(_TAKE, msgspec.msgpack.encode(names), 0)
         return _read(begun)[0]
 
     async def trigger(
         self, job: str, run: str, item: str, known: float, room: int
     ) -> tuple[float, int, list[Begun]]:
-        """Bears being repeated with the same run."""
-        args: list[Argument] = [self._own, min(room, 1), run, item]
-        entries = self._triggers(job)
-        score, answer, begun = await _TRIGGER(
-            self._store, self._keys, [*args, entries, f"{known:.6f}", TRIGGERS_KEPT]
+        """May be repeated with the same run."""
+        score, answer, begun = await self.call(
+            _TRIGGER,
+            min(room, 1),
+            run,
+            item,
+            self._triggers(job),
+            f"{known:.6f}",
+            TRIGGERS_KEPT,
         )
         return float(score), answer, _read(begun)[0]
-
-    async def check_writable(self) -> None:
-        """Raises StoreUnavailable while the store refuses writes, whatever can be read."""
-        await health.check_writable(self._store)
-
-    async def look(self) -> tuple[float, int]:
-        """The store's time, and how many fires are pending for us."""
-        time, pending, pools = await _LOOK(self._store, self._keys, [self._own])
-        known, counts = self._pools, dict(pools)
-        self._permit([pool for pool in counts if self._is_permitted(pool)])
-        new = sum(
-            counts[pool] for pool in counts if self._list(pool) in set(self._pools) - set(known)
-        )
-        return float(time), pending + new
-
-    async def give_up_retries(self, instance: str, reason: str) -> None:
-        """Those that only this instance could have made."""
-        found = await self._store.call("HGETALL", self._retries)
-        keys = [key for key, raw in found.items() if _instance_of(raw) == instance]
-        if keys:
-            packed = msgspec.msgpack.encode([verbatim(key) for key in keys])
-            await _GIVE_UP(self._store, self._keys, [self._own, packed, reason])
-
-    def _permit(self, pools: Sequence[bytes]) -> None:
-        """From now on fires of these placements are taken here, too."""
-        self._pools = tuple(map(self._list, sorted(pools)))
-        self._own = msgspec.msgpack.encode({**self._constants, "permitted": self._pools})
-
-    def _list(self, pool: bytes) -> str:
-        return self._pool_pending(hashlib.sha1(pool, usedforsecurity=False).hexdigest())
-
-    def _is_permitted(self, pool: bytes) -> bool:
-        placement = parsed(pool, Placement)
-        return placement is not None and permits(placement, self._site)
 
 
 def _read(answers: Sequence[Any]) -> tuple[list[Begun], list[bytes]]:
@@ -409,14 +235,3 @@ def _read(answers: Sequence[Any]) -> tuple[list[Begun], list[bytes]]:
     found = [(parsed(one[2], Fire), *one) for one in answers]
     runs = [Begun(run.decode(), float(at), it, lock == 1) for it, run, at, _, lock in found if it]
     return runs, [text for it, _, _, text, _ in found if not it]
-
-
-def _instance_of(raw: bytes) -> str:
-    """Of a retry as it is kept; empty where any may make it."""
-    kept = parsed(raw, _Kept)
-    fire = parsed(kept.fire.encode(), Fire) if kept else None
-    return fire.only_on or "" if fire else ""
-
-
-def _json(text: str) -> str:
-    return msgspec.json.encode(text).decode()

@@ -8,9 +8,10 @@ from pathlib import Path
 import msgspec
 
 from watchbell import ids, logs
-from watchbell.cron import history, instances, reaper
+from watchbell.cron import history, instances, pending_fires, reaper
 from watchbell.cron.claims import Claims
 from watchbell.cron.control import Control
+from watchbell.cron.fire_scripts import Caller
 from watchbell.cron.instances import Fleet, Presence
 from watchbell.cron.job_entry import JobEntry
 from watchbell.cron.job_loader import JobLoader
@@ -32,6 +33,7 @@ from watchbell.runs.leases import RunLeases
 from watchbell.runs.writer import RunWriter
 from watchbell.schedule.agenda import Agenda
 from watchbell.settings import Cron as CronSettings
+from watchbell.store import health
 from watchbell.store.client import Store, patiently
 from watchbell.store.enduring import enduring
 from watchbell.store.store_clock import StoreClock
@@ -61,7 +63,7 @@ async def run(
     are variables that no job inherits."""
     name, owner, clock = ids.process_name(), f"cron {data}", StoreClock()
     beat = instances.first_beat(name, store.url, settings.capacity, settings.tags)
-    fires = Claims(
+    call = Caller(
         store,
         name,
         beat.host,
@@ -69,7 +71,7 @@ async def run(
         most_events=settings.most_events,
         tags=settings.tags,
     )
-    await patiently(lambda: clock.measure(fires.look))
+    await patiently(lambda: clock.measure(lambda: pending_fires.look(call)))
     beat.since = clock.now()
     wardens = data / "cron" / "wardens"
     keep = wardens if settings.orphans == "adopt" else None
@@ -79,7 +81,7 @@ async def run(
     ):
         adopted, others = await processes.adopt(wardens)
         await _end_orphans(owner, settings, others | {one.run.id for one in adopted})
-        instance = Instance(store, settings, data, say, beat, clock, fires, processes, group)
+        instance = Instance(store, settings, data, say, beat, clock, Claims(call), processes, group)
         await instance.work(adopted)
 
 
@@ -99,12 +101,12 @@ class Instance:
         say: Callable[[str], None],
         beat: Beat,
         clock: StoreClock,
-        fires: Claims,
+        claims: Claims,
         processes: Runner,
         group: asyncio.TaskGroup,
     ) -> None:
         self._store, self._settings, self._say = store, settings, say
-        self._beat, self._clock, self._claims, self._group = beat, clock, fires, group
+        self._beat, self._clock, self._claims, self._group = beat, clock, claims, group
         self._spool = data / "cron"
         self._unsettled = clock.monotonic()
         self._ready = asyncio.Event()
@@ -136,7 +138,7 @@ class Instance:
             clock,
         )
         self._scheduler = Scheduler(
-            fires,
+            claims,
             self._agenda,
             self._runs,
             clock,
@@ -161,7 +163,7 @@ class Instance:
         )
         self._reaper = Reaper(
             store,
-            fires,
+            claims,
             self._writer,
             clock,
             settings,
@@ -233,8 +235,10 @@ class Instance:
         """Keeps up with the store's time, and with what waits there for somebody to take it."""
         while True:
             try:
-                moved, pending = await self._clock.measure(self._claims.look)
-                await self._claims.check_writable()  # else nobody can give a sign of life
+                moved, pending = await self._clock.measure(
+                    lambda: pending_fires.look(self._claims.call)
+                )
+                await health.check_writable(self._store)  # else no instance can send a heartbeat
             except StoreUnavailable:
                 self._unsettled = self._clock.monotonic()
             else:

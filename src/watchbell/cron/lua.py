@@ -1,7 +1,15 @@
 """Lua that several scripts of cron include; a comment names the locals that each part needs.
 
-`own` is the table that `Fires` and `Scribe` pass: beginnings of keys, limits, and who we are.
+`own` is a table that the script is given: prefixes of keys, limits, and who we are.
 """
+
+from watchbell.cron.keys import Cron, CronOwn
+
+ANSWERS_KEPT = 600_000
+"""Milliseconds for which the answer to a trigger can be read."""
+TURN = 5_000
+"""Milliseconds for which a lock is kept for the fire that waited longest for it."""
+
 
 # Needs events, unreported, own.most_events. While that many events wait for alerting, or `events`
 # is no list, only the latest report of each check is kept, until `_RETURN` of the watchdog.
@@ -103,7 +111,7 @@ local function forget_holder(lock, run)
 end
 """
 
-# Needs runs, awaited, own.locks, own.waiting, own.turn, and `decoded` and `list_of` of fire_lua. A
+# Needs runs, awaited, own.locks, own.waiting, own.turn, `decoded` and `list_of`. A
 # lock that is let go while fires wait for it is kept for the first of them, for `turn`
 # milliseconds, so that no newer fire overtakes it on its way through the list of pending ones.
 LOCKS = """
@@ -163,3 +171,69 @@ local function retire(job)
   end
 end
 """
+
+# For scripts about fires and about results: lists of fires, retries, answers, locks. Needs runs,
+# pending, pools, awaited, retries, retries_due, events, unreported, and in `own` what `prefixes`
+# returns.
+SHARED = (
+    REPORT
+    + """
+-- What JSON says, or an empty table where it is none: others can write these keys, too.
+local function decoded(text)
+  local is_json, said = pcall(cjson.decode, text)
+  return is_json and type(said) == 'table' and said or {}
+end
+
+-- The list in which a fire waits. Fires of one placement have a list of their own, from which only
+-- instances that it permits take.
+local function list_of(text)
+  if not string.find(text, '"pool":', 1, true) then return pending end
+  local pool = decoded(text).pool
+  if type(pool) ~= 'string' then return pending end
+  redis.call('SADD', pools, pool)
+  return own.pool_pending .. redis.sha1hex(pool)
+end
+
+-- A job has at most one attempt that waits; a job without lock has one for each instance.
+local function retry_key(item, instance)
+  if item.lock ~= '' then return item.job end
+  return item.job .. '\\n' .. (item.only_on or instance)
+end
+
+-- The failure becomes final: it is reported now. Returns the attempt that is not made.
+local function give_up_retry(key)
+  local kept = decoded(redis.call('HGET', retries, key))
+  redis.call('HDEL', retries, key)
+  redis.call('ZREM', retries_due, key)
+  local fire = decoded(kept.fire)
+  if type(kept.event) == 'string' and kept.event ~= '' then
+    report('cron:' .. tostring(fire.job), kept.event)
+  end
+  return fire
+end
+
+-- Records for the sender of a trigger what became of it.
+local function answer(item, said)
+  if type(item.trigger) ~= 'string' then return end
+  local key = own.answers .. item.trigger
+  redis.call('RPUSH', key, cjson.encode(said))
+  redis.call('PEXPIRE', key, own.answers_kept)
+end
+"""
+    + HOLDERS
+    + LOCKS
+)
+
+
+def prefixes(keys: Cron, own: CronOwn) -> dict[str, str | int]:
+    """What `SHARED` finds in `own`."""
+    return {
+        "locks": keys.lock.literals[0],
+        "holders": own.holder.literals[0],
+        "waiting": own.waiting.literals[0],
+        "turn": TURN,
+        "pool_pending": own.pool_pending.literals[0],
+        "own_pendings": own.own_pending.literals[0],
+        "answers": own.answers.literals[0],
+        "answers_kept": ANSWERS_KEPT,
+    }

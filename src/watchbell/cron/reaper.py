@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Sequence
 import msgspec
 
 from watchbell import logs
-from watchbell.cron import attempts, check_reports, history, instances
+from watchbell.cron import attempts, check_reports, history, instances, pending_fires
 from watchbell.cron.claims import Claims, Left
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
 from watchbell.cron.last_handled import MOST_AHEAD
@@ -48,7 +48,7 @@ class Reaper:
     def __init__(
         self,
         store: Store,
-        fires: Claims,
+        claims: Claims,
         writer: RunWriter[RunResult, Outcome],
         clock: StoreClock,
         settings: CronSettings,
@@ -60,7 +60,7 @@ class Reaper:
     ) -> None:
         """`ours` are runs that this instance answers for; `steady` tells for how many seconds the
         store was there without a break: nobody could give a sign of life while it was not."""
-        self._store, self._claims, self._writer, self._clock = store, fires, writer, clock
+        self._store, self._claims, self._writer, self._clock = store, claims, writer, clock
         self._settings, self._ours, self._find, self._steady = settings, ours, find, steady
         self._keys, self._own = Cron(store.prefix), CronOwn(store.prefix)
         self._instances = CronUpstream(store.prefix).instances()
@@ -188,7 +188,7 @@ def _is_text(run: bytes) -> bool:
     return True
 
 
-async def bury(store: Store, fires: Claims, instance: str) -> None:
+async def bury(store: Store, claims: Claims, instance: str) -> None:
     """Of an instance that is gone: what only it would have run is recorded as not run."""
     own = CronOwn(store.prefix)
     reason = f"skipped: the instance {instance} ended before its turn came"
@@ -198,7 +198,8 @@ async def bury(store: Store, fires: Claims, instance: str) -> None:
             for text in texts
             if (fire := parsed(text, Fire))
         ]
-        await fires.claim(left, 0)
+        await claims.claim(left, 0)
         await store.call("LTRIM", own.own_pending(instance), len(texts), -1)
-    await fires.give_up_retries(instance, f"retry not made: the instance {instance} ended")
+    not_made = f"retry not made: the instance {instance} ended"
+    await pending_fires.give_up_retries(claims.call, instance, not_made)
     await store.call("HDEL", own.instances(), instance)

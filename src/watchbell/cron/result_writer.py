@@ -8,8 +8,8 @@ import msgspec
 
 from watchbell import logs
 from watchbell.alerting.keys import Alerting
-from watchbell.cron.fire_lua import SHARED, prefixes
 from watchbell.cron.keys import Cron, CronOwn
+from watchbell.cron.lua import SHARED, prefixes
 from watchbell.errors import StoreUnavailable
 from watchbell.runs.output_lines import SECOND, Lines
 from watchbell.runs.writer import Unwritten

@@ -8,7 +8,8 @@ from typing import Self
 
 from watchbell import ids, logs
 from watchbell.cron import check_reports
-from watchbell.cron.claims import GOES_ON_HERE, GONE, PAUSED, TOO_EARLY, Claim, Claims, Left
+from watchbell.cron.claims import GONE, PAUSED, TOO_EARLY, Claim, Claims, Left
+from watchbell.cron.fire_scripts import GOES_ON_HERE
 from watchbell.cron.job_entry import JobEntry
 from watchbell.cron.last_handled import mark
 from watchbell.cron.model import Begun, Why
@@ -18,7 +19,7 @@ from watchbell.probes import probe
 from watchbell.schedule.agenda import Agenda
 from watchbell.schedule.due import Fate, Stretch, due
 from watchbell.schedule.lengths import in_words
-from watchbell.store import outage
+from watchbell.store import health, outage
 from watchbell.store.client import Backoff, patiently
 from watchbell.store.store_clock import StoreClock
 
@@ -46,7 +47,7 @@ _Intent = tuple[JobEntry, Sequence[Claim | Left]]
 class Scheduler:
     def __init__(
         self,
-        fires: Claims,
+        claims: Claims,
         agenda: Agenda[JobEntry],
         runs: Runs,
         clock: StoreClock,
@@ -54,7 +55,7 @@ class Scheduler:
         start: Start,
         drop: Drop,
     ) -> None:
-        self._claims, self._agenda, self._runs = fires, agenda, runs
+        self._claims, self._agenda, self._runs = claims, agenda, runs
         self._clock, self._grace, self._start, self._drop = clock, grace, start, drop
         self.peers = 1
         """Instances that begin runs, this one included."""
@@ -213,7 +214,7 @@ class Scheduler:
         """Until it accepts writes, which is later than that it can be read."""
         outage.begin(error)
         await self._backoff.wait()
-        await patiently(self._claims.check_writable)
+        await patiently(lambda: health.check_writable(self._claims.call.store))
         outage.end()
 
     def _settle(self, intents: Sequence[_Intent], answers: Iterator[int]) -> list[str]:

@@ -1,65 +1,26 @@
-"""Lua that scripts about fires and scripts about results share: lists of fires, retries, answers.
+"""What scripts about fires have in common: their Lua, their keys, and who calls them."""
 
-A script that includes it has these locals: `own` (the prefixes of keys), and the keys `runs`,
-`pending`, `pools`, `awaited`, `retries`, `retries_due`, `events`, `unreported`.
-"""
+import hashlib
+from collections.abc import Mapping
+from typing import Any
 
-from watchbell.cron import lua
+import msgspec
+
+from watchbell.alerting.keys import Alerting
+from watchbell.cron import last_handled, lua
 from watchbell.cron.keys import Cron, CronOwn
+from watchbell.cron.model import parsed
+from watchbell.cron.placement import Placement, Site, permits
+from watchbell.store.client import Argument, Store
+from watchbell.store.script import Script
 
-ANSWERS_KEPT = 600_000
-"""Milliseconds for which the answer to a trigger can be read."""
-TURN = 5_000
-"""Milliseconds for which a lock is kept for the fire that waited longest for it."""
-
-SHARED = (
-    lua.REPORT
-    + """
--- What JSON says, or an empty table where it is none: others can write these keys, too.
-local function decoded(text)
-  local is_json, said = pcall(cjson.decode, text)
-  return is_json and type(said) == 'table' and said or {}
-end
-
--- The list in which a fire waits. Fires of one placement have a list of their own, from which only
--- instances that it permits take.
-local function list_of(text)
-  if not string.find(text, '"pool":', 1, true) then return pending end
-  local pool = decoded(text).pool
-  if type(pool) ~= 'string' then return pending end
-  redis.call('SADD', pools, pool)
-  return own.pool_pending .. redis.sha1hex(pool)
-end
-
--- A job has at most one attempt that waits; a job without lock has one for each instance.
-local function retry_key(item, instance)
-  if item.lock ~= '' then return item.job end
-  return item.job .. '\\n' .. (item.only_on or instance)
-end
-
--- The failure becomes final: it is reported now. Returns the attempt that is not made.
-local function give_up_retry(key)
-  local kept = decoded(redis.call('HGET', retries, key))
-  redis.call('HDEL', retries, key)
-  redis.call('ZREM', retries_due, key)
-  local fire = decoded(kept.fire)
-  if type(kept.event) == 'string' and kept.event ~= '' then
-    report('cron:' .. tostring(fire.job), kept.event)
-  end
-  return fire
-end
-
--- Tells the sender of a trigger what became of it.
-local function answer(item, said)
-  if type(item.trigger) ~= 'string' then return end
-  local key = own.answers .. item.trigger
-  redis.call('RPUSH', key, cjson.encode(said))
-  redis.call('PEXPIRE', key, own.answers_kept)
-end
-"""
-    + lua.HOLDERS
-    + lua.LOCKS
-)
+MOST_OMISSIONS = 10_000
+MOST_JOB_OMISSIONS = 1_000
+PATIENCE = 60
+"""Seconds for which fires of a job may wait for a free place before later ones are left out."""
+MOST_OWN = 10_000
+"""Fires of jobs without lock that may wait for a place on one instance."""
+GOES_ON_HERE = "skipped: a run goes on here"
 
 COMMON = (
     """
@@ -74,7 +35,7 @@ local seconds = tonumber(time[1])
 local now = string.format('%d.%06d', time[1], time[2])
 local begun = {}
 """
-    + SHARED
+    + lua.SHARED
     + lua.MARKS
     + """
 local function omit(job, first, last, count, reason, is_gone)
@@ -255,19 +216,88 @@ local function waiting()
 end
 """
 )
-"""For scripts that claim, take and begin fires. ARGV[1] msgpack: who we are, and the prefixes of
-keys."""
+"""Goes first in a script that claims, takes or begins fires, which `Caller` calls."""
 
 
-def prefixes(keys: Cron, own: CronOwn) -> dict[str, str | int]:
-    """What `SHARED` finds in `own`."""
-    return {
-        "locks": keys.lock.literals[0],
-        "holders": own.holder.literals[0],
-        "waiting": own.waiting.literals[0],
-        "turn": TURN,
-        "pool_pending": own.pool_pending.literals[0],
-        "own_pendings": own.own_pending.literals[0],
-        "answers": own.answers.literals[0],
-        "answers_kept": ANSWERS_KEPT,
-    }
+class Caller:
+    """Calls scripts that begin with `COMMON`, on behalf of one instance."""
+
+    def __init__(
+        self,
+        store: Store,
+        name: str,
+        host: str,
+        *,
+        upstream: bool,
+        most_events: int,
+        tags: tuple[str, ...] = (),
+    ) -> None:
+        self.store, self._site = store, Site(host, tags)
+        keys, own = Cron(store.prefix), CronOwn(store.prefix)
+        self._pool_pending = own.pool_pending
+        self._keys = [
+            keys.jobs(),
+            keys.runs(),
+            keys.active(),
+            own.details(),
+            own.fired(),
+            own.pending(),
+            own.own_pending(name),
+            own.backlog(),
+            own.omissions(),
+            own.awaited(),
+            Alerting(store.prefix).events(),
+            own.pools(),
+            own.retries(),
+            own.retries_due(),
+            keys.paused(),
+            own.unreported(),
+            own.ahead(),
+            own.skipped(),
+        ]
+        self._pools: tuple[str, ...] = ()
+        quote = '"' if upstream else ""
+        unknown = "" if upstream else ',"retcode":null,"output":null,"duration":null'
+        self._constants: dict[str, Any] = {
+            **lua.prefixes(keys, own),
+            "name": name,
+            "job_omissions": own.job_omissions.literals[0],
+            "before_start": f',"start_time":{quote}',
+            "after_start": f'{quote},"host":{_json(host)},"status":"running"{unknown}}}',
+            "signature": f',"instance":{_json(name)}}}',
+            "paused": last_handled.PAUSED,
+            "patience": PATIENCE,
+            "most_own": MOST_OWN,
+            "most_ahead": last_handled.MOST_AHEAD,
+            "most_events": most_events,
+            "goes_on_here": GOES_ON_HERE,
+            "most_omissions": MOST_OMISSIONS,
+            "most_job_omissions": MOST_JOB_OMISSIONS,
+        }
+        self._own = self._packed()
+
+    async def __call__(self, script: Script, *args: Argument) -> Any:
+        return await script(self.store, self._keys, [self._own, *args])
+
+    def permit(self, pools: Mapping[bytes, int]) -> int:
+        """Of these placements, with how many fires wait for each: from now on, fires of those that
+        permit this instance are taken here. Returns how many wait for those that are new."""
+        known = set(self._pools)
+        permitted = {self._list(pool): pools[pool] for pool in sorted(pools) if self._permits(pool)}
+        self._pools = tuple(permitted)
+        self._own = self._packed()
+        return sum(count for pool, count in permitted.items() if pool not in known)
+
+    def _packed(self) -> bytes:
+        return msgspec.msgpack.encode({**self._constants, "permitted": self._pools})
+
+    def _list(self, pool: bytes) -> str:
+        return self._pool_pending(hashlib.sha1(pool, usedforsecurity=False).hexdigest())
+
+    def _permits(self, pool: bytes) -> bool:
+        placement = parsed(pool, Placement)
+        return placement is not None and permits(placement, self._site)
+
+
+def _json(text: str) -> str:
+    return msgspec.json.encode(text).decode()
