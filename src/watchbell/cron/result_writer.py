@@ -11,7 +11,7 @@ from watchbell.alerting.keys import Alerting
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.lua import SHARED, prefixes
 from watchbell.errors import StoreUnavailable
-from watchbell.runs.output_lines import SECOND, Lines
+from watchbell.runs.output_writes import WRITE_LINES, packed
 from watchbell.runs.writer import Unwritten
 from watchbell.store.client import Argument, Store, patiently
 from watchbell.store.effects import verbatim
@@ -22,16 +22,14 @@ OUTPUT_KEPT = 86_400_000
 _SLICE = 500
 
 # KEYS rundata, active, details, pending, awaited, events, pools, retries, retries due, unreported,
-# jobs; ARGV[1] msgpack: beginnings of keys and limits, ARGV[2] msgpack: lines, each {run, index,
-# scores, members, drop after, drop before}; ARGV[3] msgpack: ends, each {run, job, lock, verdict,
-# record, detail, score, event, stale, retry, instance, retry at, is kept}: with `stale`, only a run
-# without heartbeat since then is ended. With `retry`, the next attempt as JSON, that waits until it
-# is due, and the event is kept with it: the failure is reported only if the attempt is not made. Of
-# a job that was kept in the store and is there no longer, nothing is reported. ARGV[4] milliseconds
-# from the start of a run for which its lock is held at the least.
-# A run that is not running any more stays as it is. What the store refuses (a key of a wrong type,
-# left by somebody else) is told and stops nothing else. Returns what became of each end, how many
-# fires are pending, and what was refused.
+# jobs; ARGV[1] msgpack: prefixes of keys and limits; ARGV[2] msgpack: lines, each {run, arguments
+# of `write_lines` after the key}; ARGV[3] msgpack: ends, each {run, job, lock, verdict, record,
+# detail, score, event, stale, retry, instance, retry at, is kept}; ARGV[4] milliseconds from the
+# start of a run for which its lock is held at least. With `stale`, only a run without heartbeat
+# since then is ended. `retry` is the next attempt as JSON. It waits until it is due, and the event
+# waits with it: the failure is reported only if the attempt is not made. Nothing is reported of a
+# job that was deleted from the store. A run that is over already stays as it is. Returns what
+# became of each end, how many fires are pending, and what the store refused.
 _WRITE = Script(
     RAISE_NOT_NOW
     + """
@@ -43,46 +41,10 @@ local own = cmsgpack.unpack(ARGV[1])
 local least_hold = tonumber(ARGV[4])
 local time = redis.call('TIME')
 local now = time[1] + time[2] / 1000000
-local refused = {}
 """
     + SHARED
+    + WRITE_LINES
     + """
-
-local function try(...)
-  local answer = redis.pcall(...)
-  if type(answer) ~= 'table' or not answer.err then return answer end
-  raise_not_now(answer)
-  refused[#refused + 1] = table.concat({...}, ' ', 1, 2) .. ': ' .. answer.err
-  return nil
-end
-
-local function each_slice(words, step, act)
-  for first = 1, #words, step do
-    act(unpack(words, first, math.min(first + step - 1, #words)))
-  end
-end
-
-local function write(run, index, scores, members, after, before)
-  local key = own.outputs .. run
-  if own.as_list then
-    -- Lines that are there already were written by a call whose answer was lost.
-    local new = {}
-    for i = math.max((try('LLEN', key) or 0) - index, 0) + 1, #members do
-      new[#new + 1] = members[i]
-    end
-    each_slice(new, 1000, function(...) try('RPUSH', key, ...) end)
-  else
-    local pairs_ = {}
-    for i, member in ipairs(members) do
-      pairs_[#pairs_ + 1] = scores[i]
-      pairs_[#pairs_ + 1] = member
-    end
-    each_slice(pairs_, 1000, function(...) try('ZADD', key, ...) end)
-    if after ~= '' then try('ZREMRANGEBYSCORE', key, '(' .. after, '(' .. before) end
-  end
-  try('PEXPIRE', key, own.kept)
-end
-
 -- To the fire that waits for it; else a lock that was held for a moment only stays until an
 -- instance of Cronken, which tries again 100 ms later, has found it held.
 local function release(lock, run, start)
@@ -160,7 +122,9 @@ local function finish(run, job, lock, verdict, record, detail, score, event, sta
   return 'done'
 end
 
-for _, lines in ipairs(cmsgpack.unpack(ARGV[2])) do write(unpack(lines)) end
+for _, one in ipairs(cmsgpack.unpack(ARGV[2])) do
+  write_lines(own.outputs .. one[1], unpack(one[2]))
+end
 local answers = {}
 for i, final in ipairs(cmsgpack.unpack(ARGV[3])) do answers[i] = finish(unpack(final)) end
 return {answers, redis.call('LLEN', pending), refused}
@@ -247,10 +211,10 @@ class ResultWriter:
 
     async def write(self, batch: Sequence[Unwritten[RunResult]]) -> list[Outcome]:
         """Waits for an absent store."""
-        lines = [_packed(one.run, one.lines) for one in batch if one.lines]
+        lines = [(one.run, packed(one.lines)) for one in batch if one.lines]
         ends = [_ready(one.final) for one in batch if one.final]
-        packed = [msgspec.msgpack.encode(lines), msgspec.msgpack.encode(ends)]
-        args: list[Argument] = [self._own, *packed, self.least_hold]
+        written = [msgspec.msgpack.encode(lines), msgspec.msgpack.encode(ends)]
+        args: list[Argument] = [self._own, *written, self.least_hold]
         answers, pending, refused = await patiently(
             lambda: _WRITE(self._store, self._keys, args), self._on_wait
         )
@@ -261,17 +225,6 @@ class ResultWriter:
 
     def _on_wait(self, error: StoreUnavailable) -> None:
         self._log.debug("results wait for the store", reason=str(error))
-
-
-def _packed(run: str, lines: Lines) -> list[Any]:
-    after, before = map(_seconds, lines.drop) if lines.drop else ("", "")
-    scores = [_seconds(score) for score, _ in lines.scored]
-    members = [verbatim(text) for _, text in lines.scored]
-    return [run, lines.before, scores, members, after, before]
-
-
-def _seconds(score: int) -> str:
-    return f"{score // SECOND}.{score % SECOND:06}"
 
 
 def _ready(final: RunResult) -> list[Any]:
