@@ -301,10 +301,10 @@ async def test_a_window_of_a_million_years_fits_into_every_store(store: Store) -
 @pytest.mark.parametrize(
     ("check", "start", "duration", "says"),
     [
-        ("web-1", NOW, HOUR, "the check is 'web-1'; expected ENTITY:CHECK"),
-        (CHECK, NOW, 0, "the duration is 0; expected at least one second"),
-        (CHECK, -1, HOUR, "the start is -1; expected seconds since 1970"),
-        (CHECK, 1 << 60, HOUR, "the start is "),
+        ("web-1", NOW, HOUR, "check: 'web-1' is no check; expected ENTITY:CHECK"),
+        (CHECK, NOW, 0, "duration: 0 is not allowed; expected at least one second"),
+        (CHECK, -1, HOUR, "start: -1 is no time; expected seconds since 1970"),
+        (CHECK, 1 << 60, HOUR, "start: "),
     ],
 )
 async def test_what_makes_no_sense_is_refused(
@@ -317,5 +317,5 @@ async def test_what_makes_no_sense_is_refused(
 
 
 async def test_unscheduled_maintenance_is_not_planned_ahead(store: Store) -> None:
-    with pytest.raises(Refused, match="plan what is to come"):
+    with pytest.raises(Refused, match="schedule what is to come"):
         await maintenance.create_unscheduled(store, CHECK, NOW + 1, HOUR, "", NOW)

@@ -113,7 +113,7 @@ def test_a_rule_that_cannot_be_read_matches_nothing_and_says_so(field: str, valu
     assert rule.is_specific
     assert not any(re.search(rule.regex_entities[-1], text) for text in ("", "web-1", name))
     assert rules.describe(rule) == f"Matches nothing, since its {name} can't be read."
-    with pytest.raises(Refused, match=f"{name}: what is stored can't be read; give it anew"):
+    with pytest.raises(Refused, match=f"{name}: what is stored can't be read; enter it again"):
         rules.checked(replace(rule, id="r", contact_id="alice"))
     assert rules.unreadable(rules.without_unreadable(rule, [name])) == ()
 

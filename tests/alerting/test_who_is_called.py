@@ -6,7 +6,7 @@ import pytest
 
 from tests.alerting.scenes import START, Stage
 from watchbell.alerting import check_settings, maintenance
-from watchbell.alerting.decide.trial import LEFT_ASIDE
+from watchbell.alerting.decide.routing import OVERRIDDEN
 from watchbell.alerting.explanations import decisions, explained
 from watchbell.alerting.keys import AlertingOwn
 from watchbell.alerting.model import ContactDecision, Decision, State
@@ -68,7 +68,7 @@ async def test_each_rule_and_medium_says_why(store: Store) -> None:
     assert rules == {
         "charlie-rule": (True, "matches"),
         "other": (False, "the event has no tag db"),
-        "the general rule": (True, LEFT_ASIDE),
+        "the general rule": (True, OVERRIDDEN),
     }
     assert {one.medium: (one.is_called, one.words) for one in charlie.media} == {
         "email": (False, "no matching rule names it for critical"),

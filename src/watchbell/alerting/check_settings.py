@@ -78,7 +78,8 @@ async def configure(store: Store, event_id: str, given: dict[str, int | None]) -
     """Sets what is given, takes back what is None, and returns what holds now."""
     for name, value in given.items():
         if name not in SETTINGS or (value is not None and value < 0):
-            raise Refused(f"{name} is {value}; expected seconds, 0 or more")
+            reason = f"{value} is not allowed; expected seconds, 0 or more"
+            raise Refused(reason, field=name)
     before = await settings(store, event_id)
     held: dict[str, int | None] = {**before, **given}
     now = {name: value for name, value in held.items() if value is not None}

@@ -139,23 +139,24 @@ def checked(contact: Contact) -> Contact:
 def _check_medium(name: str, medium: Medium) -> None:
     rules.plain(f"media.{name}.address", medium.address)
     if name == "email" and not all(medium.address.rpartition("@")):
-        raise Refused(f"media.email.address: {medium.address!r} is no mail address")
+        reason = f"{medium.address!r} is no mail address"
+        raise Refused(reason, field="media.email.address")
     for field, low, high in (
         ("interval", 1, contact_loading.LONGEST_INTERVAL),
         ("rollup_threshold", 0, contact_loading.MOST),
     ):
         if not low <= (number := getattr(medium, field)) <= high:
-            raise Refused(
-                f"media.{name}.{field}: {number} is not allowed; expected {low} to {high}"
-            )
+            reason = f"{number} is not allowed; expected {low} to {high}"
+            raise Refused(reason, field=f"media.{name}.{field}")
 
 
 def _check_credential(name: str, value: str) -> None:
     if name not in PAGERDUTY:
-        raise Refused(f"pagerduty.{name}: expected one of {', '.join(PAGERDUTY)}")
+        raise Refused(f"expected one of {', '.join(PAGERDUTY)}", field=f"pagerduty.{name}")
     rules.plain(f"pagerduty.{name}", value)
     if value == "***":
-        raise Refused(f"pagerduty.{name}: *** stands for a secret that was not shown; give it")
+        reason = "*** stands for a secret that is not shown; enter it again"
+        raise Refused(reason, field=f"pagerduty.{name}")
 
 
 # What is said of a contact's media in alerting sets, their other sides and the rollups is taken
@@ -272,7 +273,7 @@ async def save(
         raise Changed(f"contact {contact.id} was changed by somebody else meanwhile")
     if taken:
         rule = taken.decode(errors="replace")
-        raise Refused(f"notification_rules: the rule {rule} belongs to another contact")
+        raise Refused(f"the rule {rule} belongs to another contact", field="notification_rules")
 
 
 def _own_keys(keys: Alerting, contact_id: str) -> list[str]:
@@ -368,7 +369,8 @@ def _told(keys: Alerting, entity_id: str, check: str | None) -> str:
     if check is None:
         return keys.entity_contacts(entity_id)
     if entity_id == ALL:
-        raise Refused("check: a check belongs to one entity; leave it out, or name the entity")
+        reason = "a check belongs to one entity; leave it out, or name the entity"
+        raise Refused(reason, field="check")
     return keys.check_contacts(entity_id, rules.plain("check", check))
 
 

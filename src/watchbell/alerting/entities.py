@@ -73,7 +73,7 @@ def named(name: str) -> str:
     kept = identifier("name", name, "a name").lower()
     if is_reserved(kept):
         raise Refused(
-            f"name: {kept!r} is not allowed; expected a name that no other keys begin with"
+            f"{kept!r} is not allowed; expected a name that no other keys begin with", field="name"
         )
     return kept
 

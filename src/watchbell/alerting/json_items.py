@@ -129,7 +129,7 @@ def _medium(name: str, item: MediumItem) -> Medium | None:
     if not address:
         if name == "pagerduty":
             return None
-        raise Refused(f"media.{name}.address: it is missing")
+        raise Refused("it is missing", field=f"media.{name}.address")
     usual = Medium(address=address)
     interval, threshold = item.interval or usual.interval, item.rollup_threshold or 0
     return replace(usual, interval=interval, rollup_threshold=threshold)
@@ -199,8 +199,8 @@ def converted(value: object, kind: type[T], field: str = "") -> T:
         missing = re.fullmatch(r"Object missing required field `(\w+)`", said)
         where = field + path.rstrip("`") + (f".{missing[1]}" if missing else "")
         words = re.sub(r"`([^`]+)`", _in_words, said)
-        told = "it is missing" if missing else words[:1].lower() + words[1:]
-        raise Refused(f"{where.strip('.') or 'the item'}: {told}") from None
+        reason = "it is missing" if missing else words[:1].lower() + words[1:]
+        raise Refused(reason, field=where.strip(".") or "the item") from None
 
 
 def _in_words(types: re.Match[str]) -> str:

@@ -116,7 +116,8 @@ async def create(store: Store, ids: Sequence[str], kind: Kind, window: Window, n
     for event_id in ids:
         _check(event_id, window.start, window.duration)
     if kind == "unscheduled" and window.start > now:
-        raise Refused("unscheduled maintenance begins at once or has begun; plan what is to come")
+        reason = "unscheduled maintenance begins at once or has begun; schedule what is to come"
+        raise Refused(reason, field="start")
     decide, checks = _scheduled if kind == "scheduled" else _unscheduled, CheckWrites(store.prefix)
 
     def decided(event_id: str, known: Known) -> Commands:
@@ -222,7 +223,10 @@ async def _changed(
                 if isinstance(answer, list) and (commands := decide(event_id, _known(*answer[1:])))
             }
     if refused:
-        raise Refused(f"the maintenance of {refused[0]} can't be changed: its keys are of no use")
+        raise Refused(
+            f"the maintenance of {refused[0]} can't be changed: another program has written keys "
+            "of a wrong type"
+        )
     return changed
 
 
@@ -251,8 +255,9 @@ def _quiet(checks: CheckWrites, event_id: str, known: Known) -> Commands:
 def _check(event_id: str, start: int, duration: int) -> None:
     entity, check = split_id(event_id)
     if not entity or not check:
-        raise Refused(f"the check is {event_id!r}; expected ENTITY:CHECK")
+        raise Refused(f"{event_id!r} is no check; expected ENTITY:CHECK", field="check")
     if not 0 <= start <= LATEST:
-        raise Refused(f"the start is {start}; expected seconds since 1970")
+        raise Refused(f"{start} is no time; expected seconds since 1970", field="start")
     if not 0 < duration <= LATEST:
-        raise Refused(f"the duration is {duration}; expected at least one second")
+        reason = f"{duration} is not allowed; expected at least one second"
+        raise Refused(reason, field="duration")

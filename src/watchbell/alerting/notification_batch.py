@@ -14,6 +14,7 @@ from watchbell.alerting.decide.routing import (
     Standing,
     refresh,
     route,
+    rule_records,
     settle,
 )
 from watchbell.alerting.model import Alert, Contact, ContactDecision, Notification
@@ -73,7 +74,9 @@ class NotificationBatch:
         fated: list[Fated] = []
         for to in addressees:
             way, contact = route(to, notification, self._now), to.contact
-            decision = ContactDecision(contact=contact.id, reason=way.reason, rules=way.rules)
+            decision = ContactDecision(
+                contact=contact.id, reason=way.reason, rules=rule_records(to, way)
+            )
             for medium in way.media:
                 settled = self._fate(found, notification, contact, medium)
                 decision.media[medium] = _words(settled)

@@ -110,27 +110,28 @@ def _written(values: tuple[Any, ...]) -> str:
 def plain(field: str, text: str, expected: str = "text without control characters") -> str:
     """The text, once it is known to be one that can be stored, sent and shown."""
     if not text.strip() or _UNPRINTABLE.search(text):
-        raise Refused(f"{field}: {_quoted(text)} is not allowed; expected {expected}")
+        raise Refused(f"{_quoted(text)} is not allowed; expected {expected}", field=field)
     return text
 
 
 def identifier(field: str, text: str, what: str = "an id") -> str:
     expected = f"{what}: text without colons and control characters"
     if ":" in text:
-        raise Refused(f"{field}: {_quoted(text)} is not allowed; expected {expected}")
+        raise Refused(f"{_quoted(text)} is not allowed; expected {expected}", field=field)
     return plain(field, text, expected)
 
 
 def medium_name(field: str, text: str) -> str:
     if not _MEDIUM.fullmatch(text):
         raise Refused(
-            f"{field}: {_quoted(text)} is no name of a medium; expected lower-case letters, "
-            "digits and _, as in email or sms_twilio"
+            f"{_quoted(text)} is no name of a medium; expected lower-case letters, "
+            "digits and _, as in email or sms_twilio",
+            field=field,
         )
     if text in RESERVED_MEDIA:
         raise Refused(
-            f"{field}: {_quoted(text)} is not allowed; expected a medium whose queue has a name "
-            "of its own"
+            f"{_quoted(text)} is not allowed; expected a medium whose queue has a name of its own",
+            field=field,
         )
     return text
 
@@ -143,7 +144,7 @@ def zone_name(field: str, text: str) -> str:
     wanted = text.rpartition("/")[2].replace(" ", "_").lower()
     near = difflib.get_close_matches(wanted, cities, n=1)
     hint = f"did you mean {cities[near[0]]}?" if near else "expected a name as Europe/Rome"
-    raise Refused(f"{field}: there is no time zone {_quoted(text)}; {hint}")
+    raise Refused(f"there is no time zone {_quoted(text)}; {hint}", field=field)
 
 
 def _quoted(text: str) -> str:
@@ -155,7 +156,7 @@ def checked(rule: Rule) -> Rule:
     identifier("id", rule.id)
     identifier("contact_id", rule.contact_id)
     if bad := unreadable(rule):
-        raise Refused(f"{bad[0]}: what is stored can't be read; give it anew")
+        raise Refused("what is stored can't be read; enter it again", field=bad[0])
     for name in rule.entities:
         identifier("entities", name, "a name")
     for tag in rule.tags:
@@ -186,19 +187,21 @@ def _check_times(restrictions: Iterable[dict[str, object]]) -> None:
         try:
             recurrence.parse(restriction)
         except Refused as error:
-            raise Refused(f"time_restrictions: {error}") from error
+            raise Refused(str(error), field="time_restrictions") from error
 
 
 def _check_regex(field: str, text: str) -> None:
     if len(text) > LONGEST_REGEX:
         raise Refused(
-            f"{field}: an expression has {len(text)} characters; expected {LONGEST_REGEX} at most"
+            f"an expression has {len(text)} characters; expected {LONGEST_REGEX} at most",
+            field=field,
         )
     plain(field, text, "a regular expression")
     try:
         expressions.compiled(text)
     except Refused as error:
-        raise Refused(f"{field}: {_quoted(text)} is no regular expression: {error}") from error
+        reason = f"{_quoted(text)} is no regular expression: {error}"
+        raise Refused(reason, field=field) from error
 
 
 def describe(rule: Rule) -> str:
@@ -341,7 +344,8 @@ async def save(store: Store, rule: Rule, replaces: Stamp | None = None) -> None:
     if owner == b"no contact":
         raise NotFound(f"there is no contact {rule.contact_id}")
     if owner:
-        raise Refused(f"contact_id: the rule {rule.id} belongs to {owner.decode(errors='replace')}")
+        belongs = f"the rule {rule.id} belongs to {owner.decode(errors='replace')}"
+        raise Refused(belongs, field="contact_id")
 
 
 async def remove(store: Store, rule_id: str) -> None:

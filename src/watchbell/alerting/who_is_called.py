@@ -10,8 +10,16 @@ from msgspec.structs import replace
 
 from watchbell.alerting import history, rules
 from watchbell.alerting.decide.outlook import Outlook, outlook
-from watchbell.alerting.decide.routing import Addressee, Alerting, Route, Standing, route, settle
-from watchbell.alerting.decide.trial import LEFT_ASIDE
+from watchbell.alerting.decide.routing import (
+    Addressee,
+    Alerting,
+    Route,
+    RuleVerdict,
+    Standing,
+    route,
+    rule_verdicts,
+    settle,
+)
 from watchbell.alerting.event import ephemeral_tags
 from watchbell.alerting.explanations import NOBODY_INTERESTED
 from watchbell.alerting.facts import CheckFacts
@@ -33,14 +41,6 @@ class HeldBack(Struct, frozen=True):
     until: int | None = None
 
 
-class RuleAsked(Struct, frozen=True):
-    id: str
-    matches: bool
-    counts: bool
-    """Whether its media, or its silence, are among what decides."""
-    words: str
-
-
 class MediumAsked(Struct, frozen=True, kw_only=True):
     medium: str
     address: str
@@ -58,7 +58,7 @@ class Callee(Struct, frozen=True, kw_only=True):
     """In which its rules are read."""
     is_called: bool
     reason: str
-    rules: list[RuleAsked]
+    rules: list[RuleVerdict]
     media: list[MediumAsked]
 
 
@@ -147,25 +147,9 @@ def _callee(to: Addressee, notification: Notification, loaded: Loaded, now: int)
         zone=to.zone.key,
         is_called=any(medium.is_called for medium in media),
         reason=way.reason,
-        rules=_rules(to, way),
+        rules=rule_verdicts(to, way),
         media=media,
     )
-
-
-def _rules(to: Addressee, way: Route) -> list[RuleAsked]:
-    """`route` names each rule with what it says, in the order of the conditions."""
-    told = [
-        (one, words.removeprefix(f"{one.rule.id}: "))
-        for one, words in zip(to.conditions, way.rules, strict=True)
-    ]
-    has_specific = any(one.is_specific and words == "matches" for one, words in told)
-    asked = []
-    for one, words in told:
-        matches = words == "matches"
-        counts = matches and (one.is_specific or not has_specific)
-        why = LEFT_ASIDE if matches and not counts else words
-        asked.append(RuleAsked(one.rule.id, matches, counts, why))
-    return asked
 
 
 def _medium(
@@ -186,8 +170,9 @@ def _medium(
             words=words if way.media else way.reason,
         )
     standing = loaded.standings.get((contact.id, name), Standing())
-    about = loaded.alerting.get((contact.id, name, notification.event_id), Alerting())
-    about.is_countable = notification.type == "problem"  # it would fail, outside all maintenance
+    read = loaded.alerting.get((contact.id, name, notification.event_id), Alerting())
+    # It would fail, outside all maintenance.
+    about = replace(read, is_countable=notification.type == "problem")
     settled = settle(name, settings, standing, about, notification, now)
     return MediumAsked(
         medium=name,

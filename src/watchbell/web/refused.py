@@ -1,20 +1,14 @@
-"""What a domain refuses, told with the field that its words begin with."""
+"""What a domain refuses, answered with the field that is wrong."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from watchbell.errors import Refused
 from watchbell.web.problems import FieldError, HttpProblem
 
-_FIELD = re.compile(r"([a-z_]+(?:\[\d+\])?(?:\.[a-z0-9_]+(?:\[\d+\])?)*): ")
-
 
 def field_error(error: Refused) -> FieldError:
-    """The field, empty where the words name none, and the whole of the words."""
-    words = str(error)
-    named = _FIELD.match(words)
-    return FieldError(named[1] if named else "", words)
+    return FieldError(error.field, str(error))
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from watchbell.schedule import recurrence
 from watchbell.schedule.recurrence import Restriction
 
 NEVER_ROLLED_UP = ("pagerduty",)
+OVERRIDDEN = "matches, and is left aside for a specific rule that does"
 ENDING = ("recovery", "acknowledgement")
 """Notifications after which nobody is being alerted about the check any more."""
 
@@ -26,7 +27,8 @@ class Route(Struct, kw_only=True, gc=False):
 
     media: list[str] = []
     reason: str = ""
-    rules: list[str] = []
+    mismatches: list[str | None] = []
+    """Why each of the contact's conditions does not match; None where it does."""
 
 
 class Fate(enum.Enum):
@@ -163,7 +165,7 @@ def route(to: Addressee, notification: Notification, now: int) -> Route:
     entity, tags = notification.entity, frozenset(notification.tags)
     for condition in to.conditions:
         why_not = condition.mismatch(entity, tags, to.zone, now)
-        found.rules.append(f"{condition.rule.id}: {why_not or 'matches'}")
+        found.mismatches.append(why_not)
         if why_not is None:
             matching.append(condition)
     rules = [one.rule for one in matching if one.is_specific] or [one.rule for one in matching]
@@ -179,6 +181,35 @@ def route(to: Addressee, notification: Notification, now: int) -> Route:
         found.media = [medium for medium in to.contact.media if medium in wanted]
         found.reason = _told(wanted, found.media, severity)
     return found
+
+
+class RuleVerdict(Struct, frozen=True, kw_only=True):
+    """What became of one rule of a contact."""
+
+    id: str
+    matches: bool
+    counts: bool
+    """Whether its media, or its silence, are among what decides."""
+    words: str
+
+
+def rule_verdicts(to: Addressee, way: Route) -> list[RuleVerdict]:
+    """Of each rule, in the order of the contact's conditions."""
+    asked = list(zip(to.conditions, way.mismatches, strict=True))
+    has_specific = any(why_not is None and one.is_specific for one, why_not in asked)
+    found = []
+    for one, why_not in asked:
+        counts = why_not is None and (one.is_specific or not has_specific)
+        words = why_not or ("matches" if counts else OVERRIDDEN)
+        verdict = RuleVerdict(id=one.rule.id, matches=why_not is None, counts=counts, words=words)
+        found.append(verdict)
+    return found
+
+
+def rule_records(to: Addressee, way: Route) -> list[str]:
+    """The same as they are stored with a decision."""
+    asked = zip(to.conditions, way.mismatches, strict=True)
+    return [f"{one.rule.id}: {why_not or 'matches'}" for one, why_not in asked]
 
 
 def settle(

@@ -3,11 +3,9 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from watchbell.alerting.decide.routing import addressee, route
+from watchbell.alerting.decide.routing import RuleVerdict, addressee, route, rule_verdicts
 from watchbell.alerting.event import ephemeral_tags
 from watchbell.alerting.model import Contact, Notification, Rule, State
-
-LEFT_ASIDE = "matches, and is left aside for a specific rule that does"
 
 
 class Sample(Struct, frozen=True, kw_only=True):
@@ -21,18 +19,8 @@ class Sample(Struct, frozen=True, kw_only=True):
     time: int
 
 
-class Tried(Struct, frozen=True, kw_only=True):
-    """What a rule has to say to a sample."""
-
-    id: str
-    matches: bool
-    counts: bool
-    """Whether its media, or its silence, are among what decides."""
-    words: str
-
-
 class Trial(Struct, frozen=True, kw_only=True):
-    rules: list[Tried]
+    rules: list[RuleVerdict]
     media: list[str]
     """Those by which the contact would be told; intervals and rollups are not looked at."""
     reason: str
@@ -49,16 +37,7 @@ def tried(contact: Contact, sample: Sample, general: Rule, default_zone: str) ->
     to = addressee(contact, default_zone)
     tags = sorted(ephemeral_tags(sample.entity, sample.check).union(sample.tags))
     way = route(to, _notification(sample, tags), sample.time)
-    asked = [
-        (one, one.mismatch(sample.entity, frozenset(tags), to.zone, sample.time))
-        for one in to.conditions
-    ]
-    has_specific = any(why_not is None and one.is_specific for one, why_not in asked)
-    rules = []
-    for one, why_not in asked:
-        counts = why_not is None and (one.is_specific or not has_specific)
-        words = why_not or ("matches" if counts else LEFT_ASIDE)
-        rules.append(Tried(id=one.rule.id, matches=why_not is None, counts=counts, words=words))
+    rules = rule_verdicts(to, way)
     return Trial(rules=rules, media=way.media, reason=way.reason, zone=to.zone.key, tags=tags)
 
 

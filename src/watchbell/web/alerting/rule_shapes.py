@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from watchbell.alerting.decide.trial import Tried
+from watchbell.alerting.decide.routing import RuleVerdict
 from watchbell.alerting.model import LARGEST
 from watchbell.schedule.week import Grid
 from watchbell.web.problems import FieldError
@@ -129,7 +129,7 @@ class TrialShown(Struct, frozen=True, kw_only=True):
     words: str
     """Whether the contact would be told, and by what; or why not."""
     media: list[str]
-    rules: list[Tried]
+    rules: list[RuleVerdict]
     zone: str
     time: int
     local_time: str
