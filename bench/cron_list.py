@@ -13,7 +13,7 @@ from bench.stores import fresh
 from watchbell.clock import SYSTEM
 from watchbell.cron import overview
 from watchbell.cron.keys import Cron
-from watchbell.cron.validation import Reading
+from watchbell.cron.reading import Reading
 from watchbell.store.client import Store
 
 JOBS, SHOWN, TIMES = 10_000, 100, 5

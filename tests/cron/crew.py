@@ -12,7 +12,7 @@ from watchbell.cron import history, instance
 from watchbell.cron.history import RunRecord
 from watchbell.cron.instances import instances
 from watchbell.cron.keys import Cron
-from watchbell.cron.validation import Reading
+from watchbell.cron.reading import Reading
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import Store, patiently
 

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from tests.cron.crew import NEVER, READING, definition, put, serving
+from tests.cron.crew import NEVER, READING, definition, now, put, serving
+from tests.cron.test_bursts import beat as put_beat
+from watchbell.alerting.keys import Alerting
 from watchbell.cron import checkup
 from watchbell.cron.checkup import Facts
 from watchbell.cron.instances import instances
-from watchbell.cron.keys import Cron
+from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import Beat, Job
 from watchbell.cron.validation import from_fields
 from watchbell.settings import Cron as CronSettings
@@ -18,6 +20,7 @@ from watchbell.store.health import Finding
 
 NOW = 1_794_000_000.0
 SETTINGS = CronSettings()
+OWN = CronOwn()
 
 
 def beat(name: str = "one", **more: Any) -> Beat:
@@ -117,3 +120,36 @@ async def test_the_facts_are_those_of_the_store(store: Store, folder: Path) -> N
     assert list(found.invalid) == ["bad"]
     assert list(found.marks) == ["good"]
     assert not found.is_mixed
+
+
+async def found_wrong(store: Store, most_events: int = 100) -> list[str]:
+    found = await checkup.facts(store, READING)
+    findings = checkup.judge(found, CronSettings(most_events=most_events))
+    return [finding.text for finding in findings if finding.level == "warning"]
+
+
+async def test_nothing_is_said_of_a_fleet_that_is_well(store: Store) -> None:
+    await put_beat(store, "web-1", seen=await now(store))
+    assert await found_wrong(store) == []
+
+
+async def test_each_trouble_is_said_in_a_line(store: Store) -> None:
+    await put_beat(store, "web-1", seen=await now(store) - 1_000)
+    await store.call("HSET", OWN.ahead(), "backup", "9999999999:1800000000")
+    await store.call("HSET", OWN.overdue(), "report", "skipped 3 times in a row: a run went on")
+    await store.call("HSET", OWN.unreported(), "cron:backup", "{}")
+    await store.call("LPUSH", Alerting().events(), *range(7))
+    moved, late, events, silent = await found_wrong(store, most_events=5)
+    assert moved.startswith(
+        "the store's clock was set back in the last hour: 1 job (backup) continued"
+    )
+    assert late == "report: skipped 3 times in a row: a run went on"
+    assert events.startswith("7 check events wait for alerting; cron keeps back all but the latest")
+    assert silent == "the instance web-1 sends no heartbeat"
+
+
+async def test_what_others_wrote_into_our_keys_stops_no_doctor(store: Store) -> None:
+    await store.call("LPUSH", OWN.ahead(), "x")
+    await store.call("SET", Alerting().events(), "x")
+    assert await found_wrong(store) == []
+    await store.call("DEL", OWN.ahead(), Alerting().events())

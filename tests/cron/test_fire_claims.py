@@ -22,7 +22,7 @@ from watchbell.cron.claims import (
     Left,
 )
 from watchbell.cron.fire_scripts import PATIENCE, Caller
-from watchbell.cron.job_entry import JobEntry
+from watchbell.cron.fires import JobEntry
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.last_handled import MOST_AHEAD, mark, marked
 from watchbell.cron.model import Job, Overlap, decoded, lock_of

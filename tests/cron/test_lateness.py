@@ -55,7 +55,7 @@ def test_the_reason_names_what_holds_the_lock() -> None:
     assert late(survey, LIMITS, find) == {"report": f"{reason} 2 hours, 1 minute"}
     assert held("backup", RUN, NOW) == "its run c0ffee00 on web-1 goes on for 2 hours, 1 minute"
     assert held("backup", Holder(), NOW) == "another program holds its lock"
-    assert held("backup", Holder("report"), NOW) == "its lock is kept for the next fire of report"
+    assert held("backup", Holder("report"), NOW) == "its lock is kept for the next run of report"
 
 
 def test_fires_that_wait_are_late_after_their_time_and_their_grace() -> None:

@@ -14,9 +14,9 @@ from tests.waiting import eventually
 from watchbell import ids
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import jobs, pending_fires
-from watchbell.cron.attempts import following
 from watchbell.cron.claims import Claims
 from watchbell.cron.fire_scripts import Caller
+from watchbell.cron.fires import following
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.model import Begun, Fire, Job
 from watchbell.cron.retries import LONGEST_DELAY, Policy, Verdict, verdict

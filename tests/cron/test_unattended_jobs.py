@@ -41,32 +41,32 @@ async def test_a_job_that_nobody_is_there_to_run_is_told_once_per_fire(store: St
     clock = SetClock(1000)
     absence = UnattendedJobs(store, SETTINGS, READING, clock)
     await overdue(store, "backup")
-    assert await absence.call() == 0
+    assert await absence.report() == 0
     clock.advance(14)
-    assert await absence.call() == 0
+    assert await absence.report() == 0
     clock.advance(2)
-    assert await absence.call() == 1
+    assert await absence.report() == 1
     ((check, state, summary),) = await told(store)
     assert (check, state) == ("backup", "critical")
     assert summary.startswith("not run: no instance of cron is there (due 2 hours")
-    assert await absence.call() == 0
+    assert await absence.report() == 0
     await overdue(store, "backup", hours=5)
-    assert await absence.call() == 1
+    assert await absence.report() == 1
 
 
 async def test_one_instance_is_enough_and_time_begins_anew_when_it_goes(store: Store) -> None:
     clock = SetClock(1000)
     absence = UnattendedJobs(store, SETTINGS, READING, clock)
     await overdue(store, "backup")
-    await absence.call()
+    await absence.report()
     clock.advance(60)
     beat = first_beat("one", store.url, 1)
     await Presence(store, lambda: beat, 10).tell()
-    assert await absence.call() == 0
+    assert await absence.report() == 0
     await store.call("DEL", CronUpstream(store.prefix).instances())
-    assert await absence.call() == 0
+    assert await absence.report() == 0
     clock.advance(16)
-    assert await absence.call() == 1
+    assert await absence.report() == 1
 
 
 async def test_nobody_is_told_of_jobs_that_missed_nothing(store: Store) -> None:
@@ -83,7 +83,7 @@ async def test_nobody_is_told_of_jobs_that_missed_nothing(store: Store) -> None:
     spoilt = "x" * 30 + f":{job.fingerprint}"
     await store.call("HSET", CronOwn(store.prefix).fired(), "spoilt", spoilt)
     await put(store, "unseen", definition("true", hourly()))
-    await absence.call()
+    await absence.report()
     clock.advance(60)
-    assert await absence.call() == 0
+    assert await absence.report() == 0
     assert await told(store) == []

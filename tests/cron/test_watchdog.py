@@ -23,8 +23,8 @@ from tests.cron.test_marks_ahead import mark_ahead, reports
 from tests.waiting import eventually
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import jobs, last_handled, watchdog
+from watchbell.cron.fires import JobEntry
 from watchbell.cron.instances import instances
-from watchbell.cron.job_entry import JobEntry
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.watchdog import Watchdog
 from watchbell.schedule.agenda import Agenda

@@ -15,7 +15,6 @@ from watchbell.cli.formatting import plain
 from watchbell.cli.options import as_json, place, print_json, with_settings
 from watchbell.clock import SYSTEM
 from watchbell.cron import checkup
-from watchbell.cron import findings as cron_findings
 from watchbell.cron.reading import reading
 from watchbell.errors import BadSettings, EmbeddedFailed, WatchbellError
 from watchbell.gateways import catalogue
@@ -145,9 +144,6 @@ async def _store(settings: Settings) -> AsyncIterator[Finding]:
             yield Finding("ok", "latency", f"{taken * 1000:.2f} ms a round trip to {primary.name}")
         fleet = await checkup.facts(store, reading(settings.cron))
         for finding in checkup.judge(fleet, settings.cron):
-            yield finding
-        facts = await cron_findings.facts(store)
-        for finding in cron_findings.judge(facts, settings.cron):
             yield finding
         seen, _ = await store_identity.read(store)
         for finding in store_identity.findings(seen):

@@ -1,25 +1,39 @@
-"""Whether a fleet can run its jobs: instances, definitions, placements, marks."""
+"""What `doctor` finds wrong with a fleet: instances, definitions, overdue jobs, marks, events."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from watchbell.cron import definitions, instances
+from watchbell.alerting.keys import Alerting
+from watchbell.cron import definitions, instances, lateness
 from watchbell.cron.job_status import is_paused
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.last_handled import MOST_AHEAD, handled
 from watchbell.cron.model import Beat, Invalid, Job
 from watchbell.cron.placement import obstacle
-from watchbell.cron.validation import Reading, read
+from watchbell.cron.reading import Reading
+from watchbell.cron.validation import read
 from watchbell.schedule.lengths import in_words
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import Store
 from watchbell.store.health import Finding
+from watchbell.store.script import READ, Script
 
 SUBJECT = "cron"
 LEAST_LATE = 60
 """Seconds by which a fire is late before it is mentioned."""
 _NAMED = 5
+
+
+# KEYS ahead, overdue, unreported, events. Returns the jobs whose marks were moved, those that are
+# late with their reasons, how many checks have an event kept back, and how many events wait.
+_TROUBLE = Script(
+    READ
+    + """
+return {read('HKEYS', KEYS[1]) or {}, read('HGETALL', KEYS[2]) or {}, read('HLEN', KEYS[3]) or 0,
+        read('LLEN', KEYS[4]) or -1}
+"""
+)
 
 
 class Facts(Struct, kw_only=True):
@@ -38,13 +52,36 @@ class Facts(Struct, kw_only=True):
     """Names to what is wrong."""
     marks: dict[str, int] = {}
     """Of each job with a lock the last fire that was handled."""
+    silent: Sequence[Beat] = ()
+    """Of our own instances that send no heartbeat any more."""
+    moved: Sequence[str] = ()
+    """Jobs whose mark lay beyond the store's present."""
+    late: Mapping[str, str] = {}
+    """Jobs that the watchdog reported as overdue, each with the reason."""
+    kept_back: int = 0
+    """Checks of which only the latest event is kept."""
+    waiting: int = 0
+    """Events for alerting; -1 where `events` is no list."""
 
 
 async def facts(store: Store, reading: Reading) -> Facts:
     fleet, fired = await instances.fleet(store), CronOwn(store.prefix).fired()
     alive = [beat for beat in fleet.beats if not beat.is_silent]
     now = float((await store.call("TIME"))[0])
-    found = Facts(now=now, beats=alive, is_mixed=fleet.is_mixed)
+    own = CronOwn(store.prefix)
+    keys = [own.ahead(), own.overdue(), own.unreported(), Alerting(store.prefix).events()]
+    moved, late, kept_back, waiting = await _TROUBLE(store, keys)
+    texts = [text.decode(errors="replace") for text in late]
+    found = Facts(
+        now=now,
+        beats=alive,
+        is_mixed=fleet.is_mixed,
+        silent=[beat for beat in fleet.beats if beat.is_silent],
+        moved=sorted(name.decode(errors="replace") for name in moved),
+        late=dict(zip(texts[::2], texts[1::2], strict=True)),
+        kept_back=kept_back,
+        waiting=waiting,
+    )
     paused = await definitions.paused_names(store)
     async for pairs in definitions.every(store):
         names = [name for name, _ in pairs]
@@ -83,6 +120,26 @@ def judge(found: Facts, settings: CronSettings) -> Iterator[Finding]:
         text = f"marks beyond the store's present keep jobs from running: {_named(ahead)}"
         advice = "an instance moves them to the present within a minute; check the store's clock"
         yield Finding("warning", SUBJECT, text, advice)
+    yield from _trouble(found, settings)
+
+
+def _trouble(found: Facts, settings: CronSettings) -> Iterator[Finding]:
+    if found.moved:
+        text = f"the store's clock was set back in the last hour: {_named(found.moved)} continued"
+        advice = "let the store's clock follow a time server"
+        yield Finding("warning", SUBJECT, f"{text} from the present", advice)
+    yield from _each(found.late, "see docs/cron.md")
+    if found.kept_back or found.waiting > settings.most_events:
+        yield Finding(
+            "warning",
+            SUBJECT,
+            f"{found.waiting:,} check events wait for alerting; cron keeps back all but the latest "
+            f"of {found.kept_back:,} checks",
+            "run a processor: `watchbell run processor`, or `watchbell up`",
+        )
+    for beat in found.silent:
+        text = f"the instance {beat.name} sends no heartbeat"
+        yield Finding("warning", SUBJECT, text, "its runs are declared frozen after a while")
 
 
 def _instances(found: Facts, working: Sequence[Beat]) -> Iterator[Finding]:
@@ -103,12 +160,11 @@ def _late(found: Facts, settings: CronSettings) -> Iterator[tuple[str, str]]:
     """Jobs whose fire no instance has claimed, although it is due for long."""
     for job in found.jobs:
         last = found.marks.get(job.name)
-        fire = job.schedule.next_after(last) if last is not None else None
-        if fire is None:
+        if last is None:
             continue
-        grace = settings.missed_grace if job.options.grace is None else job.options.grace
-        over = int(found.now) - fire - job.schedule.jitter
-        if over > max(grace, LEAST_LATE):
+        allowed = max(lateness.grace(job, settings.missed_grace), LEAST_LATE)
+        if fire := lateness.overdue(job, last, int(found.now), allowed):
+            over = int(found.now) - fire - job.schedule.jitter
             yield job.name, f"due {in_words(over)} ago, and no instance has begun it"
 
 

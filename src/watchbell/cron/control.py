@@ -7,11 +7,12 @@ from typing import Any
 
 from watchbell import logs
 from watchbell.cron import commands, definitions
-from watchbell.cron.job_entry import JobEntry
+from watchbell.cron.fires import JobEntry
 from watchbell.cron.job_loader import JobLoader
 from watchbell.cron.keys import Cron
+from watchbell.cron.reading import Reading
 from watchbell.cron.scheduler import Scheduler
-from watchbell.cron.validation import EVERYBODY, Reading
+from watchbell.cron.validation import EVERYBODY
 from watchbell.errors import Refused
 from watchbell.runs.running import Running
 from watchbell.schedule.agenda import Agenda

@@ -7,7 +7,8 @@ import msgspec
 from watchbell.cron.keys import Cron
 from watchbell.cron.last_handled import marked
 from watchbell.cron.model import Invalid, Job
-from watchbell.cron.validation import Reading, read, with_state
+from watchbell.cron.reading import Reading
+from watchbell.cron.validation import read, with_state
 from watchbell.store.client import Store
 from watchbell.store.effects import verbatim
 from watchbell.store.script import READ, Script

@@ -99,7 +99,7 @@ local function queue(item)
   local key = own.waiting .. item.lock
   for _, other in ipairs(item.overlap == 'each' and {} or redis.call('LRANGE', key, 0, -1)) do
     if decoded(other).job == item.job then
-      return skip_held(item, 'skipped: another fire already waits for the lock')
+      return skip_held(item, 'skipped: another run already waits for the lock')
     end
   end
   local side = item.is_queued and 'LPUSH' or 'RPUSH' -- it was the next, and others came before it
@@ -192,7 +192,7 @@ local function push(job, fire, text, is_own)
   end
   if not is_own and is_behind(list) and redis.call('HSETNX', backlog, job, seconds) == 0 then
     return skip(decoded(text),
-                'skipped: an earlier fire still waits, the fleet has no place free')
+                'skipped: an earlier run still waits, the fleet has no place free')
   end
   if string.find(text, '"trigger":', 1, true) then
     answer(decoded(text), {waits = 'all places are taken'})

@@ -9,7 +9,8 @@ from msgspec import Struct
 from watchbell.cron import crontab_file, definitions, jobs
 from watchbell.cron.crontab_file import Entry, Skipped
 from watchbell.cron.model import Invalid, Job
-from watchbell.cron.validation import Reading, from_fields
+from watchbell.cron.reading import Reading
+from watchbell.cron.validation import from_fields
 from watchbell.errors import Refused
 from watchbell.store.client import Store
 

@@ -12,8 +12,8 @@ from watchbell.cron import history, instances, pending_fires, reaper
 from watchbell.cron.claims import Claims
 from watchbell.cron.control import Control
 from watchbell.cron.fire_scripts import Caller
+from watchbell.cron.fires import JobEntry
 from watchbell.cron.instances import Fleet, Presence
-from watchbell.cron.job_entry import JobEntry
 from watchbell.cron.job_loader import JobLoader
 from watchbell.cron.model import Beat, Begun, Job
 from watchbell.cron.placement import Site
@@ -23,7 +23,7 @@ from watchbell.cron.renewals import Renewals
 from watchbell.cron.result_writer import Outcome, ResultWriter, RunResult
 from watchbell.cron.runs import Runs
 from watchbell.cron.scheduler import Scheduler
-from watchbell.cron.unplaced import Unplaced
+from watchbell.cron.unattended_jobs import UnplacedJobs
 from watchbell.cron.watchdog import Watchdog
 from watchbell.errors import StoreUnavailable
 from watchbell.process import orphans
@@ -169,7 +169,7 @@ class Instance:
             settings,
             ours=self._leases.runs,
             find=self._known,
-            unplaced=Unplaced(store, self._agenda, settings.missed_grace, settings.most_events),
+            unplaced=UnplacedJobs(store, self._agenda, settings.missed_grace, settings.most_events),
             steady=lambda: clock.monotonic() - self._unsettled,
         )
 

@@ -11,7 +11,7 @@ from watchbell.cron import definitions, history
 from watchbell.cron.job_filter import Orders
 from watchbell.cron.job_status import JobStatus, is_paused
 from watchbell.cron.keys import Cron
-from watchbell.cron.validation import Reading
+from watchbell.cron.reading import Reading
 from watchbell.errors import NotFound
 from watchbell.store.client import Store
 from watchbell.store.script import READ, Script

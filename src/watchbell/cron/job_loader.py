@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from watchbell import logs
 from watchbell.cron import definitions
 from watchbell.cron.definitions import Pair, Replacement
-from watchbell.cron.job_entry import JobEntry
+from watchbell.cron.fires import JobEntry
 from watchbell.cron.job_status import is_paused
 from watchbell.cron.keys import Cron
 from watchbell.cron.last_handled import MOST_AHEAD, marked
 from watchbell.cron.model import Invalid, Job
 from watchbell.cron.placement import Site, permits
+from watchbell.cron.reading import Reading
 from watchbell.cron.retirement import retire
-from watchbell.cron.validation import Reading, read
+from watchbell.cron.validation import read
 from watchbell.schedule.agenda import Agenda
 from watchbell.store.client import Store
 from watchbell.store.store_clock import StoreClock

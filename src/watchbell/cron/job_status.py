@@ -4,7 +4,8 @@ from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
 from watchbell.cron.model import DefinitionError, Invalid, Job
-from watchbell.cron.validation import Reading, read
+from watchbell.cron.reading import Reading
+from watchbell.cron.validation import read
 
 AHEAD = 25
 """Fires of a job that are found at once."""

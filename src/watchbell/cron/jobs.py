@@ -12,8 +12,9 @@ import msgspec
 from watchbell.cron import commands, definitions, history, instances, last_handled, retirement
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import Invalid, Job
+from watchbell.cron.reading import AS_USUAL, Reading
 from watchbell.cron.triggers import Trigger, new_trigger, refusal
-from watchbell.cron.validation import AS_USUAL, EVERYBODY, Reading, from_fields, read
+from watchbell.cron.validation import EVERYBODY, from_fields, read
 from watchbell.errors import Changed, NotFound, Refused
 from watchbell.store.client import Store
 from watchbell.store.script import Script

@@ -1,4 +1,4 @@
-"""Which jobs do not come to run, and why."""
+"""Which jobs are overdue, and why they do not run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -45,14 +45,26 @@ class Limits(NamedTuple):
     grace: int
 
 
+def grace(job: Job, usual: int) -> int:
+    """Seconds by which a fire of the job may be late and still be run."""
+    return usual if job.options.grace is None else job.options.grace
+
+
+def overdue(job: Job, last: int, now: float, allowed: int) -> int | None:
+    """The first fire after the last one that was handled, where it is late by more seconds than
+    allowed."""
+    fire = job.schedule.next_after(last)
+    is_late = fire is not None and fire + job.schedule.jitter + allowed < now
+    return fire if is_late else None
+
+
 def allowed(job: Job, limits: Limits) -> int:
     """Seconds by which a fire of the job may be late before that is reported."""
-    grace = limits.grace if job.options.grace is None else job.options.grace
-    return max(limits.overdue, grace) + job.schedule.jitter
+    return max(limits.overdue, grace(job, limits.grace)) + job.schedule.jitter
 
 
 def late(survey: Survey, limits: Limits, find: Callable[[str], Job | None]) -> dict[str, str]:
-    """The jobs that are to be reported, each with its reason."""
+    """The jobs to report, each with the reason."""
     found: dict[str, str] = {}
     for name, due, reason in (*_skipped(survey, limits), *_waiting(survey)):
         job = find(name)
@@ -62,7 +74,7 @@ def late(survey: Survey, limits: Limits, find: Callable[[str], Job | None]) -> d
 
 
 _Candidate = tuple[str, int | None, str]
-"""A job, since when it is due, and the reason; without a time it is late in any case."""
+"""A job, since when it is due, and the reason; without a time, it is late in any case."""
 
 
 def _skipped(survey: Survey, limits: Limits) -> Iterator[_Candidate]:
@@ -93,13 +105,13 @@ def _waiting(survey: Survey) -> Iterator[_Candidate]:
 
 
 def held(job: str, holder: Holder | None, now: float) -> str:
-    """Who has the lock of a job."""
+    """Who holds the lock of a job."""
     if holder is None:
         return "a run went on"
     if not holder.job:
         return "another program holds its lock"
     if not holder.run:
-        return f"its lock is kept for the next fire of {holder.job}"
+        return f"its lock is kept for the next run of {holder.job}"
     lasts = in_words(max(int(now - holder.since), 1))
     if holder.job == job:
         return f"its run {holder.run[:8]} on {holder.host} goes on for {lasts}"

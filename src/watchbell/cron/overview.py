@@ -12,7 +12,8 @@ from watchbell.cron.history import RunRecord
 from watchbell.cron.job_status import Verdict, is_paused, status
 from watchbell.cron.model import DefinitionError, Invalid, Job, parsed
 from watchbell.cron.placement import obstacle
-from watchbell.cron.validation import Reading, read
+from watchbell.cron.reading import Reading
+from watchbell.cron.validation import read
 from watchbell.errors import NotFound
 from watchbell.store.client import Store
 

@@ -1,8 +1,20 @@
-"""How definitions are read under the settings; cheap to import, unlike what runs jobs."""
+"""How definitions are read, by the settings of the reader."""
 
-from watchbell.cron.validation import Reading
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
 from watchbell.schedule import zones
 from watchbell.settings import Cron as CronSettings
+
+
+class Reading(NamedTuple):
+    zone: ZoneInfo = ZoneInfo("UTC")
+    """Of schedules that name none."""
+    upstream_weekdays: bool = False
+    """Whether 0 is Monday, as in Cronken."""
+
+
+AS_USUAL = Reading()
 
 
 def reading(settings: CronSettings) -> Reading:

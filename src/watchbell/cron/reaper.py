@@ -7,13 +7,13 @@ from collections.abc import Callable, Container, Sequence
 import msgspec
 
 from watchbell import logs
-from watchbell.cron import attempts, check_reports, history, instances, pending_fires
+from watchbell.cron import check_reports, fires, history, instances, pending_fires
 from watchbell.cron.claims import Claims, Left
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
 from watchbell.cron.last_handled import MOST_AHEAD
 from watchbell.cron.model import Beat, Detail, Fire, Job, Record, decoded, encoded, parsed
 from watchbell.cron.result_writer import Outcome, RunResult
-from watchbell.cron.unplaced import Unplaced
+from watchbell.cron.unattended_jobs import UnplacedJobs
 from watchbell.errors import LockLost, Refused, StoreUnavailable
 from watchbell.runs.writer import RunWriter
 from watchbell.settings import Cron as CronSettings
@@ -55,7 +55,7 @@ class Reaper:
         *,
         ours: Container[str],
         find: Callable[[str], Job | None],
-        unplaced: Unplaced,
+        unplaced: UnplacedJobs,
         steady: Callable[[], float],
     ) -> None:
         """`ours` are runs that this instance answers for; `steady` tells for how many seconds the
@@ -137,11 +137,11 @@ class Reaper:
         record.output = await history.output(self._store, run).tail(self._settings.last_lines)
         job = self._find(record.job_name)
         alert = job is None or job.options.alert
-        attempt = attempts.described(detail.attempt, detail.attempts)
+        attempt = fires.described(detail.attempt, detail.attempts)
         event = check_reports.ended(record, detail.reason, now, attempt) if alert else b""
         # What every instance runs can be tried again only where it failed, and that one is gone.
-        failed = attempts.fire_from(record.job_name, detail)
-        retry = attempts.following(job, failed, "", now) if job and job.lock else None
+        failed = fires.fire_from(record.job_name, detail)
+        retry = fires.following(job, failed, "", now) if job and job.lock else None
         detail.retry_at = round(retry.at, 3) if retry else 0
         outcome = await self._writer.finish(
             RunResult(

@@ -9,8 +9,8 @@ import msgspec
 
 from watchbell import logs
 from watchbell.clock import Clock
-from watchbell.cron import attempts, check_reports
-from watchbell.cron.attempts import Attempt
+from watchbell.cron import check_reports, fires
+from watchbell.cron.fires import Attempt
 from watchbell.cron.model import Begun, Detail, Fire, Job, Record, encoded
 from watchbell.cron.result_writer import Outcome, RunResult
 from watchbell.errors import Refused
@@ -199,11 +199,11 @@ class Runs:
             duration=round(max(end - begun.start, 0), 6),
         )
         fire, succeeded = begun.fire, record.status == "success"
-        attempt = attempts.described(fire.attempt or 1, fire.attempts or 1)
+        attempt = fires.described(fire.attempt or 1, fire.attempts or 1)
         event = (
             check_reports.ended(record, reason, end, attempt) if job and job.options.alert else b""
         )
-        retry = attempts.following(
+        retry = fires.following(
             job,
             fire,
             self._instance,

@@ -7,10 +7,10 @@ from math import ceil, inf
 from typing import Self
 
 from watchbell import ids, logs
-from watchbell.cron import check_reports
+from watchbell.cron import check_reports, lateness
 from watchbell.cron.claims import GONE, PAUSED, TOO_EARLY, Claim, Claims, Left
 from watchbell.cron.fire_scripts import GOES_ON_HERE
-from watchbell.cron.job_entry import JobEntry
+from watchbell.cron.fires import JobEntry
 from watchbell.cron.last_handled import mark
 from watchbell.cron.model import Begun, Why
 from watchbell.cron.runs import Runs
@@ -147,7 +147,7 @@ class Scheduler:
         assert fire is not None
         if now - entry.at < 1:  # and fires are a second apart at the least
             return entry, [self._claim_of(entry, fire, "schedule", now)]
-        grace = self._grace if job.options.grace is None else job.options.grace
+        grace = lateness.grace(job, self._grace)
         # What is delayed by jitter is due, and late, by that much later.
         since = now - (entry.at - fire)
         found = due(job.schedule, entry.mark, since, missed=job.options.missed, grace=grace)

@@ -2,8 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, get_args
-from zoneinfo import ZoneInfo
+from typing import Any, get_args
 
 import msgspec
 
@@ -17,6 +16,7 @@ from watchbell.cron.model import (
     RunOptions,
     parsed,
 )
+from watchbell.cron.reading import AS_USUAL, Reading
 from watchbell.cron.retries import LONGEST_DELAY, MOST_RETRIES
 from watchbell.errors import Refused
 from watchbell.process.command import LIMITS
@@ -36,16 +36,6 @@ LONGEST_GRACE = 3_600
 MOST_NAMES = 100
 """Of hosts, or of tags, of one job."""
 
-
-class Reading(NamedTuple):
-    """How definitions are to be read."""
-
-    zone: ZoneInfo = ZoneInfo("UTC")
-    """Of schedules that name none."""
-    upstream_weekdays: bool = False
-
-
-AS_USUAL = Reading()
 _NO_CONDUCT = RunOptions()
 
 

@@ -10,7 +10,7 @@ import msgspec
 from watchbell import logs
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import check_reports, history, last_handled, lua
-from watchbell.cron.job_entry import JobEntry
+from watchbell.cron.fires import JobEntry
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.last_handled import handled
 from watchbell.cron.lateness import Holder, Limits, Skips, Survey, allowed, late

@@ -54,7 +54,7 @@ async def hear_silence(context: Context) -> None:
             called += await silence.call(int(context.clock.now()))
         if context.clock.monotonic() >= look:
             look = context.clock.monotonic() + _LOOK_EVERY
-            called += await absence.call()
+            called += await absence.report()
         context.say(f"{called:,} silent checks and jobs called out" if called else "")
         await asyncio.sleep(_EVERY)
 

@@ -11,7 +11,7 @@ from watchbell.alerting import maintenance
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
 from watchbell.cron import jobs
-from watchbell.cron.validation import Reading
+from watchbell.cron.reading import Reading
 from watchbell.gateways.overview import MediumStatus
 from watchbell.store import presence
 from watchbell.store.client import Store

@@ -11,7 +11,7 @@ from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import plain, when
 from watchbell.cli.options import as_json, opened, print_json, with_settings
 from watchbell.cli.tables import in_bytes, show_table
-from watchbell.cron import attempts, history, jobs
+from watchbell.cron import fires, history, jobs
 from watchbell.cron.history import RunRecord
 from watchbell.cron.model import Omission
 from watchbell.settings import Loaded, Settings
@@ -128,7 +128,7 @@ def _told(one: Run) -> list[str]:
 
 def _attempt(one: Run) -> str:
     following = f", the next at {when(int(one.retry_at))}" if one.retry_at else ""
-    described = attempts.described(one.attempt, one.attempts)
+    described = fires.described(one.attempt, one.attempts)
     return f"{described}{following}" if described else ""
 
 

@@ -13,7 +13,7 @@ from watchbell.cron.crontab_file import Entry, Skipped
 from watchbell.cron.imports import Form, Planned
 from watchbell.cron.job_status import JobStatus
 from watchbell.cron.model import Invalid, parsed
-from watchbell.cron.validation import Reading
+from watchbell.cron.reading import Reading
 from watchbell.errors import Refused
 from watchbell.web.access import needs
 from watchbell.web.cron import job_view

@@ -13,9 +13,9 @@ from litestar.params import JSONBody, QueryParameter
 from watchbell.cron import job_filter, jobs, overview, triggers
 from watchbell.cron.job_filter import JobFilter, Place, Sort
 from watchbell.cron.model import Invalid, Job
-from watchbell.cron.reading import reading
+from watchbell.cron.reading import Reading, reading
 from watchbell.cron.triggers import Answer
-from watchbell.cron.validation import Reading, from_fields
+from watchbell.cron.validation import from_fields
 from watchbell.errors import Changed, Refused
 from watchbell.process.command import LIMITS
 from watchbell.web.access import needs

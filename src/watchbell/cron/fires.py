@@ -1,0 +1,104 @@
+"""Jobs in the agenda of an instance, their fires as they are stored, and the next attempt at one
+that failed."""
+
+from typing import NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from watchbell.cron import retries
+from watchbell.cron.model import Detail, Fire, Job, Why, lock_of
+from watchbell.cron.retries import Verdict
+from watchbell.schedule.agenda import Entry
+
+
+class JobEntry(Entry):
+    __slots__ = ("_items", "digest", "is_elsewhere", "is_kept", "is_paused", "job")
+
+    def __init__(self, job: Job, *, mark: int, digest: int = 0, is_kept: bool = True) -> None:
+        super().__init__(job.name, job.schedule, mark)
+        self.job = job
+        self.digest = digest
+        """Of the definition's text, to notice a change."""
+        self.is_kept = is_kept
+        """Whether the job is in the store; others were only announced on the channel."""
+        self.is_paused = job.is_paused
+        self.is_elsewhere = False
+        """Whether only other instances may run it."""
+        self._items: dict[Why, str] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        return self.is_paused or self.is_elsewhere
+
+    def item(self, fire: int, why: Why, trigger: str = "") -> str:
+        """A fire of the job as it is stored. All but its time is made once, unless the sender of a
+        trigger waits for an answer."""
+        if trigger:
+            made = fire_of(self.job, fire, why, is_kept=self.is_kept)
+            return msgspec.json.encode(msgspec.structs.replace(made, trigger=trigger)).decode()
+        end = self._items.get(why)
+        if end is None:
+            made = fire_of(self.job, 0, why, is_kept=self.is_kept)
+            end = self._items[why] = msgspec.json.encode(made).decode().removeprefix('{"fire":0')
+        return f'{{"fire":{fire}{end}'
+
+
+def fire_of(job: Job, fire: int, why: Why, *, is_kept: bool = True) -> Fire:
+    is_run_late = why == "late" and job.options.missed == "all" and job.overlap != "allow"
+    attempts, placement = job.options.retrying.attempts, job.options.placement
+    return Fire(
+        fire=fire,
+        why=why,
+        job=job.name,
+        lock=lock_of(job.lock),
+        ttl=job.ttl * 1000 if job.lock else 0,
+        overlap="each" if is_run_late else job.overlap,
+        is_kept=is_kept,
+        attempt=1 if attempts > 1 else UNSET,
+        attempts=attempts if attempts > 1 else UNSET,
+        pool=msgspec.json.encode(placement).decode() if placement else UNSET,
+    )
+
+
+class Attempt(NamedTuple):
+    fire: bytes
+    """As JSON."""
+    at: float
+    """When it is due."""
+
+
+def following(
+    job: Job | None,
+    failed: Fire,
+    instance: str,
+    ended: float,
+    *,
+    succeeded: bool = False,
+    cancelled: bool = False,
+) -> Attempt | None:
+    """The attempt after a run that ended; None where none follows. `job` is the job as it is now,
+    None where it can't run any more."""
+    policy, attempt = job.options.retrying if job else None, failed.attempt or 1
+    found = retries.verdict(policy, attempt, succeeded=succeeded, cancelled=cancelled)
+    if found is not Verdict.RETRY or job is None:
+        return None
+    made = msgspec.structs.replace(
+        fire_of(job, failed.fire, "retry", is_kept=failed.is_kept),
+        # It waits for its lock, however long: another job may hold it.
+        overlap="allow" if job.overlap == "allow" else "each",
+        attempt=attempt + 1,
+        # What every instance runs is retried where it failed.
+        only_on=UNSET if job.lock else instance,
+    )
+    return Attempt(msgspec.json.encode(made), ended + job.options.retrying.pause(attempt))
+
+
+def fire_from(job: str, detail: Detail) -> Fire:
+    """The fire of a run that is known by its details only."""
+    return Fire(fire=detail.fire, why=detail.why, job=job, attempt=detail.attempt)
+
+
+def described(attempt: int, attempts: int) -> str:
+    """Such as `attempt 2 of 3`; empty for a job without retries."""
+    return f"attempt {attempt} of {attempts}" if attempts > 1 else ""
