@@ -46,7 +46,7 @@ async def _by_sns(request: Asked, body: dict[str, Any]) -> Answer:
     if isinstance(envelope, Rejection):
         raise HttpProblem(422, envelope.reason, field="body")
     services = services_of(request)
-    await services.intake.sns.believe(envelope, body)
+    await services.intake.sns.verify(envelope, body)
     if envelope.kind == "SubscriptionConfirmation":
         return Answer("accepted", await services.intake.sns.confirm(envelope))
     if envelope.kind == "UnsubscribeConfirmation":
