@@ -96,22 +96,22 @@ def from_fields(fields: Mapping[str, object], now: int | None) -> CheckEvent | R
         return NOOP
     missing = [name for name in REQUIRED if _is_empty(fields.get(name))]
     if missing:
-        return Rejection(f"missing or empty: {', '.join(missing)}")
+        return Rejection(f"missing or empty: {', '.join(missing)}", missing[0])
     unknown = [name for name in fields if name not in _READERS]
     if unknown:
         named = ", ".join(map(_shown.repr, unknown[:_MOST_NAMED]))
         more = len(unknown) - _MOST_NAMED
         return Rejection(f"unknown fields: {named}{f' and {more:,} more' if more > 0 else ''}")
     values: dict[str, Any] = {}
-    wrong: list[str] = []
+    wrong: dict[str, str] = {}
     for name, value in fields.items():
         if value is not None:
             try:
                 values[name] = _READERS[name](value)
             except _Unfit as error:
-                wrong.append(f"{name} is {_shown.repr(value)}; expected {error}")
+                wrong[name] = f"{name} is {_shown.repr(value)}; expected {error}"
     if wrong:
-        return Rejection(". ".join(wrong))
+        return Rejection(". ".join(wrong.values()), next(iter(wrong)))
     values.setdefault("time", now)
     values["type"] = _ACTIONS.get(values["state"], values["type"])
     return CheckEvent(**values)

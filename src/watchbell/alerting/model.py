@@ -64,6 +64,8 @@ class Rejection(Struct, frozen=True):
     """Why something that was pushed is no check event."""
 
     reason: str
+    field: str = ""
+    """The first field that is wrong; empty where no single field is."""
 
 
 class Notification(Struct, kw_only=True):

@@ -13,9 +13,10 @@ def field_error(error: Refused) -> FieldError:
 
 @contextmanager
 def by_field(**called: str) -> Iterator[None]:
-    """Around what may be refused: the answer names the field, as it is called in the request."""
+    """Answer what is refused inside with its field, renamed to what the request calls it."""
     try:
         yield
     except Refused as error:
-        told = field_error(error)
-        raise HttpProblem(422, told.reason, field=called.get(told.field, told.field)) from error
+        found = field_error(error)
+        field = called.get(found.field, found.field)
+        raise HttpProblem(422, found.reason, field=field) from error

@@ -11,7 +11,7 @@ from watchbell.alerting.model import CheckEvent, Rejection
 from watchbell.web.access import needs
 from watchbell.web.alerting.intake import httpbroker, items, sns
 from watchbell.web.alerting.intake.items import Answer, Item
-from watchbell.web.alerting.intake.routes import field_of, item_of, plain, sender_of
+from watchbell.web.alerting.intake.routes import item_of, plain, sender_of, unfit
 from watchbell.web.alerting.intake.sns import Envelope
 from watchbell.web.alerting.intake.states import Held
 from watchbell.web.alerting.intake.writing import TooMany
@@ -44,7 +44,7 @@ async def post_state(request: Asked) -> Answer:
 async def _by_sns(request: Asked, body: dict[str, Any]) -> Answer:
     envelope = sns.read(body)
     if isinstance(envelope, Rejection):
-        raise HttpProblem(422, envelope.reason, field="body")
+        raise unfit(envelope)
     services = services_of(request)
     await services.intake.sns.verify(envelope, body)
     if envelope.kind == "SubscriptionConfirmation":
@@ -58,10 +58,10 @@ async def _held(
     request: Asked, found: CheckEvent | Rejection, envelope: Envelope | None = None
 ) -> Answer:
     if isinstance(found, Rejection):
-        raise HttpProblem(422, found.reason, field=field_of(found.reason))
+        raise unfit(found)
     one = item_of(found)
     if isinstance(one, Rejection):
-        raise HttpProblem(422, one.reason, field="type")
+        raise unfit(one)
     sender, services = sender_of(request), services_of(request)
     if envelope is not None:
         one = Item(one.event, items.named(sender, envelope.id))

@@ -34,9 +34,9 @@ def alarm_of(message: str, now: int) -> CheckEvent | Rejection:
     try:
         alarm = msgspec.json.decode(message)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return Rejection("Message: expected the JSON of an alarm of CloudWatch")
+        return Rejection("Message: expected the JSON of an alarm of CloudWatch", "Message")
     if not isinstance(alarm, dict) or "NewStateValue" not in alarm:
-        return Rejection("Message: expected the JSON of an alarm of CloudWatch")
+        return Rejection("Message: expected the JSON of an alarm of CloudWatch", "Message")
     return _cloudwatch(alarm, now)
 
 
@@ -51,7 +51,8 @@ def _state(body: Fields, now: int) -> CheckEvent | Rejection:
 def _cloudwatch(alarm: Fields, now: int) -> CheckEvent | Rejection:
     state = _CLOUDWATCH.get(_text(alarm, "NewStateValue"))
     if state is None:
-        return Rejection(f"NewStateValue: expected one of {', '.join(_CLOUDWATCH)}")
+        expected = f"NewStateValue: expected one of {', '.join(_CLOUDWATCH)}"
+        return Rejection(expected, "NewStateValue")
     fields = {
         "type": "service",
         "state": state,

@@ -63,7 +63,8 @@ def read(raw: bytes, terms: Terms) -> Item | Rejection:
 
 def item(event: CheckEvent, name: bytes = b"", *, actions: bool) -> Item | Rejection:
     if event.type == "action" and not actions:
-        return Rejection("type is 'action'; expected 'service' of a key that may only post")
+        reason = "type is 'action'; expected 'service' of a key that may only post"
+        return Rejection(reason, "type")
     return Item(encode(event), name)
 
 
@@ -77,9 +78,9 @@ def _named(raw: bytes, sender: str) -> tuple[bytes, bytes] | Rejection:
         name = _text(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         # Where it is no JSON, that is told as of any other item.
-        return (raw, b"") if not _is_object(raw) else Rejection("id: expected text")
+        return (raw, b"") if not _is_object(raw) else Rejection("id: expected text", "id")
     if not 0 < len(name) <= LONGEST_NAME:
-        return Rejection(f"id: expected text of 1 to {LONGEST_NAME:,} characters")
+        return Rejection(f"id: expected text of 1 to {LONGEST_NAME:,} characters", "id")
     return msgspec.json.encode(fields), named(sender, name)
 
 

@@ -88,7 +88,7 @@ async def _whole(request: Asked) -> list[Answer]:
     terms = terms_of(request, services_of(request).now())
     one = items.read(body, terms)
     if isinstance(one, Rejection):
-        raise HttpProblem(422, one.reason, field=field_of(one.reason))
+        raise unfit(one)
     return await written(request, terms.sender, [one])
 
 
@@ -117,18 +117,13 @@ async def _lines(request: Asked) -> AsyncIterator[bytes]:
         yield line
 
 
+def unfit(rejection: Rejection) -> HttpProblem:
+    return HttpProblem(422, rejection.reason, field=rejection.field or "body")
+
+
 def plain(request: Asked) -> None:
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise HttpProblem(415, "Content-Encoding: expected a body that is not compressed")
-
-
-def field_of(reason: str) -> str:
-    """The first field that a rejection names."""
-    missing = reason.removeprefix("missing or empty: ")
-    if missing != reason:
-        return missing.partition(",")[0]
-    name = reason.partition(" is ")[0].partition(":")[0]
-    return name if name.isidentifier() else "body"
 
 
 _ALERTS: dict[str, Any] = {
