@@ -37,7 +37,9 @@ from watchbell.web.alerting.intake import broker
 from watchbell.web.alerting.intake import routes as intake
 from watchbell.web.alerting.intake.writing import Intake
 from watchbell.web.alerting.maintenance_calendar import Calendar
+from watchbell.web.alerting.topics import AlertTopics, CheckTopics
 from watchbell.web.cron import file_routes, instance_routes, job_routes, run_routes
+from watchbell.web.cron.topics import CronTopics
 from watchbell.web.etags import tagged
 from watchbell.web.guard import guard
 from watchbell.web.latency import Latency, measured
@@ -85,8 +87,9 @@ async def open_services(
     settings: Settings, store: Store, clock: Clock, origins: Mapping[str, str] | None = None
 ) -> Services:
     background = Background()
-    board = CheckTable(store, clock, background)
+    table = CheckTable(store, clock, background)
     media = [medium.name for medium in catalogue.configured(settings)]
+    alerts = AlertTopics(store, clock, media)
     return Services(
         settings=settings,
         origins=origins or {},
@@ -100,9 +103,9 @@ async def open_services(
         intake=Intake(store, settings.web, clock),
         streams=Streams(),
         background=background,
-        board=board,
-        topics=Topics(store, clock, background, board, media),
-        calendar=Calendar(store, clock, lambda: board.windows_changed),
+        check_table=table,
+        topics=Topics(background, alerts, CronTopics(store), CheckTopics(table)),
+        calendar=Calendar(store, clock, lambda: table.windows_changed),
         directory_cache=DirectoryCache(store, clock),
         jobs=JobCache(store, reading(settings.cron), clock),
         latency=Latency(clock),

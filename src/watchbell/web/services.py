@@ -45,7 +45,7 @@ class Services(Struct, frozen=True):
     intake: Intake
     streams: Streams
     background: Background
-    board: CheckTable
+    check_table: CheckTable
     topics: Topics
     calendar: Calendar
     directory_cache: DirectoryCache

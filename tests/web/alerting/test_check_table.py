@@ -1,4 +1,4 @@
-"""The board: filters, orders and views, and that views follow what changes."""
+"""The live table of checks: filters, orders and views, and that views follow what changes."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,9 +6,10 @@ from msgspec.structs import replace
 
 from watchbell.alerting.model import SEVERITY
 from watchbell.web.alerting.check_filter import KEYS, CheckFilter, cursor_of, key_of, matching
-from watchbell.web.alerting.check_rows import CheckRow
-from watchbell.web.alerting.row_store import RowStore
-from watchbell.web.alerting.views import CheckCounts, View, Watch
+from watchbell.web.alerting.check_rows import CheckCounts, CheckRow
+from watchbell.web.alerting.check_table import RULES
+from watchbell.web.live.row_store import RowStore
+from watchbell.web.live.views import View, Watch
 
 TIMES = st.one_of(st.none(), st.integers(0, 5))
 FLAGS = st.one_of(st.none(), st.booleans())
@@ -56,21 +57,21 @@ def test_a_view_that_follows_is_as_one_made_anew(
     first: list[CheckRow], wanted: CheckFilter, sort: str, changes: list[CheckRow | str]
 ) -> None:
     """Whether the changes come before or after it was made of what there was."""
-    ledger, early, late = RowStore(), *(View(wanted.normal(), sort) for _ in range(2))  # type: ignore[arg-type]
-    ledger.rows = {row.id: row for row in first}
-    ledger._views = {"early": early, "late": late}  # type: ignore[assignment]
-    before = list(ledger.rows.values())
+    store, early, late = RowStore(RULES), *(View(RULES, wanted.normal(), sort) for _ in range(2))
+    store.rows = {row.id: row for row in first}
+    store._views = {"early": early, "late": late}  # type: ignore[assignment]
+    before = list(store.rows.values())
     early.begin(*early.sifted(before))
     watch = Watch()
     early.watches.add(watch)
     for change in changes:
         name = change if isinstance(change, str) else change.id
-        old, new = ledger.rows.get(name), None if isinstance(change, str) else change
+        old, new = store.rows.get(name), None if isinstance(change, str) else change
         if old != new:
-            ledger.write([(old, new)])
+            store.write([(old, new)])
     late.begin(*late.sifted(before))
-    anew = View(wanted.normal(), sort)  # type: ignore[arg-type]
-    anew.begin(*anew.sifted(ledger.rows.values()))
+    anew = View(RULES, wanted.normal(), sort)
+    anew.begin(*anew.sifted(store.rows.values()))
     assert early.order == late.order == anew.order
     assert early.counts == late.counts == anew.counts
     assert anew.counts.total == len(anew.order)
@@ -88,7 +89,7 @@ def test_a_view_that_follows_is_as_one_made_anew(
 def test_pages_are_all_rows_once_in_order(
     found: list[CheckRow], sort: str, limit: int, is_reversed: bool
 ) -> None:
-    view = View(CheckFilter(enabled="any"), sort)  # type: ignore[arg-type]
+    view = View(RULES, CheckFilter(enabled="any"), sort)
     view.begin(*view.sifted({row.id: row for row in found}.values()))
     seen: list[CheckRow] = []
     after = None
@@ -114,30 +115,30 @@ def test_filters_that_mean_the_same_are_one(wanted: CheckFilter) -> None:
 
 
 def test_what_was_missed_is_known_for_a_while() -> None:
-    ledger = RowStore()
+    store = RowStore(RULES)
     row = CheckRow(id="a:x", entity="a", check="x", state="ok")
-    begun = ledger.moment
-    assert ledger.missed(begun) == []
-    ledger.write([(None, row), (row, replace(row, state="critical"))])
-    middle = ledger.moment
-    ledger.write([(None, replace(row, id="b:y"))])
-    assert ledger.missed(begun) == ["a:x", "b:y"]
-    assert ledger.missed(middle) == ["b:y"]
-    assert ledger.missed(ledger.moment) == []
-    ledger._recent.popleft()
-    assert ledger.missed(begun) is None
-    for strange in ("", "x", "x.1", f"{begun[:-1]}99", f"{begun[:-1]}²", RowStore().moment):
-        assert ledger.missed(strange) is None
+    begun = store.moment
+    assert store.missed(begun) == []
+    store.write([(None, row), (row, replace(row, state="critical"))])
+    middle = store.moment
+    store.write([(None, replace(row, id="b:y"))])
+    assert store.missed(begun) == ["a:x", "b:y"]
+    assert store.missed(middle) == ["b:y"]
+    assert store.missed(store.moment) == []
+    store._recent.popleft()
+    assert store.missed(begun) is None
+    for strange in ("", "x", "x.1", f"{begun[:-1]}99", f"{begun[:-1]}²", RowStore(RULES).moment):
+        assert store.missed(strange) is None
 
 
 def test_what_a_check_says_changes_no_moment() -> None:
-    ledger = RowStore()
+    store = RowStore(RULES)
     row = CheckRow(id="a:x", entity="a", check="x", state="ok")
-    ledger.write([(None, row)])
-    moment = ledger.moment
-    ledger.write([(row, replace(row, summary="well", last_update=7))])
-    assert ledger.moment == moment
-    assert ledger.rows["a:x"].summary == "well"
+    store.write([(None, row)])
+    moment = store.moment
+    store.write([(row, replace(row, summary="well", last_update=7))])
+    assert store.moment == moment
+    assert store.rows["a:x"].summary == "well"
 
 
 def test_counts_add_up() -> None:

@@ -1,4 +1,4 @@
-"""Checks, live: what streams tell, and how the board behind them is kept."""
+"""Live checks: what streams send, and how the table behind them is kept current."""
 
 from typing import Any
 
@@ -13,9 +13,8 @@ from watchbell.alerting.entities import Entity
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
-from watchbell.web.alerting import check_table, row_store, views
 from watchbell.web.alerting.check_filter import CheckFilter
-from watchbell.web.live import topics
+from watchbell.web.live import live_table, row_loader, row_store, topics, views
 
 
 @pytest.fixture
@@ -93,7 +92,7 @@ async def test_a_reader_who_falls_far_behind_reads_anew(
 async def test_what_nobody_tells_is_found_by_going_over_all(
     site: Site, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check_table, "ROUND", 0.1)
+    monkeypatch.setattr(row_loader, "ROUND", 0.1)
     store, keys = stage.store, stage.keys
     async with (
         site.somebody("viewer") as alice,
@@ -151,13 +150,13 @@ async def test_what_was_said_while_nobody_could_hear_is_read_anew(site: Site, st
 async def test_a_board_that_nobody_looks_at_is_given_up(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check_table, "ROUND", 0.05)
+    monkeypatch.setattr(row_loader, "ROUND", 0.05)
     async with site.somebody("viewer") as alice:
         assert len(await names(alice)) == 6
-        assert site.services.board.is_loaded
-        monkeypatch.setattr(check_table, "IDLE", 0.0)
-        await eventually(lambda: not site.services.board.is_loaded)
-        monkeypatch.setattr(check_table, "IDLE", 300.0)
+        assert site.services.check_table.is_loaded
+        monkeypatch.setattr(live_table, "IDLE", 0.0)
+        await eventually(lambda: not site.services.check_table.is_loaded)
+        monkeypatch.setattr(live_table, "IDLE", 300.0)
         assert len(await names(alice)) == 6
 
 
@@ -236,5 +235,5 @@ async def test_what_was_seen_lately_is_kept_and_no_more(
     async with site.program("read") as program:
         for text in ("h", "ht", "htt", "http", "h"):
             assert "web-1:HTTP" in await names(program, f"text={text}")
-        kept, _ = await site.services.board.view(CheckFilter())
+        kept, _ = await site.services.check_table.view(CheckFilter())
         assert len(kept._views) <= 4

@@ -30,14 +30,14 @@ Judge = Callable[[CheckRow], str]
 """Why it would make no sense for a check; empty where it does."""
 
 
-async def meant(board: CheckTable, names: Sequence[str], wanted: CheckFilter | None) -> Meant:
+async def meant(table: CheckTable, names: Sequence[str], wanted: CheckFilter | None) -> Meant:
     if bool(names) == (wanted is not None):
         raise HttpProblem(422, "name checks, or a filter that means them", field="checks")
     if wanted is None:
         asked = list(dict.fromkeys(map(_named, names)))
-        found = await board.read(asked)
+        found = await table.read(asked)
         return {name: found.get(name) for name in asked}
-    _, view = await board.view(wanted, "severity")
+    _, view = await table.view(wanted, "severity")
     if len(view.order) > MOST:
         reason = f"this means {len(view.order):,} checks; expected at most {MOST:,}"
         raise HttpProblem(422, reason, field="filter")

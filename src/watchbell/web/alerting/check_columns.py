@@ -1,4 +1,4 @@
-"""The board in columns: as little as can be, for pages that show all of it."""
+"""The check table in columns: compact, for pages that show all of it."""
 
 import gzip
 from collections.abc import Sequence
@@ -7,8 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from watchbell.alerting.model import SEVERITY
-from watchbell.web.alerting.check_rows import CheckRow
-from watchbell.web.alerting.views import CheckCounts
+from watchbell.web.alerting.check_rows import CheckCounts, CheckRow
 
 MOST = 50_000
 """Rows that a page is given at once."""

@@ -1,4 +1,4 @@
-"""Which checks are meant, and in which order: what lists, streams and actions are asked with."""
+"""Filters and orders of checks, for lists, streams and actions."""
 
 import base64
 import binascii
@@ -11,11 +11,10 @@ from msgspec import Meta, Struct
 from watchbell.alerting.decide.maintenance import Maintenance
 from watchbell.alerting.model import SEVERITY, State
 from watchbell.web.alerting.check_rows import CheckRow
+from watchbell.web.live.views import Key
 from watchbell.web.problems import HttpProblem
 
 Sort = Literal["severity", "age", "name", "update"]
-Key = tuple[int, int, str]
-"""By which rows are sorted; no two are alike."""
 Enabled = Literal["yes", "no", "any"]
 
 Text = Annotated[str, Meta(max_length=200)]
@@ -107,13 +106,14 @@ def _text(words: list[str]) -> Test | None:
     return contains
 
 
-KEYS: dict[Sort, Callable[[CheckRow], Key]] = {
+KEYS: dict[str, Callable[[CheckRow], Key]] = {
     "severity": lambda row: (-SEVERITY[row.state], -(row.since or 0), row.id),
     "age": lambda row: (-(row.since or 0), 0, row.id),
     "name": lambda row: (0, 0, row.id),
     "update": lambda row: (-(row.last_update or 0), 0, row.id),
 }
-"""The worst first and of these the latest; the latest to change; by name; the latest heard of."""
+"""By `Sort`: the worst first and of these the latest; the latest to change; by name; the latest to
+report."""
 
 
 _decoded: Callable[[bytes], Key] = msgspec.json.Decoder(Key).decode

@@ -105,16 +105,16 @@ async def checks(
     limit: Limit = 100,
 ) -> ChecksPage:
     """Checks at a glance, with how many there are."""
-    board, after = services_of(request).board, key_of(cursor) if cursor else None
-    _, others = await board.view(wanted.without_state())
-    ledger, view = await board.view(wanted, sort)
+    table, after = services_of(request).check_table, key_of(cursor) if cursor else None
+    _, others = await table.view(wanted.without_state())
+    store, view = await table.view(wanted, sort)
     rows, last = view.page(after, limit, is_reversed=reverse)
     return ChecksPage(
         items=list(rows),
         next=cursor_of(last) if last else None,
         count=len(view.order),
         counts=others.counts,
-        moment=ledger.moment,
+        moment=store.moment,
     )
 
 
@@ -122,8 +122,8 @@ async def checks(
 async def columns(request: Asked, wanted: Wanted) -> Response[Columns]:
     """All checks that match, up to 50,000, in columns: for pages that show very many."""
     services = services_of(request)
-    ledger, view = await services.board.view(wanted, "severity")
-    given = [*view.order], msgspec.structs.replace(view.counts), ledger.moment, services.now()
+    rows, view = await services.check_table.view(wanted, "severity")
+    given = [*view.order], msgspec.structs.replace(view.counts), rows.moment, services.now()
     plain, small = await asyncio.to_thread(packed, *given)
     headers = {"Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
@@ -140,7 +140,7 @@ async def live(
     `changed` has the rows that changed, the names of those that match no more, those that were only
     heard of (name, when, summary), and counts. After `reset` read the list anew.
     """
-    return streamed(request, changes(services_of(request).board, wanted, last or resume))
+    return streamed(request, changes(services_of(request).check_table, wanted, last or resume))
 
 
 @post("/checks/acknowledge", status_code=200, opt=needs("operate"))
@@ -259,7 +259,7 @@ async def _acted(
     words: str = "",
 ) -> Acted:
     """Does it for those for whom it makes sense, and says how it went for each."""
-    found = await check_actions.meant(services_of(request).board, data.checks, data.filter)
+    found = await check_actions.meant(services_of(request).check_table, data.checks, data.filter)
     names, refused = check_actions.judged(found, judge)
     if names and not data.dry_run:
         refused |= await act(names)

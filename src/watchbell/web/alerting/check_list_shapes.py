@@ -6,8 +6,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from watchbell.alerting.windows import Kind
 from watchbell.web.alerting.check_filter import CheckFilter
-from watchbell.web.alerting.check_rows import CheckRow
-from watchbell.web.alerting.views import CheckCounts
+from watchbell.web.alerting.check_rows import CheckCounts, CheckRow
 
 Check = Annotated[str, Meta(min_length=3, max_length=2_001)]
 Words = Annotated[str, Meta(min_length=1, max_length=200)]

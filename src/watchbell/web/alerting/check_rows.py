@@ -1,4 +1,4 @@
-"""Rows of the board: what is seen of every check at a glance, as it is read from the store."""
+"""A check at a glance: a row of the check table, as it is read from the store."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -16,11 +16,10 @@ from watchbell.alerting.facts import event_tags
 from watchbell.alerting.model import FAILING, SEVERITY, State, split_id
 from watchbell.store.client import Store
 from watchbell.store.replies import number, text
+from watchbell.web.live.row_loader import SLICE
 
 SUMMARY = 200
 """Characters of a summary that are shown."""
-SLICE = 250
-"""Checks that are read in one step."""
 
 
 class CheckRow(Struct, frozen=True, kw_only=True, gc=False):
@@ -58,10 +57,32 @@ class CheckRow(Struct, frozen=True, kw_only=True, gc=False):
         return maintenance(self.scheduled_until, self.unscheduled_until)
 
 
+class CheckCounts(Struct):
+    """How many checks there are of each state, of those that the filter means."""
+
+    ok: int = 0
+    warning: int = 0
+    critical: int = 0
+    unknown: int = 0
+    acknowledged: int = 0
+    """Of those that fail."""
+    maintenance: int = 0
+    """In planned maintenance, whatever their state."""
+
+    @property
+    def total(self) -> int:
+        return self.ok + self.warning + self.critical + self.unknown
+
+    def add(self, row: CheckRow, sign: int) -> None:
+        setattr(self, row.state, getattr(self, row.state) + sign)
+        self.acknowledged += sign * row.acknowledged
+        self.maintenance += sign * (row.in_maintenance is Maintenance.SCHEDULED)
+
+
 class Read(NamedTuple):
     row: CheckRow
     wakes: int | None
-    """When it is to be read again, since a window begins or ends."""
+    """When it has to be read again, because a window begins or ends."""
     tags: tuple[str, ...] = ()
     """Those of its latest report."""
 

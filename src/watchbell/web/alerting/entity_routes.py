@@ -66,7 +66,7 @@ async def all_entities(
 
 async def _failures(request: Asked) -> Counter[str]:
     """How many checks of each entity fail now."""
-    _, failing = await services_of(request).board.view(CheckFilter(failing=True), "severity")
+    _, failing = await services_of(request).check_table.view(CheckFilter(failing=True), "severity")
     return Counter(row.entity for row in failing.order)
 
 

@@ -1,4 +1,4 @@
-"""Hints: one stream for whatever a page wants to hear of."""
+"""One stream for all topics that a page follows."""
 
 from typing import Annotated
 
@@ -37,7 +37,7 @@ async def live(request: Asked, topics: Wanted = None) -> EventStream:
     has changed; `queues` their lengths and the events a second; `maintenance` how many windows are
     open. The first events tell how things are.
     """
-    return streamed(request, services_of(request).topics.told(topics_of(topics)))
+    return streamed(request, services_of(request).topics.changes(topics_of(topics)))
 
 
 ROUTES = Router("/", tags=["Live"], route_handlers=[live])

@@ -39,7 +39,7 @@ async def shell(request: Asked) -> Response[bytes]:
     """The checks are read while the browser reads the page's files."""
     path = request.url.path
     if path in _SHOW_CHECKS:
-        services_of(request).board.begin()
+        services_of(request).check_table.begin()
     return Response(_page(MODULES[path]), media_type=MediaType.HTML)
 
 

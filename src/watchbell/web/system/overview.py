@@ -17,8 +17,7 @@ from watchbell.store.presence import Process
 from watchbell.store.replies import number, text
 from watchbell.web.alerting.alert_shapes import AlertListed
 from watchbell.web.alerting.check_filter import KEYS, CheckFilter
-from watchbell.web.alerting.check_rows import CheckRow
-from watchbell.web.alerting.views import CheckCounts
+from watchbell.web.alerting.check_rows import CheckCounts, CheckRow
 from watchbell.web.cron import run_view
 from watchbell.web.services import Services
 from watchbell.web.system.overview_shapes import (
@@ -76,14 +75,14 @@ async def overview(services: Services) -> Overview:
 
 
 async def _seen(services: Services, checks: int) -> Seen:
-    if services.board.is_loaded or checks <= FEW:
-        _, failing = await services.board.view(CheckFilter(failing=True), "severity")
-        _, everything = await services.board.view(CheckFilter(), "age")
+    if services.check_table.is_loaded or checks <= FEW:
+        _, failing = await services.check_table.view(CheckFilter(failing=True), "severity")
+        _, everything = await services.check_table.view(CheckFilter(), "age")
         latest = everything.order[0].since if everything.order else None
         return Seen(failing.order, counts=everything.counts, latest_change=latest)
     failed = Alerting(services.store.prefix).failed_checks()
     names = await services.store.call("ZREVRANGE", failed, 0, LATEST - 1)
-    rows = (await services.board.read([text(name) for name in names])).values()
+    rows = (await services.check_table.read([text(name) for name in names])).values()
     found = [row for row in rows if row.enabled and row.is_failing]
     return Seen(sorted(found, key=KEYS["severity"]), is_complete=len(names) < LATEST)
 

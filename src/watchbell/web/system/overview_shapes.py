@@ -5,8 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from watchbell.web.alerting.alert_shapes import AlertListed
-from watchbell.web.alerting.check_rows import CheckRow
-from watchbell.web.alerting.views import CheckCounts
+from watchbell.web.alerting.check_rows import CheckCounts, CheckRow
 from watchbell.web.cron.run_shapes import RunShown
 
 

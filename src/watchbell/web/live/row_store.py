@@ -1,37 +1,37 @@
-"""The ledger of the board: rows, what changed in them lately, and the views that follow."""
+"""The rows of a live table, what changed in them lately, and the views that follow them."""
 
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Iterable
+from typing import Generic
 
 from watchbell import ids
-from watchbell.web.alerting.check_filter import CheckFilter, Sort
-from watchbell.web.alerting.check_rows import CheckRow
-from watchbell.web.alerting.views import Change, View
+from watchbell.web.live.views import C, Change, F, R, Rules, View
 
 MOST_RECENT = 20_000
-"""Changes of which is known what has changed, for who comes back after a cut."""
+"""Changes that are remembered, for readers who come back after a cut."""
 MOST_VIEWS = 24
 THREADED = 5_000
-"""Rows beyond which a view is made beside the loop."""
+"""With more rows than this, a view is built in a thread."""
 
 
-class RowStore:
-    def __init__(self) -> None:
-        self.rows: dict[str, CheckRow] = {}
+class RowStore(Generic[R, F, C]):
+    def __init__(self, rules: Rules[R, F, C]) -> None:
+        self.rows: dict[str, R] = {}
         self.version = 0
         self.is_over = False
+        self._rules = rules
         self._epoch = ids.token()[:8]
         self._recent: deque[tuple[int, str]] = deque(maxlen=MOST_RECENT)
-        self._views: OrderedDict[tuple[CheckFilter, Sort | None], View] = OrderedDict()
+        self._views: OrderedDict[tuple[F, str | None], View[R, F, C]] = OrderedDict()
 
     @property
     def moment(self) -> str:
-        """By which who was cut off comes back."""
+        """From which a reader who was cut off can go on."""
         return f"{self._epoch}.{self.version}"
 
     def missed(self, since: str) -> list[str] | None:
-        """The checks that have changed since that moment; None where that is not known."""
+        """The rows that have changed since that moment; None where that is not known."""
         epoch, _, text = since.partition(".")
         if epoch != self._epoch or not (text.isascii() and text.isdigit() and len(text) < 16):
             return None
@@ -41,10 +41,10 @@ class RowStore:
             return None
         return list({name: None for number, name in self._recent if number > version})
 
-    def write(self, pairs: Iterable[tuple[CheckRow | None, CheckRow | None]]) -> None:
-        """Puts rows in the place of others, either of which may be missing."""
+    def write(self, pairs: Iterable[tuple[R | None, R | None]]) -> None:
+        """Replaces rows by others, either of which may be missing."""
         for old, new in pairs:
-            change = Change(old, new, _is_visible(old, new))
+            change = Change(old, new, self._is_visible(old, new))
             if new is None:
                 self.rows.pop(change.id, None)
             else:
@@ -55,13 +55,17 @@ class RowStore:
             for view in self._views.values():
                 view.follow(change)
 
-    async def view(self, wanted: CheckFilter, sort: Sort | None) -> View:
-        """The rows that are meant; current until the loop goes on."""
-        place = (wanted.normal(), sort)
+    def _is_visible(self, old: R | None, new: R | None) -> bool:
+        glance = self._rules.glance
+        return old is None or new is None or glance(old) != glance(new)
+
+    async def view(self, wanted: F, sort: str | None) -> View[R, F, C]:
+        """The rows that match; current until the next await."""
+        place = (self._rules.normal(wanted), sort)
         while True:
             view = self._views.get(place)
             if view is None:
-                view = self._views[place] = View(*place)
+                view = self._views[place] = View(self._rules, *place)
                 await self._build(view, place)
             else:
                 self._views.move_to_end(place)
@@ -69,7 +73,7 @@ class RowStore:
             if view.is_built:
                 return view
 
-    async def _build(self, view: View, place: tuple[CheckFilter, Sort | None]) -> None:
+    async def _build(self, view: View[R, F, C], place: tuple[F, str | None]) -> None:
         rows = list(self.rows.values())
         try:
             if len(rows) > THREADED:
@@ -87,20 +91,8 @@ class RowStore:
             del self._views[other]
 
     def end(self) -> None:
-        """Nothing is followed any more."""
+        """No watch will see another change."""
         self.is_over = True
         for view in self._views.values():
             for watch in view.watches:
                 watch.end()
-
-
-def _is_visible(old: CheckRow | None, new: CheckRow | None) -> bool:
-    return old is None or new is None or _glance(old) != _glance(new)
-
-
-def _glance(row: CheckRow) -> tuple[object, ...]:
-    """All but what a check says, and when it was heard of."""
-    return (
-        *(row.state, row.since, row.failing_since, row.acknowledged, row.unscheduled_until),
-        *(row.scheduled_until, row.enabled, row.tags),
-    )
