@@ -70,4 +70,4 @@ async def test_an_alert_tells_the_servers_answer_and_is_sent_again(
     await page.get_by_role("button", name="Close").click()
     await expect(page.get_by_text("No alerts match these filters.")).to_be_visible()
     [claim], _ = await Lanes(store, "email").claim(10, 10)
-    assert [item.alert.id for item in claim.items] == ["bad"]
+    assert [item.id for item in claim.items] == ["bad"]

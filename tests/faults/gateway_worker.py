@@ -12,17 +12,20 @@ from tests.gateways.post import hush
 from watchbell import logs, probes, settings
 from watchbell.clock import SYSTEM
 from watchbell.gateways import catalogue
+from watchbell.gateways.alert_messages import AlertRenderer
 from watchbell.gateways.catalogue import Configured
 from watchbell.gateways.delivery import Delivery
-from watchbell.gateways.message_texts import open_words
+from watchbell.gateways.message_texts import open_texts
 from watchbell.settings import Settings
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
 
 
 async def deliver(store: Store, chosen: Settings, one: Configured, lease: float) -> None:
-    medium = one.open(open_words(one.name, one.style, "", lambda alert: "", print))  # noqa: ARG005
-    delivery = Delivery(store, one.name, medium, chosen.delivery, SYSTEM, hush, lease)
+    medium = one.open()
+    texts = open_texts(one.name, one.style, "", lambda alert: "", print)  # noqa: ARG005
+    render = AlertRenderer(texts, medium.form)
+    delivery = Delivery(store, one.name, medium, render, chosen.delivery, SYSTEM, hush, lease)
     await delivery.run()
 
 

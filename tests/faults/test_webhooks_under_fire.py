@@ -8,6 +8,7 @@ import msgspec
 
 from tests.gateways.http_media import LOOPBACK, opened, problem
 from tests.gateways.http_sink import bomb, running
+from tests.gateways.rendering import renderer
 from tests.waiting import eventually
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
@@ -41,7 +42,9 @@ async def test_hostile_servers_keep_nobody_else_waiting(store: Store) -> None:
         key = Alerting(store.prefix).queue("webhook")
         await store.call("RPUSH", key, *map(msgspec.json.encode, [*hostile, *others]))
         said: list[str] = []
-        delivery = Delivery(store, "webhook", medium, Settings(), SYSTEM, said.append)
+        delivery = Delivery(
+            store, "webhook", medium, renderer(medium), Settings(), SYSTEM, said.append
+        )
         task = asyncio.create_task(delivery.run())
         try:
             await eventually(lambda: len(good.received) == GOOD, 20)
@@ -60,6 +63,6 @@ async def test_hostile_servers_keep_nobody_else_waiting(store: Store) -> None:
             await medium.close()
         assert Counter(good.ids) == Counter(one.id for one in others)
         failed = await overview.failed(store, "webhook", 0, 100)
-        reasons = {one.alert.id: one.error for one in failed if isinstance(one, Item)}
+        reasons = {one.id: one.error for one in failed if isinstance(one, Item)}
         assert set(reasons) == set(HOPELESS)
         assert all(len(reason) < 300 and reason.isprintable() for reason in reasons.values())

@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from tests.gateways.http_sink import Sink, running
+from tests.gateways.rendering import no_link, renderer
 from watchbell import settings
 from watchbell.alerting.model import Alert
 from watchbell.errors import DeliveryFailed
 from watchbell.gateways import catalogue
 from watchbell.gateways.medium import Medium
-from watchbell.gateways.message_texts import open_words
 from watchbell.gateways.samples import sample
 
 LOOPBACK = ["127.0.0.0/8", "::1/128"]
@@ -33,31 +33,28 @@ NASTY: dict[str, dict[str, Any]] = {
 """What strangers may have written."""
 
 
-def opened(kind: str, link: Callable[[Alert], str] = lambda _: "", /, **fields: Any) -> Medium:
+def opened(kind: str, /, **fields: Any) -> Medium:
     module = catalogue.module(kind)
     chosen = msgspec.convert(fields, module.Settings, dec_hook=settings.decode)
-    words = open_words(kind, module.STYLE, "", link, pytest.fail)
-    return module.open_medium(kind, chosen, words)
+    return module.open_medium(kind, chosen)
 
 
 @asynccontextmanager
-async def scene(
-    kind: str, link: Callable[[Alert], str] = lambda _: "", /, **fields: Any
-) -> AsyncIterator[tuple[Sink, Medium]]:
+async def scene(kind: str, /, **fields: Any) -> AsyncIterator[tuple[Sink, Medium]]:
     """A server and a medium; in the medium's settings `SINK` is the server's address."""
     async with running() as sink:
         placed = {
             n: v.replace("SINK", sink.url) if isinstance(v, str) else v for n, v in fields.items()
         }
-        medium = opened(kind, link, timeout=20, **placed)
+        medium = opened(kind, timeout=20, **placed)
         try:
             yield sink, medium
         finally:
             await medium.close()
 
 
-async def sent(medium: Medium, alert: Alert) -> str:
-    return await medium.send(medium.render(alert))
+async def sent(medium: Medium, alert: Alert, link: Callable[[Alert], str] = no_link) -> str:
+    return await medium.send(renderer(medium, link)(alert))
 
 
 async def refused(medium: Medium, alert: Alert) -> DeliveryFailed:

@@ -174,6 +174,7 @@ _JSON, _TEXT, _XML = "application/json", "text/plain", "text/xml"
 _MESSAGE = {"message-id": "0A0000000123ABCD1", "status": "0", "remaining-balance": "3.14"}
 
 SERVICES = (
+    Service("/json.*", _json_wrong, (200, _TEXT, "thank you")),
     Service("/hook.*", _hook, (200, _TEXT, "thank you")),
     Service("/services/.*", _slack_hook, (200, _TEXT, "ok")),
     Service(

@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from watchbell.alerting.model import Alert
 from watchbell.errors import DeliveryFailed
-from watchbell.gateways.medium import Message, SendLimits
+from watchbell.gateways.medium import SendLimits
+from watchbell.gateways.message import Form, Message
 from watchbell.store.client import Store
 
 Refusal = Callable[[], DeliveryFailed | None]
@@ -45,6 +46,8 @@ class Letter(Struct, frozen=True):
 class Post:
     """Delivers at once, unless the address was said to be refused or is slow."""
 
+    form = Form(parts=("subject", "text"))
+
     def __init__(self, limits: SendLimits | None = None) -> None:
         self.limits = limits or SendLimits()
         self.letters: list[Letter] = []
@@ -55,24 +58,28 @@ class Post:
         self._at_once = 0
 
     def render(self, alert: Alert) -> Message:
-        return Message(alert=alert, subject=f"about {alert.event_id}", text=str(alert.summary))
+        return Message(
+            id=alert.id,
+            address=alert.address,
+            subject=f"about {alert.event_id}",
+            text=str(alert.summary),
+        )
 
     async def send(self, message: Message) -> str:
-        alert = message.alert
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
-        self.tried.append(alert.id)
+        self.tried.append(message.id)
         try:
-            if alert.address in self.slow:
-                await self.slow[alert.address].wait()
+            if message.address in self.slow:
+                await self.slow[message.address].wait()
             await asyncio.sleep(0)
-            refused = self.refusals.get(alert.address, lambda: None)()
+            refused = self.refusals.get(message.address, lambda: None)()
             if refused is not None:
                 raise refused
         finally:
             self._at_once -= 1
-        self.letters.append(Letter(alert.id, alert.address, message.text))
-        return f"taken as {alert.id}"
+        self.letters.append(Letter(message.id, message.address, message.text))
+        return f"taken as {message.id}"
 
     async def attend(self, store: Store) -> None:
         await store.call("PING")

@@ -192,9 +192,9 @@ async def test_a_message_arrives_at_a_server_of_ones_own(service: str) -> None:
 
 @pytest.mark.parametrize("kind", SAMPLES)
 async def test_every_kind_of_alert_is_told(kind: str) -> None:
-    async with scene("apprise", lambda _: ACK_URL, allow_networks=LOOPBACK) as (sink, medium):
+    async with scene("apprise", allow_networks=LOOPBACK) as (sink, medium):
         sink.otherwise = OK
-        await sent(medium, sample(kind, address=at(sink, LOCAL["JSON"])))
+        await sent(medium, sample(kind, address=at(sink, LOCAL["JSON"])), lambda _: ACK_URL)
         (got,) = sink.received
         types = {"problem": "failure", "recovery": "success"}
         expected = types.get(kind.removeprefix("rollup_"), "info")

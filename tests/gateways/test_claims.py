@@ -11,7 +11,7 @@ from tests.gateways.post import Post, alert, hush
 from tests.gateways.test_delivery import QUEUE, admitted, cleared, push
 from tests.waiting import eventually
 from watchbell.clock import SYSTEM
-from watchbell.gateways import lanes, outbox
+from watchbell.gateways import lanes, outbox, outcomes
 from watchbell.gateways.delivery import Delivery
 from watchbell.gateways.keys import Gateways
 from watchbell.gateways.lanes import Lanes
@@ -22,13 +22,13 @@ from watchbell.store.client import Store
 ENDLESS = 100_000.0
 """Seconds of a lease that no test outlives: what waits for its end never comes."""
 LANE = outbox.lane_of("alice@example.com")
-CLAIM, SETTLE = lanes._CLAIM.digest, outbox._SETTLE.digest
+CLAIM, SETTLE = lanes._CLAIM.digest, outcomes._SETTLE.digest
 
 
 @pytest.fixture
 async def gated(store: Store) -> AsyncIterator[GatedStore]:
     async with GatedStore(store) as one:
-        for script in (lanes._CLAIM, outbox._SETTLE):
+        for script in (lanes._CLAIM, outcomes._SETTLE):
             # Gates know scripts by their digests, by which a store is asked once it has them.
             await store.call("SCRIPT", "LOAD", script.lua)
         yield one
@@ -36,7 +36,7 @@ async def gated(store: Store) -> AsyncIterator[GatedStore]:
 
 @asynccontextmanager
 async def delivering(store: Store, post: Post, lease: float = ENDLESS) -> AsyncIterator[Delivery]:
-    delivery = Delivery(store, QUEUE, post, Settings(), SYSTEM, hush, lease)
+    delivery = Delivery(store, QUEUE, post, post.render, Settings(), SYSTEM, hush, lease)
     task = asyncio.create_task(delivery.run())
     try:
         yield delivery
@@ -166,13 +166,13 @@ async def test_an_old_claim_releases_no_newer_one(store: Store) -> None:
     await lapse(store)
     [new], _ = await theirs.claim(1, 1)
     assert await ours.extend([old]) == [old]
-    await box.settle([outbox.released(LANE, old.name, 0)], 0, 0)
+    await outcomes.settle(store, QUEUE, [outcomes.released(LANE, old.name, 0)], 0, 0)
     await ours.release()
     assert await theirs.extend([new]) == []
     assert (await ours.claim(1, 1))[0] == []
     await theirs.release()
     [again], _ = await ours.claim(1, 1)
-    assert [item.alert.id for item in again.items] == ["a1"]
+    assert [item.id for item in again.items] == ["a1"]
     await box.taker.release()
 
 
@@ -197,7 +197,7 @@ async def test_a_gateway_ends_although_the_store_stays_away(
     post = Post(SendLimits(timeout=0.1))
     post.slow["alice@example.com"] = asyncio.Event()
     await push(store, alert(1))
-    delivery = Delivery(gated, QUEUE, post, Settings(), SYSTEM, hush, 0.3)
+    delivery = Delivery(gated, QUEUE, post, post.render, Settings(), SYSTEM, hush, 0.3)
     task = asyncio.create_task(delivery.run())
     await eventually(lambda: post.tried == ["a1"])
     gated.is_away = True

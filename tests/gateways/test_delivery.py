@@ -14,7 +14,7 @@ from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Alert
 from watchbell.clock import SYSTEM, SetClock
 from watchbell.errors import DeliveryFailed
-from watchbell.gateways import overview
+from watchbell.gateways import outcomes, overview
 from watchbell.gateways.delivery import Delivery
 from watchbell.gateways.keys import Gateways
 from watchbell.gateways.medium import SendLimits
@@ -50,7 +50,7 @@ async def record(store: Store, one: Alert) -> None:
 @asynccontextmanager
 async def delivering(store: Store, post: Post, **settings: Any) -> AsyncIterator[Delivery]:
     """The gateway at work; it is ended in order at the end of the body."""
-    delivery = Delivery(store, QUEUE, post, Settings(**settings), SYSTEM, hush)
+    delivery = Delivery(store, QUEUE, post, post.render, Settings(**settings), SYSTEM, hush)
     task = asyncio.create_task(delivery.run())
     try:
         yield delivery
@@ -266,7 +266,7 @@ async def test_a_permanent_failure_is_put_aside_told_and_can_be_sent_again(store
         await eventually(lambda: cleared(store))
         assert post.ids == ["a2"]
         found = await overview.failed(store, QUEUE, 0, 10)
-        assert [(one.alert.id, one.tries, one.error) for one in items(found)] == [
+        assert [(one.id, one.tries, one.error) for one in items(found)] == [
             ("a1", 1, "451 greylisted")
         ]
         told = await events(store)
@@ -277,7 +277,7 @@ async def test_a_permanent_failure_is_put_aside_told_and_can_be_sent_again(store
         assert failed_at is not None
 
         del post.refusals["alice@example.com"]
-        assert await Outbox(store, QUEUE).retry(items(found), SYSTEM.now()) == 1
+        assert await outcomes.retry(store, QUEUE, items(found), SYSTEM.now()) == 1
         await eventually(lambda: "a1" in post.ids)
         await eventually(lambda: cleared(store))
     assert await left(store) == (0, 0, 0)
@@ -304,7 +304,7 @@ async def test_after_the_set_hours_an_alert_is_given_up(store: Store) -> None:
     post.refusals["alice@example.com"] = refusing(retry_after=0.001)
     await push(store, alert(1))
     chosen = Settings(give_up_hours=1)
-    delivery = Delivery(store, QUEUE, post, chosen, clock, hush)
+    delivery = Delivery(store, QUEUE, post, post.render, chosen, clock, hush)
     task = asyncio.create_task(delivery.run())
     try:
         await eventually(lambda: len(post.tried) == 1)
@@ -327,7 +327,7 @@ async def test_a_dead_server_is_left_alone_and_asked_with_one_message(store: Sto
         )
     await push(store, *(alert(n, f"{n}@example.com") for n in range(40)))
     async with delivering(store, post) as delivery:
-        await eventually(lambda: delivery._circuit.until > 0)
+        await eventually(lambda: delivery._sender.circuit.until > 0)
         assert len(post.tried) <= 5 + 8
         tried = len(post.tried)
         away = False

@@ -20,7 +20,7 @@ from watchbell.clock import SYSTEM
 from watchbell.gateways import overview
 from watchbell.gateways.delivery import Delivery
 from watchbell.gateways.keys import Gateways
-from watchbell.gateways.medium import Message
+from watchbell.gateways.message import Message
 from watchbell.roles.role import Context, Role
 from watchbell.roles.supervisor import Supervisor
 from watchbell.settings import Delivery as Settings
@@ -28,7 +28,7 @@ from watchbell.store.client import Store
 
 
 def delivery(store: Store, post: Post) -> Delivery:
-    return Delivery(store, QUEUE, post, Settings(), SYSTEM, hush)
+    return Delivery(store, QUEUE, post, post.render, Settings(), SYSTEM, hush)
 
 
 @asynccontextmanager
@@ -70,7 +70,7 @@ async def test_a_lane_that_fails_ends_the_run_with_its_error(store: Store) -> No
     class Wordless(Post):
         def render(self, alert: Alert) -> Message:
             text: Any = None
-            return Message(alert=alert, text=text)
+            return Message(id=alert.id, address=alert.address, text=text)
 
     await push(store, alert(1), alert(2, "bob@example.com"))
     with pytest.raises(ExceptionGroup) as failed:

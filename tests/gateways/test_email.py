@@ -10,6 +10,7 @@ import pytest
 from aiosmtplib.email import parse_address
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.gateways import smtp
 from tests.gateways.smtp import Sink, Terms
@@ -18,9 +19,10 @@ from tests.waiting import eventually
 from watchbell.alerting.model import Alert
 from watchbell.errors import BadSettings, DeliveryFailed
 from watchbell.gateways import email, mime
+from watchbell.gateways.alert_messages import AlertRenderer
 from watchbell.gateways.email import Email, Settings, Stage, verdict
-from watchbell.gateways.medium import Message
-from watchbell.gateways.message_texts import open_words
+from watchbell.gateways.message import Message
+from watchbell.gateways.message_texts import open_texts
 from watchbell.gateways.samples import SAMPLES, sample
 from watchbell.settings import Secret
 from watchbell.store.client import Store
@@ -45,22 +47,24 @@ async def mailing(sink: Sink, **chosen: Any) -> AsyncIterator[Email]:
     settings = Settings(
         **{"host": HOST, "port": sink.port, "from_address": "Watchbell <w@example.com>", **chosen}
     )
-    opened = email.open_medium("email", settings, words())
+    opened = email.open_medium("email", settings)
     try:
         yield opened
     finally:
         await opened.close()
 
 
-def words() -> Any:
-    def link(alert: Alert) -> str:
-        return "https://watchbell.example.com/ack/x" if alert.state == "critical" else ""
+def link(alert: Alert) -> str:
+    return "https://watchbell.example.com/ack/x" if alert.state == "critical" else ""
 
-    return open_words("email", "mail", "", link, pytest.fail)
+
+def rendered(kind: str = "problem", **fields: Any) -> Message:
+    texts = open_texts("email", "mail", "", link, pytest.fail)
+    return AlertRenderer(texts, Email.form)(sample(kind, **fields))
 
 
 async def sent(medium: Email, address: str = "alice@example.com", **fields: Any) -> str:
-    return await medium.send(medium.render(sample("problem", address=address, **fields)))
+    return await medium.send(rendered(address=address, **fields))
 
 
 async def failure(
@@ -98,7 +102,7 @@ async def test_a_check_has_one_thread_and_summaries_have_another(sink: Sink) -> 
     async with mailing(sink) as medium:
         for number, kind in enumerate(kinds):
             other = {"event_id": "web-2:HTTP"} if number == 6 else {}
-            await medium.send(medium.render(sample(kind, id=f"a{number}", **other)))
+            await medium.send(rendered(kind, id=f"a{number}", **other))
     threads = [got.message["References"] for got in sink.mails]
     assert threads == [got.message["In-Reply-To"] for got in sink.mails]
     assert len({got.message["Message-ID"] for got in sink.mails}) == len(kinds)
@@ -445,7 +449,7 @@ async def test_names_and_texts_of_strangers_stay_where_they_belong(sink: Sink, k
         "tags": [STRANGE],
     }
     async with mailing(sink) as medium:
-        await medium.send(medium.render(sample(kind, **fields)))
+        await medium.send(rendered(kind, **fields))
     [got] = sink.mails
     message = got.message
     assert got.recipients == ("alice@example.com",)
@@ -464,11 +468,11 @@ async def test_names_and_texts_of_strangers_stay_where_they_belong(sink: Sink, k
 async def test_text_arrives_as_it_was_written(sink: Sink) -> None:
     text = "Zürich 🔔\n.\n..dots\n" + "long " * 400 + "\nends with blanks  \n=3D\tbar\n\nlast"
     async with mailing(sink) as medium:
-        alert = sample("problem")
-        await medium.send(Message(alert=alert, subject="Grüße aus Zürich 🔔", text=text))
-        await medium.send(Message(alert=alert, subject="=?utf-8?q?trick?=", text="a\n.\nb"))
+        letter = Message(id="a1", address="alice@example.com", text=text, subject="Zürich 🔔")
+        await medium.send(letter)
+        await medium.send(replace(letter, subject="=?utf-8?q?trick?=", text="a\n.\nb"))
     encoded, plain = sink.mails
-    assert encoded.message["Subject"] == "Grüße aus Zürich 🔔"
+    assert encoded.message["Subject"] == "Zürich 🔔"
     assert encoded.part("plain").removesuffix("\n") == text
     assert encoded.content.isascii()
     assert plain.message["Subject"] == "=?utf-8?q?trick?="
@@ -479,9 +483,9 @@ async def test_text_arrives_as_it_was_written(sink: Sink) -> None:
 @settings(deadline=None)
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_a_header_is_one_header_whatever_is_in_it(subject: str, name: str) -> None:
-    alert = sample("problem", event_id=name, contact_first_name=name, id=name)
-    message = Message(alert=alert, subject=subject, text="text", html="<p>html</p>")
-    content = mime.composed(message, ["alice@example.com"], SENDER, "", 0, "=_b")
+    fields = {"event_id": name, "contact_first_name": name, "id": name}
+    hostile = replace(rendered(**fields), subject=subject)
+    content = mime.composed(hostile, ["alice@example.com"], SENDER, "", 0, "=_b")
     got = smtp.Mail("", (), content, encrypted=False, login="", options=()).message
     expected = smtp.Mail("", (), _composed(), encrypted=False, login="", options=()).message
     assert got.keys() == expected.keys()
@@ -490,8 +494,7 @@ def test_a_header_is_one_header_whatever_is_in_it(subject: str, name: str) -> No
 
 
 def _composed() -> bytes:
-    message = Message(alert=sample("problem"), subject="s", text="text", html="<p>html</p>")
-    return mime.composed(message, ["alice@example.com"], SENDER, "", 0, "=_b")
+    return mime.composed(rendered(), ["alice@example.com"], SENDER, "", 0, "=_b")
 
 
 async def test_only_addresses_that_need_it_ask_for_smtputf8(sink: Sink) -> None:
@@ -525,12 +528,12 @@ async def test_a_server_that_knows_only_ascii_is_told_from_one_that_refuses() ->
 )
 def test_settings_that_can_not_work_are_told_at_the_start(chosen: Any, says: str) -> None:
     with pytest.raises(BadSettings) as caught:
-        email.open_medium("email", Settings(**chosen), words())
+        email.open_medium("email", Settings(**chosen))
     assert says in str(caught.value)
 
 
 def test_without_a_sender_this_machine_sends() -> None:
-    medium = email.open_medium("email", Settings(tls="none"), words())
+    medium = email.open_medium("email", Settings(tls="none"))
     assert medium._sender.name == "Watchbell"
     assert medium._sender.address.startswith("watchbell@")
 

@@ -15,6 +15,7 @@ from slixmpp import JID
 from tests.alerting.scenes import Stage
 from tests.conftest import bare_environment, watchbell
 from tests.gateways.post import alert
+from tests.gateways.rendering import renderer
 from tests.gateways.xmpp import OPS, PASSWORD, Prosody, beside, person, prosody
 from tests.servers import HOST
 from tests.waiting import PATIENCE, eventually
@@ -23,9 +24,9 @@ from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Alert, CheckEvent, Contact, Medium, short_id
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, DeliveryFailed
+from watchbell.gateways.alert_messages import AlertRenderer
 from watchbell.gateways.delivery import Delivery
 from watchbell.gateways.jabber import LONGEST, Jabber, Settings, open_medium
-from watchbell.gateways.message_texts import open_words
 from watchbell.gateways.xmpp import pause
 from watchbell.settings import Delivery as DeliverySettings
 from watchbell.settings import Secret
@@ -63,7 +64,7 @@ def said(part: str, alert: Alert) -> str:  # noqa: ARG001
 
 @asynccontextmanager
 async def jabber(server: Prosody, **other: Any) -> AsyncIterator[Jabber]:
-    medium = Jabber("jabber", chosen(server, **other), said, lambda _: 0.05)
+    medium = Jabber("jabber", chosen(server, **other), lambda _: 0.05)
     try:
         yield medium
     finally:
@@ -81,7 +82,7 @@ async def attended(server: Prosody, store: Store, **other: Any) -> AsyncIterator
 
 
 async def sent(medium: Jabber, one: Alert) -> str:
-    return await medium.send(medium.render(one))
+    return await medium.send(AlertRenderer(said, medium.form)(one))
 
 
 async def failure(medium: Jabber, one: Alert) -> DeliveryFailed:
@@ -169,9 +170,8 @@ async def test_a_send_that_is_cancelled_spoils_nothing(running: Prosody) -> None
 
 
 async def test_the_built_in_words_name_us_so_that_they_can_be_said_back(running: Prosody) -> None:
-    words = open_words("jabber", "chat", "", lambda _: "", print)
-    medium = open_medium("jabber", chosen(running, alias="bell"), words)
-    text = medium.render(alert(1, event_hash="0a1b2c3d")).text
+    medium = open_medium("jabber", chosen(running, alias="bell"))
+    text = renderer(medium)(alert(1, event_hash="0a1b2c3d")).text
     assert text == 'Problem: bell: ACKID 0a1b2c3d, "HTTP" on web-1 is Critical, number 1'
 
 
@@ -276,7 +276,7 @@ async def test_tls_from_the_first_byte_on() -> None:
 )
 def test_bad_settings_stop_the_start(running: Prosody, other: dict[str, Any], words: str) -> None:
     with pytest.raises(BadSettings, match=words):
-        open_medium("jabber", chosen(running, **other), said)
+        open_medium("jabber", chosen(running, **other))
 
 
 # A server that comes and goes
@@ -405,7 +405,9 @@ async def test_the_outbox_keeps_what_a_server_that_is_away_can_t_take(
 ) -> None:
     queue = Alerting(store.prefix).queue("jabber")
     async with jabber(own) as medium:
-        delivery = Delivery(store, "jabber", medium, DeliverySettings(), SYSTEM, lambda _: None)
+        delivery = Delivery(
+            store, "jabber", medium, renderer(medium), DeliverySettings(), SYSTEM, lambda _: None
+        )
         own.kill()
         items = [msgspec.json.encode(alert(number)) for number in range(20)]
         await store.call("RPUSH", queue, *items)

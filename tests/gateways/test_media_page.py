@@ -45,7 +45,7 @@ def test_the_example_of_a_kind_can_be_opened(kind: str) -> None:
     tables = tomllib.loads(re.sub('"(file|env):[^"]*"', '"hush"', example))["gateways"]
     (medium,) = catalogue.configured(Settings(data=Path("/"), gateways=Tables(tables)))
     assert medium.kind == kind
-    assert medium.open(lambda part, alert: f"{part} of {alert.id}").limits.timeout
+    assert medium.open().limits.timeout
 
 
 def test_the_check_of_a_signature_that_is_shown_works() -> None:

@@ -24,7 +24,7 @@ from watchbell.gateways.message_texts import (
     kind_of,
     names,
     one_line,
-    open_words,
+    open_texts,
 )
 from watchbell.gateways.samples import SAMPLES, sample
 from watchbell.gateways.templates import STYLES
@@ -35,7 +35,7 @@ def no_link(alert: Alert) -> str:  # noqa: ARG001
 
 
 def words(style: str, link: Any = no_link) -> Texts:
-    return open_words("medium", style, "", link, pytest.fail, SetClock(1_772_716_329))
+    return open_texts("medium", style, "", link, pytest.fail, SetClock(1_772_716_329))
 
 
 ALL = {style: words(style) for style in STYLES}

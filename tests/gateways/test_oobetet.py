@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.alerting.scenes import Stage
 from tests.conftest import bare_environment, watchbell
 from tests.gateways.post import Post, alert
+from tests.gateways.rendering import renderer
 from tests.gateways.xmpp import OPS, PASSWORD, Prosody, beside, person, prosody
 from tests.servers import HOST, held_port
 from tests.waiting import PATIENCE, eventually, wait_until
@@ -22,7 +23,7 @@ from watchbell.clock import SYSTEM, SetClock
 from watchbell.errors import BadSettings, DeliveryFailed
 from watchbell.gateways import catalogue, oobetet
 from watchbell.gateways.delivery import Delivery
-from watchbell.gateways.message_texts import open_words
+from watchbell.gateways.message_texts import open_texts
 from watchbell.gateways.oobetet import Act, Alarm, Seen, Verdict
 from watchbell.gateways.webhook import Settings as WebhookSettings
 from watchbell.gateways.webhook import open_medium as open_webhook
@@ -110,7 +111,7 @@ def test_a_line_in_a_chat_is_known_for_what_it_is(text: str, kind: str | None) -
 @pytest.mark.parametrize("kind", ["problem", "recovery"])
 def test_the_built_in_words_are_known(kind: str) -> None:
     one = alert(1, event_id='web:a [b] + "c"', notification_type=kind, state="ok")
-    text = open_words("jabber", "chat", "", lambda _: "", print)("text", one)
+    text = open_texts("jabber", "chat", "", lambda _: "", print)("text", one)
     assert oobetet.in_chat(text, one.event_id) == kind
 
 
@@ -165,7 +166,7 @@ CHOSEN = {
 
 async def test_the_alarm_goes_by_another_way_until_all_is_well_again() -> None:
     clock, post = SetClock(1_000), Post()
-    watch = role.Watch(Oobetet(**CHOSEN), post, clock)  # type: ignore[arg-type]
+    watch = role.Watch(Oobetet(**CHOSEN), post, post.render, clock)  # type: ignore[arg-type]
     for seconds in (300, 1, 30, 25):
         clock.advance(seconds)
         await watch.look()
@@ -186,7 +187,7 @@ async def test_the_alarm_goes_by_another_way_until_all_is_well_again() -> None:
 
 async def test_an_alarm_that_fails_is_tried_again_the_next_time() -> None:
     clock, post = SetClock(1_000), Post()
-    watch = role.Watch(Oobetet(**CHOSEN), post, clock)  # type: ignore[arg-type]
+    watch = role.Watch(Oobetet(**CHOSEN), post, post.render, clock)  # type: ignore[arg-type]
     post.refusals["alice@example.com"] = lambda: DeliveryFailed("no route")
     clock.advance(301)
     assert "can't be told: no route" in await watch.look()
@@ -255,8 +256,10 @@ async def test_it_is_given_what_webhooks_are_given_end_to_end(store: Store) -> N
     await stage.contact("alice", "webhook")
     await store.call("HSET", stage.keys.media("alice"), "webhook", "default")
     limits = WebhookSettings(urls=(Secret(f"http://{HOST}:{port}/"),), secret=Secret("s3cret"))
-    webhook = open_webhook("webhook", limits, lambda *_: "")
-    delivery = Delivery(store, "webhook", webhook, DeliverySettings(), SYSTEM, lambda _: None)
+    webhook = open_webhook("webhook", limits)
+    delivery = Delivery(
+        store, "webhook", webhook, renderer(webhook), DeliverySettings(), SYSTEM, lambda _: None
+    )
     chosen = configured(port=port, secret=Secret("s3cret"))
     async with beside(at_work(chosen, clock, said)), beside(delivery.run):
         await eventually(lambda: said)

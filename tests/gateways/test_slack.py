@@ -124,8 +124,9 @@ async def test_a_limit_says_when_to_come_again() -> None:
 
 
 async def test_what_people_wrote_is_escaped_and_links_are_links() -> None:
-    async with scene("slack", lambda _: ACK_URL, **API) as (sink, medium):
-        await sent(medium, problem("#room", summary="<!channel> a & b <https://evil.example|x>"))
+    async with scene("slack", **API) as (sink, medium):
+        hostile = problem("#room", summary="<!channel> a & b <https://evil.example|x>")
+        await sent(medium, hostile, lambda _: ACK_URL)
         (got,) = sink.received
         text = got.json["attachments"][0]["blocks"][0]["text"]
         assert text["verbatim"] is True

@@ -16,7 +16,7 @@ from watchbell.alerting.model import Alert
 from watchbell.cli.gateways_preview import preview
 from watchbell.clock import SetClock
 from watchbell.errors import NotFound, Refused
-from watchbell.gateways.message_texts import KINDS, PARTS, Texts, filters, names, open_words
+from watchbell.gateways.message_texts import KINDS, PARTS, Texts, filters, names, open_texts
 from watchbell.gateways.samples import SAMPLES, sample
 from watchbell.gateways.templates import BUILT_IN, STYLES, Templates, built_in_files
 
@@ -39,7 +39,7 @@ class Own:
         return path
 
     def words(self, medium: str = "email", style: str = "mail") -> Texts:
-        return open_words(medium, style, str(self.folder), link, self.told.append, SetClock(NOW))
+        return open_texts(medium, style, str(self.folder), link, self.told.append, SetClock(NOW))
 
 
 def link(alert: Alert) -> str:
@@ -53,7 +53,7 @@ def own(tmp_path: Path) -> Own:
 
 @pytest.fixture(scope="module")
 def built_in() -> Callable[..., str]:
-    return open_words("email", "mail", "", link, pytest.fail, SetClock(NOW))
+    return open_texts("email", "mail", "", link, pytest.fail, SetClock(NOW))
 
 
 def test_a_file_takes_the_place_of_one_part_and_leaves_the_others(
@@ -369,7 +369,7 @@ def test_without_the_folder_there_are_the_built_in_texts_and_a_word_about_it(
     built_in: Callable[..., str], folder: str
 ) -> None:
     told: list[str] = []
-    words = open_words("email", "mail", folder, link, told.append)
+    words = open_texts("email", "mail", folder, link, told.append)
     assert words("html", PROBLEM) == built_in("html", PROBLEM)
     assert told == [f"the folder of templates {folder} is not there; the built-in texts are sent"]
 
@@ -384,7 +384,7 @@ def test_empty_html_is_a_mail_of_text_alone(own: Own) -> None:
 def test_copies_of_the_built_in_templates_say_the_same(own: Own, style: str) -> None:
     for name, source in built_in_files(style).items():
         own.write(f"medium/{name}", source.read_text())
-    ours = open_words("medium", style, "", link, pytest.fail, SetClock(NOW))
+    ours = open_texts("medium", style, "", link, pytest.fail, SetClock(NOW))
     theirs = own.words("medium", style)
     for kind in KINDS:
         for part in PARTS:

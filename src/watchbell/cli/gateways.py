@@ -113,7 +113,7 @@ def failed(*, loaded: Loaded, medium: str, limit: int, as_json: bool) -> None:
     Example: watchbell gateways failed email --limit 10
     """
     one = _configured(loaded.settings, medium)
-    found = [failures.told(each) for each in asyncio.run(_failed(loaded.settings, one.name))]
+    found = [failures.failure_of(each) for each in asyncio.run(_failed(loaded.settings, one.name))]
     if as_json:
         print_json(found[: limit or None])
         return
@@ -162,7 +162,7 @@ async def _retried(settings: Settings, medium: str, ids: tuple[str, ...]) -> int
                 await record_change(store, "gateway.retry", medium, counted(again, "alert"))
             return again
         found = await failures.named(store, medium, ids)
-        unknown = set(ids) - {one.alert.id for one in found}
+        unknown = set(ids) - {one.id for one in found}
         if unknown:
             raise NotFound(f"no alert {plain(min(unknown))} was given up by {medium}")
         again = await failures.retry(store, medium, found, SYSTEM.now())

@@ -9,8 +9,9 @@ from msgspec import Struct
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Alert, NotificationType, split_id
 from watchbell.errors import NotFound
+from watchbell.gateways import outcomes
 from watchbell.gateways.keys import Gateways
-from watchbell.gateways.outbox import Item, Outbox
+from watchbell.gateways.outbox import Item
 from watchbell.store.client import Argument, Store
 from watchbell.store.replies import number, pairs, text
 from watchbell.store.script import READ, Script
@@ -251,6 +252,7 @@ async def retry(store: Store, alert_id: str, now: float) -> Alert:
     medium = await store.call("HGET", keys.alert(alert_id), "media")
     failures = Gateways(store.prefix).failures(text(medium or b""))
     item = _item(await store.call("HGET", failures, alert_id)) if medium else None
-    if item is None or not await Outbox(store, text(medium)).retry([item], now):
+    alert = item.alert if item else None
+    if item is None or alert is None or not await outcomes.retry(store, text(medium), [item], now):
         raise NotFound(f"no alert {alert_id[:80]} was given up")
-    return item.alert
+    return alert

@@ -14,10 +14,10 @@ from urllib.parse import quote, unquote
 
 from msgspec import field
 
-from watchbell.alerting.model import Alert
 from watchbell.errors import BadSettings, DeliveryFailed
 from watchbell.gateways.apprise_guard import guarded
-from watchbell.gateways.medium import Message, SendLimits, Words
+from watchbell.gateways.medium import SendLimits
+from watchbell.gateways.message import Form, Message
 from watchbell.http.answer import one_line, starred
 from watchbell.http.networks import Networks
 from watchbell.settings import Secret
@@ -41,16 +41,18 @@ class Settings(SendLimits, frozen=True, kw_only=True, forbid_unknown_fields=True
         Networks(self.allow_networks)
 
 
-def open_medium(name: str, chosen: Settings, words: Words) -> "Apprise":
+def open_medium(name: str, chosen: Settings) -> "Apprise":
     if importlib.util.find_spec("apprise") is None:
         need = "the library apprise, which comes with the extra: pip install 'watchbell[apprise]'"
         raise BadSettings(f"gateways.{name}: this needs {need}")
-    return Apprise(name, chosen, words)
+    return Apprise(name, chosen)
 
 
 class Apprise:
-    def __init__(self, name: str, chosen: Settings, words: Words) -> None:
-        self.name, self.limits, self.words = name, chosen, words
+    form = Form(parts=("headline", "text"))
+
+    def __init__(self, name: str, chosen: Settings) -> None:
+        self.name, self.limits = name, chosen
         self._template = chosen.url.reveal() if chosen.url else ""
         self._networks = Networks(chosen.allow_networks)
         self._room = threading.BoundedSemaphore(chosen.concurrency)
@@ -59,14 +61,8 @@ class Apprise:
         logger.addHandler(logging.NullHandler())
         logger.propagate = False
 
-    def render(self, alert: Alert) -> Message:
-        headline, _, rest = self.words("text", alert).partition("\n")
-        if not rest.strip():
-            headline, rest = "", headline
-        return Message(alert=alert, subject=headline, text=rest.strip())
-
     async def send(self, message: Message) -> str:
-        address = message.alert.address.strip()
+        address = message.address.strip()
         url = self._template.replace(_ADDRESS, quote(address, safe="")) or address
         try:
             async with asyncio.timeout(self.limits.timeout):
@@ -156,7 +152,7 @@ def _notified(library: Any, service: Any, message: Message) -> Any:
     """What the library tells of it; true where the service took the message."""
     sender = library.Apprise(asset=service.asset)
     sender.add(service)
-    kind = _TYPES.get(message.alert.state, "info")
+    kind = _TYPES.get(message.tone, "info")
     return sender.notify(
         body=message.text, title=message.subject, notify_type=kind, body_format="text"
     )

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from watchbell import settings
 from watchbell.errors import BadSettings
-from watchbell.gateways.medium import Medium, SendLimits, Words
+from watchbell.gateways.medium import Medium, SendLimits
 from watchbell.settings import Secret, Settings, Tables
 
 # A kind's module is imported when it is used: their libraries are slow to import.
@@ -42,7 +42,7 @@ class Kind(Protocol):
     STYLE: str
     """Which of the built-in texts suit it."""
 
-    def open_medium(self, name: str, chosen: SendLimits, words: Words) -> Medium: ...
+    def open_medium(self, name: str, chosen: SendLimits) -> Medium: ...
 
 
 class Configured(Struct, frozen=True):
@@ -70,8 +70,8 @@ class Configured(Struct, frozen=True):
     def style(self) -> str:
         return module(self.kind).STYLE
 
-    def open(self, words: Words) -> Medium:
-        return module(self.kind).open_medium(self.name, self.chosen, words)
+    def open(self) -> Medium:
+        return module(self.kind).open_medium(self.name, self.chosen)
 
 
 def configured(chosen: Settings) -> list[Configured]:

@@ -20,11 +20,11 @@ from aiosmtplib import (
 )
 from msgspec import Meta, field
 
-from watchbell.alerting.model import Alert
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, DeliveryFailed
 from watchbell.gateways import mime
-from watchbell.gateways.medium import Message, SendLimits, Words
+from watchbell.gateways.medium import SendLimits
+from watchbell.gateways.message import Form, Message
 from watchbell.gateways.message_texts import one_line
 from watchbell.ids import token
 from watchbell.settings import Port, Secret
@@ -60,8 +60,8 @@ class Settings(SendLimits, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The name by which we greet the server; empty for this machine's."""
 
 
-def open_medium(name: str, chosen: Settings, words: Words) -> "Email":
-    return Email(name, chosen, words)
+def open_medium(name: str, chosen: Settings) -> "Email":
+    return Email(name, chosen)
 
 
 class Stage(StrEnum):
@@ -74,25 +74,18 @@ class Stage(StrEnum):
 
 
 class Email:
-    def __init__(self, name: str, chosen: Settings, words: Words) -> None:
+    form = Form(parts=("subject", "text", "html"))
+
+    def __init__(self, name: str, chosen: Settings) -> None:
         self.limits: SendLimits = chosen
-        self._words = words
         host = chosen.hello if chosen.hello and chosen.from_address else _own_name()
         sender = chosen.from_address or f"Watchbell <watchbell@{host}>"
         self._sender = _checked(name, "from_address", sender)
         self._reply_to = chosen.reply_to and _checked(name, "reply_to", chosen.reply_to).address
         self._pool = Pool(name, chosen, chosen.hello or host)
 
-    def render(self, alert: Alert) -> Message:
-        return Message(
-            alert=alert,
-            subject=self._words("subject", alert),
-            text=self._words("text", alert),
-            html=self._words("html", alert),
-        )
-
     async def send(self, message: Message) -> str:
-        good, bad = mime.recipients(message.alert.address)
+        good, bad = mime.recipients(message.address)
         content = mime.composed(
             message, good, self._sender, self._reply_to, SYSTEM.now(), f"=_{token()}"
         )

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from watchbell.gateways import overview
+from watchbell.gateways import outcomes, overview
 from watchbell.gateways.keys import Gateways
-from watchbell.gateways.outbox import Item, Outbox, Unfit
+from watchbell.gateways.outbox import Item, Unfit
 from watchbell.store.client import Store
 from watchbell.store.replies import text
 from watchbell.store.script import Script
@@ -51,15 +51,14 @@ class Listed(Struct, frozen=True):
     failure: Failure
 
 
-def told(one: Item | Unfit) -> Failure:
+def failure_of(one: Item | Unfit) -> Failure:
     if isinstance(one, Unfit):
         return Failure(since=int(one.since), error=one.error, raw=one.raw)
-    alert = one.alert
     return Failure(
-        id=alert.id,
-        address=alert.address,
-        check=alert.event_id,
-        state=alert.state,
+        id=one.id,
+        address=one.address,
+        check=one.topic,
+        state=one.alert.state if one.alert else "",
         since=int(one.since),
         tries=one.tries,
         error=one.error,
@@ -72,7 +71,7 @@ async def page(store: Store, medium: str, count: int, after: str, given_up: int)
     names = [keys.failed(medium), keys.failures(medium)]
     answers = await _PAGE(store, names, [count, after, given_up])
     return [
-        Listed(text(name), int(float(time)), told(overview.failure(record)))
+        Listed(text(name), int(float(time)), failure_of(overview.failure(record)))
         for name, time, record in answers
     ]
 
@@ -97,9 +96,8 @@ async def named(store: Store, medium: str, ids: Sequence[str]) -> list[Item]:
 
 async def retry(store: Store, medium: str, items: Sequence[Item], now: float) -> int:
     """How many are sent again."""
-    box = Outbox(store, medium)
     pieces = [items[at : at + _AT_ONCE] for at in range(0, len(items), _AT_ONCE)]
-    return sum([await box.retry(piece, now) for piece in pieces])
+    return sum([await outcomes.retry(store, medium, piece, now) for piece in pieces])
 
 
 async def retry_all(store: Store, medium: str, now: float) -> int:

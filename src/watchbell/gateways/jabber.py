@@ -11,12 +11,12 @@ from msgspec import field
 
 from watchbell import ids, logs
 from watchbell.alerting import rules
-from watchbell.alerting.model import Alert
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, DeliveryFailed, Refused, StoreUnavailable
 from watchbell.gateways.chat import Acquaintances, Chat, Speaker
 from watchbell.gateways.commands import addressed
-from watchbell.gateways.medium import Message, SendLimits, Words
+from watchbell.gateways.medium import SendLimits
+from watchbell.gateways.message import Form, Message
 from watchbell.gateways.message_texts import finished, one_line
 from watchbell.http.client import trust
 from watchbell.settings import Port, Secret
@@ -56,8 +56,8 @@ class Settings(SendLimits, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Of times as they are said and shown, for those who have none of their own."""
 
 
-def open_medium(name: str, chosen: Settings, words: Words) -> "Jabber":
-    return Jabber(name, chosen, words)
+def open_medium(name: str, chosen: Settings) -> "Jabber":
+    return Jabber(name, chosen)
 
 
 def account(name: str, chosen: Settings, nick: str) -> "Account":
@@ -84,12 +84,13 @@ def account(name: str, chosen: Settings, nick: str) -> "Account":
 
 class Jabber:
     def __init__(
-        self, name: str, chosen: Settings, words: Words, pause: Callable[[int], float] | None = None
+        self, name: str, chosen: Settings, pause: Callable[[int], float] | None = None
     ) -> None:
         from watchbell.gateways import xmpp  # noqa: PLC0415 slow to import
         from watchbell.gateways.xmpp_client import address  # noqa: PLC0415
 
-        self.name, self.limits, self._chosen, self._words = name, chosen, chosen, words
+        self.name, self.limits, self._chosen = name, chosen, chosen
+        self.form = Form(reply_prefix=f"{chosen.alias}: ")
         self._address = address
         own = account(name, chosen, chosen.alias)
         self._rooms = tuple(map(address, chosen.rooms))
@@ -100,16 +101,9 @@ class Jabber:
         self._refused: dict[str, None] = {}
         self._log = logs.get(medium=name)
 
-    def render(self, alert: Alert) -> Message:
-        text, mark = self._words("text", alert), f"ACKID {alert.event_hash}"
-        # As it is said back to us in a room.
-        text = text.replace(mark, f"{self._chosen.alias}: {mark}", 1) if alert.event_hash else text
-        return Message(alert=alert, text=text)
-
     async def send(self, message: Message) -> str:
-        alert = message.alert
-        to = self._address(alert.address)
-        return await self._sent(to, message.text, one_line(alert.id))
+        to = self._address(message.address)
+        return await self._sent(to, message.text, one_line(message.id))
 
     async def _sent(self, to: str, text: str, name: str) -> str:
         connection: Connection | None = None

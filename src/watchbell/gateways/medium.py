@@ -1,57 +1,44 @@
-"""What a medium is: it renders an alert as a message, and hands the message over."""
+"""What a medium is: it hands one message over to its server."""
 
 from typing import Annotated, Protocol
 
 from msgspec import Meta, Struct
 
-from watchbell.alerting.model import Alert
+from watchbell.gateways.message import Form, Message
 from watchbell.store.client import Store
 
 
 class SendLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the settings of all media have in common."""
+    """The settings that all media have."""
 
     kind: str = ""
     """The medium's kind, where its table has a name of its own."""
     concurrency: Annotated[int, Meta(ge=1, le=1_000)] = 10
-    """Messages on their way at once."""
+    """Messages that are sent at the same time."""
     per_address: Annotated[int, Meta(ge=1, le=1_000)] = 1
     """How many of these may go to one address; more than one only about different checks."""
     rate: Annotated[float, Meta(ge=0, le=1e6)] = 0
-    """Messages a second, of this process; 0 for no limit."""
+    """Messages per second and process; 0 for no limit."""
     address_rate: Annotated[float, Meta(ge=0, le=1e6)] = 0
-    """Messages a minute to one address, of this process; 0 for no limit."""
+    """Messages per minute and process to one address; 0 for no limit."""
     timeout: Annotated[float, Meta(gt=0, le=600)] = 10
-    """Seconds that handing one message over may take."""
-
-
-class Message(Struct, frozen=True, kw_only=True):
-    alert: Alert
-    """Its `id` travels with the message, so that a second copy can be told for what it is."""
-    text: str
-    subject: str = ""
-    html: str = ""
-
-
-class Words(Protocol):
-    """The texts of one medium. `part` is `subject`, `text` or `html`; what people wrote of their
-    own and what fails is replaced by ours, and told."""
-
-    def __call__(self, part: str, alert: Alert) -> str: ...
+    """Seconds that sending one message may take."""
 
 
 class Medium(Protocol):
-    """One per configured table. Everything that can go wrong in `send` is a DeliveryFailed."""
+    """One per configured table."""
 
     @property
     def limits(self) -> SendLimits: ...
 
-    def render(self, alert: Alert) -> Message: ...
+    @property
+    def form(self) -> Form: ...
 
     async def send(self, message: Message) -> str:
-        """Returns what the server answered, in one line, once it has taken the message."""
+        """Returns the server's answer in one line once it has accepted the message. Every expected
+        failure is a DeliveryFailed."""
 
     async def attend(self, store: Store) -> None:
-        """Runs beside the deliveries until cancelled: hears answers, keeps a connection."""
+        """Runs beside the deliveries until cancelled: receives answers, keeps a connection open."""
 
     async def close(self) -> None: ...

@@ -56,7 +56,7 @@ def kind_of(alert: Alert) -> str:
     return f"rollup_{alert.rollup}" if alert.rollup else alert.notification_type
 
 
-def open_words(
+def open_texts(
     medium: str,
     style: str,
     folder: str,
@@ -77,7 +77,7 @@ def open_words(
 
 
 class Texts:
-    """What a medium says; it is called as `Words`."""
+    """The texts of one medium's alerts."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Short messages by MessageNet."""
 
 from watchbell.gateways import sms
-from watchbell.gateways.medium import Message, Words
+from watchbell.gateways.message import Message
 from watchbell.gateways.over_http import OverHttp, Reach, client
 from watchbell.http.client import Request, form
 from watchbell.settings import Secret
@@ -15,22 +15,22 @@ class Settings(Reach, frozen=True, kw_only=True, forbid_unknown_fields=True):
     url: str = "https://www.messagenet.com.au/dotnet/Lodge.asmx/LodgeSMSMessage"
 
 
-def open_medium(name: str, chosen: Settings, words: Words) -> "MessageNet":
-    return MessageNet(name, chosen, words)
+def open_medium(name: str, chosen: Settings) -> "MessageNet":
+    return MessageNet(name, chosen)
 
 
 class MessageNet(OverHttp):
-    def __init__(self, name: str, chosen: Settings, words: Words) -> None:
+    def __init__(self, name: str, chosen: Settings) -> None:
         self._chosen, self._password = chosen, chosen.password.reveal()
         self._client = client(chosen, is_service=True)
-        super().__init__(name, chosen, words, self._client)
+        super().__init__(name, chosen, self._client)
 
     async def send(self, message: Message) -> str:
         query = form(
             {
                 "Username": self._chosen.username,
                 "Pwd": self._password,
-                "PhoneNumber": sms.number(message.alert.address),
+                "PhoneNumber": sms.number(message.address),
                 "PhoneMessage": message.text,
             }
         )

@@ -8,10 +8,9 @@ from email.header import Header
 from email.utils import format_datetime, formataddr
 from typing import NamedTuple
 
-from watchbell.alerting.model import Alert
 from watchbell.errors import DeliveryFailed
-from watchbell.gateways.medium import Message
-from watchbell.gateways.message_texts import kind_of, one_line
+from watchbell.gateways.message import Message
+from watchbell.gateways.message_texts import one_line
 
 _MOST = 100
 """Recipients of one mail."""
@@ -87,7 +86,7 @@ def composed(
         f"Date: {format_datetime(datetime.fromtimestamp(int(now), UTC))}",
         f"From: {_written(sender)}",
         *([f"Reply-To: {reply_to}"] if reply_to else []),
-        f"To: {_to(message.alert, to)}",
+        f"To: {_to(message.recipient, to)}",
         *_about(message, host),
         "MIME-Version: 1.0",
     ]
@@ -106,47 +105,40 @@ def composed(
 
 
 def _about(message: Message, host: str) -> list[str]:
-    """What tells copies, threads and programs' mails apart."""
-    alert = message.alert
-    thread = _thread(alert, host)
-    urgent = alert.state == "critical" and alert.notification_type == "problem"
     return [
         _header("Subject", message.subject),
-        f"Message-ID: <{_token(alert.id)}@{host}>",
-        f"In-Reply-To: {thread}",
-        f"References: {thread}",
-        _header("Thread-Topic", "summaries" if alert.rollup else alert.event_id),
+        f"Message-ID: <{_token(message.id)}@{host}>",
+        *_thread(message, host),
         "Auto-Submitted: auto-generated",
         "X-Auto-Response-Suppress: All",
         f"List-Id: Watchbell <alerts.{host.strip('[]')}>",
-        *(["Importance: high", "X-Priority: 1"] if urgent else []),
-        _header("X-Watchbell-Alert", alert.id),
-        _header("X-Watchbell-Check", alert.event_id),
-        _header("X-Watchbell-Kind", kind_of(alert)),
-        _header("X-Watchbell-State", alert.state),
+        *(["Importance: high", "X-Priority: 1"] if message.is_urgent else []),
+        *(_header(name, value) for name, value in message.headers.items()),
     ]
 
 
-def _thread(alert: Alert, host: str) -> str:
-    """A message that never was, to which all about one check, or all summaries, are replies."""
-    about = f"{alert.contact_id} {alert.media}" if alert.rollup else alert.event_id
-    kind = "summaries" if alert.rollup else "check"
-    return f"<{kind}.{_digest(about)}@{host}>"
+def _thread(message: Message, host: str) -> list[str]:
+    """Makes the mail a reply to one that was never sent, as all mails of its thread are."""
+    if message.thread is None:
+        return []
+    parent = f"<{_token(message.thread.name)}@{host}>"
+    return [
+        f"In-Reply-To: {parent}",
+        f"References: {parent}",
+        _header("Thread-Topic", message.thread.title),
+    ]
 
 
 def _token(identifier: str) -> str:
-    return identifier if _TOKEN.fullmatch(identifier) else _digest(identifier)
+    if _TOKEN.fullmatch(identifier):
+        return identifier
+    return hashlib.sha256(identifier.encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
-
-
-def _to(alert: Alert, to: list[str]) -> str:
+def _to(name: str, to: list[str]) -> str:
     if len(to) > 1:
         return ",\r\n ".join(to)
-    name = one_line(f"{alert.contact_first_name} {alert.contact_last_name}", 60)
-    return _written(Mailbox(name, to[0]))
+    return _written(Mailbox(one_line(name, 60), to[0]))
 
 
 def _written(box: Mailbox) -> str:

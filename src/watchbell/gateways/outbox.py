@@ -1,29 +1,29 @@
-"""The outbox of a medium: alerts on their way, each in the lane of its address, until the server
-has taken them or they are given up."""
+"""The outbox of a medium: what is on its way, each item in the lane of its address."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
 
 from watchbell.alerting import foreign
-from watchbell.alerting.event import encode
 from watchbell.alerting.keys import Alerting
-from watchbell.alerting.model import Alert, CheckEvent
+from watchbell.alerting.model import Alert
 from watchbell.gateways.keys import Gateways
-from watchbell.store.client import Argument, Store, patiently
+from watchbell.gateways.message import Message
+from watchbell.http.client import encoded
+from watchbell.store.client import Argument, Store
 from watchbell.store.effects import Effects
 from watchbell.store.queue import Batch, Queue, Taker
 from watchbell.store.script import Script
 
 LEASE = 15.0
-"""Seconds for which a lane is ours without a word."""
-_BODY_MOST = 4_000
+"""Seconds for which a claimed lane is ours without renewal."""
+BODY_MOST = 4_000
+"""Characters of a text that are recorded."""
 _CRITICAL_AHEAD, _PROBLEM_AHEAD = 86_400, 600
 _ORDER = ("address",)
-"""Alerts for one address are admitted in their order, also by several processes side by side and
-after one died with some in hand: its lane then holds a problem before its recovery."""
+"""Alerts for one address are admitted in order, also by several processes side by side and after
+one died with some in hand: its lane then holds a problem before its recovery."""
 
 LANES = """
 -- An alert joins those of its check, and its check moves as far ahead as the alert's score says.
@@ -55,6 +55,103 @@ local function free(box, lane, milliseconds)
 end
 """
 """Lua over `box`: the keys `lanes` and `claims`, and what `alerts` and `checks` begin with."""
+
+
+class Item(Struct, kw_only=True, omit_defaults=True):
+    """An alert, which is rendered when it is sent, or a ready-made message."""
+
+    alert: Alert | None = None
+    message: Message | None = None
+    record: str = ""
+    """The key of the hash in which the outcome of a message is recorded."""
+    since: float
+    """When it came in; it is given up a set time after that."""
+    tries: int = 0
+    due: float = 0
+    error: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.alert is None) == (self.message is None):
+            raise ValueError("expected an alert or a message")
+
+    @property
+    def content(self) -> Alert | Message:
+        found = self.message if self.alert is None else self.alert
+        assert found is not None
+        return found
+
+    @property
+    def id(self) -> str:
+        return self.content.id
+
+    @property
+    def address(self) -> str:
+        return self.content.address
+
+    @property
+    def topic(self) -> str:
+        """What stays in order: the check of an alert, the topic of a message."""
+        content = self.content
+        return content.event_id if isinstance(content, Alert) else content.topic or content.id
+
+    @property
+    def lane(self) -> str:
+        return lane_of(self.address)
+
+    @property
+    def check(self) -> str:
+        return check_of(self.lane, self.topic)
+
+    @property
+    def ahead(self) -> int:
+        """Seconds by which it goes before what came earlier: a new problem overtakes the rest, and
+        nothing waits for ever. A rollup stays behind the one before it."""
+        alert = self.alert
+        if alert is None or alert.notification_type != "problem" or alert.rollup is not None:
+            return 0
+        return _CRITICAL_AHEAD if alert.state == "critical" else _PROBLEM_AHEAD
+
+    def restarted(self, now: float) -> "Item":
+        """As it was before the first attempt."""
+        return Item(alert=self.alert, message=self.message, record=self.record, since=now)
+
+    def encoded(self) -> str:
+        return encoded(self).decode()
+
+
+class Unfit(Struct, kw_only=True):
+    """Something on the queue that is no alert, as it is kept among the failed ones."""
+
+    since: float
+    error: str
+    raw: str
+
+    @classmethod
+    def of(cls, raw: bytes, error: str, now: float) -> "Unfit":
+        return cls(since=now, error=error, raw=raw[:BODY_MOST].decode(errors="replace"))
+
+    def encoded(self) -> str:
+        return encoded(self).decode()
+
+
+class Unreadable(Struct, frozen=True):
+    """Something in the outbox that can't be read as an item."""
+
+    id: str
+    check: str
+    raw: bytes
+    error: str
+
+
+def lane_of(address: str) -> str:
+    return hashlib.sha256(address.encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def check_of(lane: str, topic: str) -> str:
+    """Names the items of one lane that stay in order; a script makes the same name."""
+    digest = hashlib.sha1(topic.encode(errors="surrogatepass"), usedforsecurity=False)
+    return f"{lane}-{digest.hexdigest()[:16]}"
+
 
 # ARGV[1] msgpack: alerts, each its id, lane, check, seconds that it goes ahead, and item; ARGV[2]
 # items that are no alerts, each its id and record; ARGV[3] seconds; ARGV[4…] outbox, failed,
@@ -96,214 +193,34 @@ return admitted
 """
 )
 
-# ARGV[1] msgpack: results; ARGV[2] seconds; ARGV[3] seconds before which failures are forgotten;
-# ARGV[4] the event that reports that the medium works again; ARGV[5…] what lists of alerts, sets of
-# checks and records of alerts begin with. KEYS: outbox, lanes, claims, failed, failures, status,
-# events.
-# An alert that is no longer in the outbox was settled before, so a repeated call does nothing more.
-# What must not be lost is written first and may fail; of the rest the store's refusals are
-# returned, and stop none of the other results.
-_SETTLE = Script(
+# KEYS: outbox, lanes, claims, record; ARGV[1] what lists of alerts and ARGV[2] what sets of checks
+# begin with, ARGV[3…6] id, lane, check and item of a message, ARGV[7…] the fields of its record.
+# Returns 0 where the record exists: the message was added before.
+_ADD = Script(
     LANES
     + """
-local outbox, lanes, claims, failed, failures, status, events = unpack(KEYS)
-local box = {lanes = lanes, claims = claims, alerts = ARGV[5], checks = ARGV[6]}
-local now, alert_of = ARGV[2], ARGV[7]
-local refused = {}
-
-local function note(...)
-  local answer = redis.pcall(...)
-  if type(answer) == 'table' and answer.err then
-    refused[#refused + 1] = select(1, ...) .. ' ' .. select(2, ...) .. ': ' .. answer.err
-  end
-  return answer
-end
-
-local function remove(id, lane, check)
-  redis.call('HDEL', outbox, id)
-  dequeue(box, lane, check, id)
-end
-
-local function record(id, fields)
-  if redis.call('EXISTS', alert_of .. id) == 1 then
-    note('HSET', alert_of .. id, unpack(fields))
-  end
-end
-
-local settle = {}
-
-function settle.delivered(id, lane, check, answer, fields)
-  if redis.call('HEXISTS', outbox, id) == 0 then return end
-  remove(id, lane, check)
-  record(id, fields)
-  note('HSET', status, 'last_success', now, 'last_answer', answer)
-  note('HINCRBY', status, 'delivered', 1)
-  if note('HDEL', status, 'failing') == 1 then note('LPUSH', events, ARGV[4]) end
-end
-
-function settle.again(id, item, reason)
-  if redis.call('HEXISTS', outbox, id) == 0 then return end
-  redis.call('HSET', outbox, id, item)
-  note('HSET', status, 'last_failure', now, 'last_error', reason)
-  note('HINCRBY', status, 'retried', 1)
-end
-
-function settle.given_up(id, lane, check, item, reason, event)
-  if redis.call('HEXISTS', outbox, id) == 0 then return end
-  redis.call('HSET', failures, id, item)
-  redis.call('ZADD', failed, now, id)
-  remove(id, lane, check)
-  record(id, {'failed_at', now, 'error', reason})
-  note('HSET', status, 'last_failure', now, 'last_error', reason)
-  note('HINCRBY', status, 'given_up', 1)
-  if event ~= '' then
-    note('HSET', status, 'failing', 1)
-    note('LPUSH', events, event)
-  end
-  for _, old in ipairs(redis.call('ZRANGEBYSCORE', failed, '-inf', ARGV[3], 'LIMIT', 0, 100)) do
-    redis.call('ZREM', failed, old)
-    redis.call('HDEL', failures, old)
-  end
-end
-
-function settle.unreadable(id, lane, check, record)
-  if redis.call('HEXISTS', outbox, id) == 0 then return end
-  redis.call('HSET', failures, id, record)
-  redis.call('ZADD', failed, now, id)
-  remove(id, lane, check)
-end
-
-function settle.released(lane, claim, milliseconds)
-  if redis.call('HGET', claims, lane) == claim then
-    free(box, lane, milliseconds)
-  end
-end
-
-for _, result in ipairs(cmsgpack.unpack(ARGV[1])) do
-  settle[result[1]](unpack(result, 2))
-end
-return refused
-"""
-)
-
-# KEYS: outbox, lanes, claims, failed, failures; ARGV[1] what lists of alerts and ARGV[2] what sets
-# of checks begin with, then of each alert its id, lane, check, and item as it begins anew. Returns
-# how many were among the failed ones.
-_RETRY = Script(
-    LANES
-    + """
-local outbox, lanes, claims, failed, failures = unpack(KEYS)
+local outbox, lanes, claims, record = unpack(KEYS)
 local box = {lanes = lanes, claims = claims, alerts = ARGV[1], checks = ARGV[2]}
-local time, again = redis.call('TIME'), 0
-for i = 3, #ARGV, 4 do
-  local id, lane, check, item = unpack(ARGV, i, i + 3)
-  if redis.call('HDEL', failures, id) == 1 then
-    redis.call('ZREM', failed, id)
-    redis.call('HSET', outbox, id, item)
-    enqueue(box, lane, check, id, time[1] * 1000000 + time[2] + i)
-    if redis.call('HEXISTS', claims, lane) == 0 then redis.call('ZADD', lanes, 0, lane) end
-    again = again + 1
-  end
-end
-return again
+local id, lane, check, item = unpack(ARGV, 3, 6)
+if redis.call('EXISTS', record) == 1 or redis.call('HEXISTS', outbox, id) == 1 then return 0 end
+local time = redis.call('TIME')
+redis.call('HSET', record, unpack(ARGV, 7))
+redis.call('HSET', outbox, id, item)
+enqueue(box, lane, check, id, time[1] * 1000000 + time[2])
+redis.call('ZADD', lanes, 'NX', time[1] * 1000 + math.floor(time[2] / 1000), lane)
+return 1
 """
 )
-
-
-class Item(Struct, kw_only=True, omit_defaults=True):
-    """An alert on its way."""
-
-    alert: Alert
-    since: float
-    """When it came to us; from then on it counts until it is given up."""
-    tries: int = 0
-    due: float = 0
-    error: str = ""
-
-    @property
-    def lane(self) -> str:
-        return lane_of(self.alert.address)
-
-    @property
-    def check(self) -> str:
-        return check_of(self.lane, self.alert.event_id)
-
-    @property
-    def ahead(self) -> int:
-        """Seconds of waiting that it is given on its way in: nothing waits for ever, and what
-        nobody knows yet overtakes the rest. A summary stays behind the one before it."""
-        if self.alert.notification_type != "problem" or self.alert.rollup is not None:
-            return 0
-        return _CRITICAL_AHEAD if self.alert.state == "critical" else _PROBLEM_AHEAD
-
-
-class Unfit(Struct, kw_only=True):
-    """Something on the queue that is no alert, as it lies among the failed ones."""
-
-    since: float
-    error: str
-    raw: str
-
-    @classmethod
-    def of(cls, raw: bytes, error: str, now: float) -> "Unfit":
-        return cls(since=now, error=error, raw=raw[:_BODY_MOST].decode(errors="replace"))
-
-
-class Unreadable(Struct, frozen=True):
-    """Something in the outbox that can't be read as an alert."""
-
-    id: str
-    check: str
-    raw: bytes
-    error: str
-
-
-Result = list[str | int | list[str | int]]
-
-
-def lane_of(address: str) -> str:
-    return hashlib.sha256(address.encode(errors="surrogatepass")).hexdigest()[:16]
-
-
-def check_of(lane: str, event_id: str) -> str:
-    """What names the alerts of one check to one address; scripts know how it is made."""
-    digest = hashlib.sha1(event_id.encode(errors="surrogatepass"), usedforsecurity=False)
-    return f"{lane}-{digest.hexdigest()[:16]}"
-
-
-def delivered(item: Item, answer: str, subject: str, body: str, now: int) -> Result:
-    fields: list[str | int] = ["delivered_at", now, "answer", answer, "tries", item.tries + 1]
-    fields += ["subject", subject, "body", body[:_BODY_MOST]]
-    return ["delivered", item.alert.id, item.lane, item.check, answer, fields]
-
-
-def again(item: Item) -> Result:
-    return ["again", item.alert.id, _text(item), item.error]
-
-
-def given_up(item: Item, event: CheckEvent | None) -> Result:
-    raised = encode(event).decode() if event else ""
-    return ["given_up", item.alert.id, item.lane, item.check, _text(item), item.error, raised]
-
-
-def unreadable(lane: str, one: Unreadable, now: int) -> Result:
-    record = _text(Unfit.of(one.raw, f"this is no alert: {one.error}", now))
-    return ["unreadable", one.id, lane, one.check, record]
-
-
-def released(lane: str, claim: str, seconds: float) -> Result:
-    """A claim that ends; the lane may be claimed again after `seconds`."""
-    return ["released", lane, claim, round(seconds * 1000)]
 
 
 class Outbox:
     def __init__(self, store: Store, medium: str, lease: float = LEASE) -> None:
         self._store, self.medium, self.lease = store, medium, lease
-        self._keys, self._alerting = Gateways(store.prefix), Alerting(store.prefix)
-        queue = Queue(key=self._alerting.queue(medium), side="LEFT", order_by=_ORDER)
+        self._keys, alerting = Gateways(store.prefix), Alerting(store.prefix)
+        queue = Queue(key=alerting.queue(medium), side="LEFT", order_by=_ORDER)
         self.taker = Taker(store, queue, lease=lease)
-        self._begin = [self._keys.alerts(medium, ""), self._keys.checks(medium, "")]
-        self._begin.append(self._alerting.alert(""))
+        self._prefixes = [self._keys.alerts(medium, ""), self._keys.checks(medium, "")]
+        self._alert_prefix = alerting.alert("")
 
     async def admit(self, batch: Batch, now: float) -> int:
         """Moves a batch from the queue into the lanes; LeaseLost where it went back."""
@@ -313,65 +230,32 @@ class Outbox:
             try:
                 alert = foreign.alert(raw, self.medium, _digest(raw))
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                unfit += [_digest(raw), _text(Unfit.of(raw, f"this is no alert: {error}", now))]
+                unfit += [_digest(raw), Unfit.of(raw, f"this is no alert: {error}", now).encoded()]
             else:
                 item = Item(alert=alert, since=now)
-                alerts += [alert.id, item.lane, item.check, item.ahead, _text(item)]
+                alerts += [item.id, item.lane, item.check, item.ahead, item.encoded()]
         keys, medium = self._keys, self.medium
         names = [keys.outbox(medium), keys.failed(medium), keys.failures(medium)]
-        names += [keys.lanes(medium), keys.claims(medium), *self._begin]
+        names += [keys.lanes(medium), keys.claims(medium), *self._prefixes, self._alert_prefix]
         args: list[Argument] = [_packed(alerts), _packed(unfit), int(now), *names]
         return int(await self.taker.acknowledge(batch, _ADMIT, [], args) or 0)
 
-    async def settle(self, results: Sequence[Result], now: int, forget: int) -> list[str]:
-        """Writes what became of alerts and lanes, all together; what of it the store refused."""
+    async def add(self, item: Item, fields: dict[str, str | int]) -> bool:
+        """Puts a message into its lane and makes its record; False where that was done before."""
         keys, medium = self._keys, self.medium
-        names = [
-            *(keys.outbox(medium), keys.lanes(medium), keys.claims(medium)),
-            *(keys.failed(medium), keys.failures(medium), keys.status(medium)),
-            self._alerting.events(),
-        ]
-        well = encode(told(medium, "ok", "messages are delivered again", now))
-        args: list[Argument] = [_packed(results), now, forget, well, *self._begin]
-        refused = await patiently(lambda: _SETTLE(self._store, names, args))
-        return [one.decode(errors="replace") for one in refused]
-
-    async def retry(self, items: Iterable[Item], now: float) -> int:
-        """Sends again what was given up; how many there were to send."""
-        args: list[Argument] = [*self._begin[:2]]
-        for item in items:
-            fresh = Item(alert=item.alert, since=now)
-            args += [item.alert.id, item.lane, item.check, _text(fresh)]
-        keys, medium = self._keys, self.medium
-        names = [keys.outbox(medium), keys.lanes(medium), keys.claims(medium)]
-        names += [keys.failed(medium), keys.failures(medium)]
-        return int(await _RETRY(self._store, names, args))
+        names = [keys.outbox(medium), keys.lanes(medium), keys.claims(medium), item.record]
+        args: list[Argument] = [*self._prefixes, item.id, item.lane, item.check, item.encoded()]
+        args += [word for pair in fields.items() for word in pair]
+        return bool(await _ADD(self._store, names, args))
 
     async def beat(self, words: str, now: int) -> None:
-        """Says how this process fares with the medium."""
+        """Records that this process serves the medium, and its state in words."""
         status = self._keys.status(self.medium)
         await self._store.call("HSET", status, "seen", now, "state", words)
 
 
-def told(medium: str, state: str, summary: str, now: int) -> CheckEvent:
-    """The check event about a medium itself. It is told at once: there may be no second one."""
-    return CheckEvent(
-        type="service",
-        state="ok" if state == "ok" else "critical",
-        entity="watchbell",
-        check=f"gateway {medium}",
-        summary=summary,
-        time=now,
-        initial_failure_delay=0,
-    )
-
-
 def _digest(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()[:32]
-
-
-def _text(value: Item | Unfit) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 _packed = msgspec.msgpack.encode

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from watchbell.alerting.model import Alert
-from watchbell.gateways.medium import Message, SendLimits, Words
+from watchbell.gateways.medium import SendLimits
+from watchbell.gateways.message import Form
 from watchbell.http.client import MOST, Client
 from watchbell.http.networks import Networks
 from watchbell.store.client import Store
@@ -29,12 +29,10 @@ class WideReach(Reach, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class OverHttp:
     """What media over HTTP have in common; each has its own `send`."""
 
-    def __init__(self, name: str, limits: SendLimits, words: Words, *clients: Client) -> None:
-        self.name, self.limits, self.words = name, limits, words
-        self._clients = clients
+    form = Form()
 
-    def render(self, alert: Alert) -> Message:
-        return Message(alert=alert, text=self.words("text", alert))
+    def __init__(self, name: str, limits: SendLimits, *clients: Client) -> None:
+        self.name, self.limits, self._clients = name, limits, clients
 
     async def attend(self, store: Store) -> None:  # noqa: ARG002 nothing is heard back
         await asyncio.Event().wait()

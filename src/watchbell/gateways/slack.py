@@ -5,9 +5,8 @@ from typing import Any
 
 from msgspec import field
 
-from watchbell.alerting.model import Alert
 from watchbell.errors import BadSettings, DeliveryFailed
-from watchbell.gateways.medium import Message, Words
+from watchbell.gateways.message import Message
 from watchbell.gateways.message_texts import cut
 from watchbell.gateways.over_http import OverHttp, WideReach, client
 from watchbell.http.answer import Answer, one_line
@@ -53,23 +52,23 @@ class Settings(WideReach, frozen=True, kw_only=True, forbid_unknown_fields=True)
     api_url: str = "https://slack.com/api"
 
 
-def open_medium(name: str, chosen: Settings, words: Words) -> "Slack":
+def open_medium(name: str, chosen: Settings) -> "Slack":
     if chosen.url and chosen.token:
         raise BadSettings(f"gateways.{name}: url and token are two ways; give one of them")
-    return Slack(name, chosen, words)
+    return Slack(name, chosen)
 
 
 class Slack(OverHttp):
-    def __init__(self, name: str, chosen: Settings, words: Words) -> None:
+    def __init__(self, name: str, chosen: Settings) -> None:
         self._url = chosen.url.reveal() if chosen.url else ""
         self._token = chosen.token.reveal() if chosen.token else ""
         self._api = f"{chosen.api_url.rstrip('/')}/chat.postMessage"
         self._theirs = client(chosen, is_service=False, networks=Networks(chosen.allow_networks))
         self._ours = client(chosen, is_service=True)
-        super().__init__(name, chosen, words, self._theirs, self._ours)
+        super().__init__(name, chosen, self._theirs, self._ours)
 
     async def send(self, message: Message) -> str:
-        address, content = message.alert.address.strip(), _content(message)
+        address, content = message.address.strip(), _content(message)
         if address.startswith(("http://", "https://")):
             request = Request(url=address, headers=JSON, body=encoded(content))
             return (await self._theirs.hand_over(request)).line()
@@ -119,24 +118,19 @@ def _content(message: Message) -> dict[str, Any]:
     headline, _, rest = message.text.partition("\n")
     section = {
         "type": "section",
-        "block_id": message.alert.id[:255],
+        "block_id": message.id[:255],
         "text": {
             "type": "mrkdwn",
-            "text": _escaped(cut(rest.strip() or message.alert.state, _TEXT)),
+            "text": _escaped(cut(rest.strip() or message.tone or headline or message.id, _TEXT)),
             "verbatim": True,  # else a # or @ in what others wrote would call people
         },
     }
     return {
         "text": _escaped(cut(headline, _HEADLINE)),
-        "attachments": [{"color": _colour(message.alert), "blocks": [section]}],
+        "attachments": [{"color": _COLOURS.get(message.tone, _OTHER), "blocks": [section]}],
         "unfurl_links": False,
         "unfurl_media": False,
     }
-
-
-def _colour(alert: Alert) -> str:
-    state = {"problem": "critical", "recovery": "ok"}.get(alert.rollup or "", alert.state)
-    return _COLOURS.get(state, _OTHER)
 
 
 def _escaped(text: str) -> str:

@@ -4,12 +4,11 @@ import re
 
 from msgspec import field
 
-from watchbell.alerting.model import Alert
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, DeliveryFailed
 from watchbell.gateways import sms
 from watchbell.gateways.aws_signature import Credentials, signed
-from watchbell.gateways.medium import Message, Words
+from watchbell.gateways.message import Form, Message
 from watchbell.gateways.over_http import OverHttp, Reach, client
 from watchbell.http.answer import Answer
 from watchbell.http.client import FORM, Request, form, header
@@ -36,14 +35,16 @@ class Settings(Reach, frozen=True, kw_only=True, forbid_unknown_fields=True):
     url: str = "https://sns.{region}.amazonaws.com"
 
 
-def open_medium(name: str, chosen: Settings, words: Words) -> "Sns":
+def open_medium(name: str, chosen: Settings) -> "Sns":
     if not _REGION.fullmatch(chosen.region):
         raise BadSettings(f"gateways.{name}: region is {chosen.region!r}; expected, say, us-east-1")
-    return Sns(name, chosen, words)
+    return Sns(name, chosen)
 
 
 class Sns(OverHttp):
-    def __init__(self, name: str, chosen: Settings, words: Words) -> None:
+    form = Form(parts=("subject", "text"))
+
+    def __init__(self, name: str, chosen: Settings) -> None:
         self._chosen = chosen
         self._credentials = Credentials(
             chosen.access_key,
@@ -51,14 +52,10 @@ class Sns(OverHttp):
             chosen.session_token.reveal() if chosen.session_token else "",
         )
         self._client = client(chosen, is_service=True)
-        super().__init__(name, chosen, words, self._client)
-
-    def render(self, alert: Alert) -> Message:
-        subject = header(self.words("subject", alert).encode("ascii", "replace").decode())
-        return Message(alert=alert, subject=subject[:100], text=self.words("text", alert))
+        super().__init__(name, chosen, self._client)
 
     async def send(self, message: Message) -> str:
-        address = message.alert.address.strip()
+        address = message.address.strip()
         topic = _ARN.fullmatch(address)
         region = topic[1] if topic else self._chosen.region
         target = _to_topic(address, message) if topic else {"PhoneNumber": sms.number(address)}
@@ -78,11 +75,12 @@ class Sns(OverHttp):
 
 def _to_topic(arn: str, message: Message) -> dict[str, str]:
     fields = {"TopicArn": arn}
-    if message.subject:
-        fields["Subject"] = message.subject
+    subject = header(message.subject.encode("ascii", "replace").decode())[:100]
+    if subject:
+        fields["Subject"] = subject
     if arn.endswith(".fifo"):
-        fields["MessageGroupId"] = header(message.alert.event_id)[:128] or "watchbell"
-        fields["MessageDeduplicationId"] = header(message.alert.id)[:128]
+        fields["MessageGroupId"] = header(message.topic)[:128] or "watchbell"
+        fields["MessageDeduplicationId"] = header(message.id)[:128]
     return fields
 
 

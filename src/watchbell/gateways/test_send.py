@@ -9,8 +9,9 @@ from watchbell import ids, logs
 from watchbell.alerting.model import Alert
 from watchbell.errors import NotFound
 from watchbell.gateways import catalogue
+from watchbell.gateways.alert_messages import AlertRenderer
 from watchbell.gateways.catalogue import Configured
-from watchbell.gateways.message_texts import Texts, open_words
+from watchbell.gateways.message_texts import Texts, open_texts
 from watchbell.gateways.samples import sample
 from watchbell.settings import Settings
 
@@ -39,10 +40,10 @@ async def send_test(
     for secret in one.secrets():
         logs.hide(secret)
     alert = sample("test", id=ids.token(), media=one.name, address=address)
-    words = open_words(one.name, one.style, settings.delivery.templates, _no_link, tell)
-    medium = one.open(words)
+    texts = open_texts(one.name, one.style, settings.delivery.templates, _no_link, tell)
+    medium = one.open()
     try:
-        return await medium.send(medium.render(alert))
+        return await medium.send(AlertRenderer(texts, medium.form)(alert))
     finally:
         await medium.close()
 
@@ -87,4 +88,4 @@ def _words(settings: Settings, medium: str) -> Texts:
     folder = settings.delivery.templates
     if folder and not Path(folder).is_dir():
         raise NotFound(f"the folder of templates {folder!r} is not there")
-    return open_words(medium, style(settings, medium), folder, link, tell)
+    return open_texts(medium, style(settings, medium), folder, link, tell)

@@ -1,7 +1,7 @@
 """Short messages by Twilio."""
 
 from watchbell.gateways import sms
-from watchbell.gateways.medium import Message, Words
+from watchbell.gateways.message import Message
 from watchbell.gateways.over_http import OverHttp, Reach, client
 from watchbell.http.answer import one_line
 from watchbell.http.client import FORM, Request, basic, form
@@ -19,22 +19,22 @@ class Settings(Reach, frozen=True, kw_only=True, forbid_unknown_fields=True):
     url: str = "https://api.twilio.com"
 
 
-def open_medium(name: str, chosen: Settings, words: Words) -> "Twilio":
-    return Twilio(name, chosen, words)
+def open_medium(name: str, chosen: Settings) -> "Twilio":
+    return Twilio(name, chosen)
 
 
 class Twilio(OverHttp):
-    def __init__(self, name: str, chosen: Settings, words: Words) -> None:
+    def __init__(self, name: str, chosen: Settings) -> None:
         sid, self._token = chosen.account, chosen.token.reveal()
         self._url = f"{chosen.url.rstrip('/')}/2010-04-01/Accounts/{sid}/Messages.json"
         self._basic = basic(sid, self._token)
         is_service = chosen.from_number.startswith("MG") and len(chosen.from_number) == 34
         self._from = {"MessagingServiceSid" if is_service else "From": chosen.from_number}
         self._client = client(chosen, is_service=True)
-        super().__init__(name, chosen, words, self._client)
+        super().__init__(name, chosen, self._client)
 
     async def send(self, message: Message) -> str:
-        fields = {"To": sms.number(message.alert.address), **self._from, "Body": message.text}
+        fields = {"To": sms.number(message.address), **self._from, "Body": message.text}
         request = Request(
             url=self._url,
             headers=FORM,

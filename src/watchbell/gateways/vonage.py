@@ -4,7 +4,7 @@ from typing import Any
 
 from watchbell.errors import DeliveryFailed
 from watchbell.gateways import sms
-from watchbell.gateways.medium import Message, Words
+from watchbell.gateways.message import Message
 from watchbell.gateways.over_http import OverHttp, Reach, client
 from watchbell.http.answer import one_line, starred
 from watchbell.http.client import FORM, Request, form
@@ -27,25 +27,25 @@ class Settings(Reach, frozen=True, kw_only=True, forbid_unknown_fields=True):
     url: str = "https://rest.nexmo.com/sms/json"
 
 
-def open_medium(name: str, chosen: Settings, words: Words) -> "Vonage":
-    return Vonage(name, chosen, words)
+def open_medium(name: str, chosen: Settings) -> "Vonage":
+    return Vonage(name, chosen)
 
 
 class Vonage(OverHttp):
-    def __init__(self, name: str, chosen: Settings, words: Words) -> None:
+    def __init__(self, name: str, chosen: Settings) -> None:
         self._chosen, self._secret = chosen, chosen.api_secret.reveal()
         self._client = client(chosen, is_service=True)
-        super().__init__(name, chosen, words, self._client)
+        super().__init__(name, chosen, self._client)
 
     async def send(self, message: Message) -> str:
         fields = {
             "api_key": self._chosen.api_key,
             "api_secret": self._secret,
             "from": self._chosen.from_number,
-            "to": sms.number(message.alert.address).removeprefix("+"),
+            "to": sms.number(message.address).removeprefix("+"),
             "text": message.text,
             "type": "text" if message.text.isascii() else "unicode",
-            "client-ref": message.alert.id[:40],
+            "client-ref": message.id[:40],
         }
         request = Request(
             url=self._chosen.url, headers=FORM, body=form(fields), secrets=(self._secret,)

@@ -1,4 +1,4 @@
-"""Webhooks: an alert as JSON to a URL, signed."""
+"""Web hooks: a message as signed JSON to a URL."""
 
 import asyncio
 import hashlib
@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from msgspec import field
 
-from watchbell.alerting.model import Alert
 from watchbell.clock import SYSTEM
 from watchbell.errors import DeliveryFailed
-from watchbell.gateways.medium import Message, Words
+from watchbell.gateways.message import Form, Message
 from watchbell.gateways.over_http import OverHttp, WideReach, client
 from watchbell.http.client import JSON, Request, encoded, header
 from watchbell.http.networks import Networks
@@ -29,8 +28,8 @@ class Settings(WideReach, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """What messages are signed with; without one they are not."""
 
 
-def open_medium(name: str, chosen: Settings, words: Words) -> "Webhook":
-    return Webhook(name, chosen, words)
+def open_medium(name: str, chosen: Settings) -> "Webhook":
+    return Webhook(name, chosen)
 
 
 def signature(secret: str, time: int, body: bytes) -> str:
@@ -40,7 +39,9 @@ def signature(secret: str, time: int, body: bytes) -> str:
 
 
 class Webhook(OverHttp):
-    def __init__(self, name: str, chosen: Settings, words: Words) -> None:
+    form = Form(parts=("payload",))
+
+    def __init__(self, name: str, chosen: Settings) -> None:
         self._urls = [url.reveal() for url in chosen.urls]
         self._secret = chosen.secret.reveal() if chosen.secret else ""
         self._theirs = client(chosen, is_service=False, networks=Networks(chosen.allow_networks))
@@ -48,15 +49,10 @@ class Webhook(OverHttp):
         self._ours = client(chosen, is_service=False, connections=several)
         self._done: dict[str, set[str]] = {}
         """Alerts that some of the URLs have taken already, and which."""
-        super().__init__(name, chosen, words, self._theirs, self._ours)
-
-    def render(self, alert: Alert) -> Message:
-        kind = "rollup" if alert.rollup else "alert"
-        content = encoded({"alert": alert, "id": alert.id, "type": kind})
-        return Message(alert=alert, text=content.decode())
+        super().__init__(name, chosen, self._theirs, self._ours)
 
     async def send(self, message: Message) -> str:
-        address = message.alert.address.strip()
+        address = message.address.strip()
         if address not in OWN:
             return (await self._theirs.hand_over(self._request(address, message))).line()
         if not self._urls:
@@ -65,7 +61,7 @@ class Webhook(OverHttp):
 
     async def _to_each(self, message: Message) -> str:
         """To those that have not taken it yet, all at once: a slow one delays no other."""
-        done = self._done.pop(message.alert.id, set())
+        done = self._done.pop(message.id, set())
         open_urls = [url for url in self._urls if url not in done]
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._tried(url, message)) for url in open_urls]
@@ -76,7 +72,7 @@ class Webhook(OverHttp):
         for url, result in zip(open_urls, results, strict=True):
             if not isinstance(result, DeliveryFailed):
                 done.add(url)
-        self._remember(message.alert.id, done)
+        self._remember(message.id, done)
         raise _together(failures, len(self._urls))
 
     async def _tried(self, url: str, message: Message) -> "str | DeliveryFailed":
@@ -93,15 +89,21 @@ class Webhook(OverHttp):
                 del self._done[next(iter(self._done))]
 
     def _request(self, url: str, message: Message) -> Request:
-        body = message.text.encode()
+        body = _payload(message)
         signed = signature(self._secret, int(SYSTEM.now()), body) if self._secret else ""
         return Request(
             url=url,
-            headers={**JSON, "Idempotency-Key": header(message.alert.id)},
+            headers={**JSON, "Idempotency-Key": header(message.id)},
             private={"X-Watchbell-Signature": signed} if signed else {},
             body=body,
             secrets=tuple(filter(None, [self._secret, signed])),
         )
+
+
+def _payload(message: Message) -> bytes:
+    if message.payload:
+        return message.payload.encode()
+    return encoded({"id": message.id, "subject": message.subject, "text": message.text})
 
 
 def _together(failures: Sequence[DeliveryFailed], count: int) -> DeliveryFailed:

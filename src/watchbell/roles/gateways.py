@@ -5,6 +5,7 @@ from functools import partial
 
 from watchbell import logs
 from watchbell.gateways import ack_page, catalogue, links, message_texts
+from watchbell.gateways.alert_messages import AlertRenderer
 from watchbell.gateways.catalogue import Configured
 from watchbell.gateways.delivery import Delivery
 from watchbell.roles.role import Context, Role, Several
@@ -26,12 +27,13 @@ async def _deliver(one: Configured, context: Context) -> None:
     delivery = context.settings.delivery
     log = logs.get(role=f"gateway {one.name}")
     link = await links.open_links(context.store, link_address(context.settings), context.clock)
-    medium = one.open(
-        message_texts.open_words(one.name, one.style, delivery.templates, link, log.warning)
-    )
+    texts = message_texts.open_texts(one.name, one.style, delivery.templates, link, log.warning)
+    medium = one.open()
+    render = AlertRenderer(texts, medium.form)
     try:
-        run = Delivery(context.store, one.name, medium, delivery, context.clock, context.say)
-        await run.run()
+        await Delivery(
+            context.store, one.name, medium, render, delivery, context.clock, context.say
+        ).run()
     finally:
         await medium.close()
 

@@ -8,11 +8,14 @@ from functools import partial
 from aiohttp import web
 
 from watchbell import ids, logs
+from watchbell.alerting.model import Alert
 from watchbell.clock import SYSTEM, Clock
 from watchbell.errors import BadSettings, DeliveryFailed, Refused
 from watchbell.gateways import catalogue, jabber, message_texts, oobetet
+from watchbell.gateways.alert_messages import AlertRenderer
 from watchbell.gateways.catalogue import Configured
 from watchbell.gateways.medium import Medium
+from watchbell.gateways.message import Message
 from watchbell.gateways.oobetet import Act, Alarm, Kind, Seen, Verdict
 from watchbell.gateways.webhook import signature
 from watchbell.roles.role import Context, Role, Several
@@ -56,11 +59,11 @@ async def run(media: dict[str, Configured], context: Context, every: float = _EV
         for secret in configured.secrets():
             logs.hide(secret)
     log = logs.get(role="oobetet")
-    texts = message_texts.open_words(
+    texts = message_texts.open_texts(
         one.name, one.style, context.settings.delivery.templates, lambda _: "", log.warning
     )
-    medium = one.open(texts)
-    watch = Watch(chosen, medium, context.clock)
+    medium = one.open()
+    watch = Watch(chosen, medium, AlertRenderer(texts, medium.form), context.clock)
     try:
         async with asyncio.TaskGroup() as group:
             if chosen.room:
@@ -75,8 +78,14 @@ async def run(media: dict[str, Configured], context: Context, every: float = _EV
 
 
 class Watch:
-    def __init__(self, chosen: Oobetet, medium: Medium, clock: Clock = SYSTEM) -> None:
-        self._chosen, self._medium, self._clock = chosen, medium, clock
+    def __init__(
+        self,
+        chosen: Oobetet,
+        medium: Medium,
+        render: Callable[[Alert], Message],
+        clock: Clock = SYSTEM,
+    ) -> None:
+        self._chosen, self._medium, self._render, self._clock = chosen, medium, render, clock
         began = clock.monotonic()
         self.seen = Seen(problem=began, recovery=began)
         self._alarm = Alarm()
@@ -115,7 +124,7 @@ class Watch:
             name=ids.token(),
         )
         self._log.warning("telling", summary=alert.summary)
-        await self._medium.send(self._medium.render(alert))
+        await self._medium.send(self._render(alert))
 
 
 async def _in_room(one: Configured, chosen: Oobetet, saw: Callable[[Kind], None]) -> None:

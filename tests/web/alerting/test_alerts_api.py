@@ -11,9 +11,10 @@ from watchbell.alerting.alert_writes import AlertWrites
 from watchbell.alerting.effects import EFFECTS
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Alert, Contact
-from watchbell.gateways import alert_log, outbox
+from watchbell.gateways import alert_log, outcomes
 from watchbell.gateways.alert_log import AlertFilter, Place
 from watchbell.gateways.lanes import Lanes
+from watchbell.gateways.message import Message
 from watchbell.gateways.outbox import Item, Outbox
 from watchbell.gateways.samples import sample
 from watchbell.store.client import Store
@@ -30,25 +31,26 @@ async def recorded(store: Store, *alerts: Alert, now: int = NOW) -> None:
     await EFFECTS.alone(store, [KEYS.alerts()], [packed(flat(commands))])
 
 
-async def settled(store: Store, medium: str, result: outbox.Result, alert: Alert) -> None:
+async def settled(store: Store, medium: str, outcome: outcomes.Outcome, alert: Alert) -> None:
     """As the gateway does it: the alert is taken, and what became of it written."""
     box = Outbox(store, medium)
     batch = await box.taker.take()
     while batch is not None:
         await box.admit(batch, NOW)
         batch = await box.taker.take()
-    await box.settle([result], NOW + 5, 0)
+    await outcomes.settle(store, medium, [outcome], NOW + 5, 0)
     assert alert.media == medium
 
 
 async def delivered(store: Store, alert: Alert) -> None:
-    done = outbox.delivered(Item(alert=alert, since=NOW), "250 ok", "Problem: x", "long", NOW + 5)
+    message = Message(id=alert.id, address=alert.address, subject="Problem: x", text="long")
+    done = outcomes.delivered(Item(alert=alert, since=NOW), message, "250 ok", NOW + 5)
     await settled(store, alert.media, done, alert)
 
 
 async def given_up(store: Store, alert: Alert) -> None:
     item = Item(alert=alert, since=NOW, tries=3, error="550 no such user")
-    await settled(store, alert.media, outbox.given_up(item, None), alert)
+    await settled(store, alert.media, outcomes.given_up(item, None), alert)
 
 
 async def ids(site: Site, query: str = "") -> list[str]:
@@ -183,7 +185,7 @@ async def test_what_was_given_up_is_sent_again_item_by_item(site: Site, store: S
     assert (shown["outcome"], shown["can_retry"]) == ("underway", False)
     assert none.status == 400
     [claim], _ = await Lanes(store, "email").claim(10, 10)
-    assert [item.alert.id for item in claim.items] == ["bad"]
+    assert [item.id for item in claim.items] == ["bad"]
     logged = [one.entry for one in await audit.read(store, "", 9)]
     assert [(one.subject, one.details) for one in logged if one.action == "alert.retry"] == [
         ("bad", "alice by email")

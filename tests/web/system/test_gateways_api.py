@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from tests.gateways.http_sink import Reply, Sink, running
 from tests.gateways.post import hush
+from tests.gateways.rendering import renderer
 from tests.waiting import eventually
 from tests.web.site import Site, Visitor, chosen, serving_services
 from watchbell.alerting.keys import Alerting
@@ -19,7 +20,6 @@ from watchbell.alerting.model import Alert
 from watchbell.clock import SYSTEM
 from watchbell.gateways import catalogue, message_texts, overview
 from watchbell.gateways.delivery import Delivery
-from watchbell.gateways.message_texts import open_words
 from watchbell.gateways.samples import sample
 from watchbell.settings import Delivery as DeliverySettings
 from watchbell.settings import Tables
@@ -60,8 +60,10 @@ async def house(store: Store) -> AsyncIterator[Site]:
 async def gateway(site: Site) -> AsyncIterator[None]:
     """The gateway of `hook` at work."""
     hook = {one.name: one for one in catalogue.configured(site.services.settings)}["hook"]
-    medium = hook.open(open_words("hook", hook.style, "", lambda _: "", pytest.fail))
-    delivery = Delivery(site.store, "hook", medium, DeliverySettings(), SYSTEM, hush)
+    medium = hook.open()
+    delivery = Delivery(
+        site.store, "hook", medium, renderer(medium), DeliverySettings(), SYSTEM, hush
+    )
     task = asyncio.create_task(delivery.run())
     try:
         yield

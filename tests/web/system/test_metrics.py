@@ -22,8 +22,9 @@ from tests.gateways.post import alert
 from tests.web.site import Site, serving_services
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
-from watchbell.gateways import outbox
+from watchbell.gateways import outcomes
 from watchbell.gateways.keys import Gateways
+from watchbell.gateways.message import Message
 from watchbell.gateways.outbox import Item, Outbox
 from watchbell.settings import Tables
 from watchbell.store import presence
@@ -104,18 +105,18 @@ async def test_an_item_without_a_readable_time_has_no_age(
 
 async def test_deliveries_are_counted_by_outcome(mailing: Site, store: Store) -> None:
     now = int(SYSTEM.now())
-    box = Outbox(store, "email")
     items = [Item(alert=alert(number), since=now) for number in range(3)]
     table = Gateways(store.prefix).outbox("email")
     for item in items:
-        await store.call("HSET", table, item.alert.id, msgspec.json.encode(item))
+        await store.call("HSET", table, item.id, msgspec.json.encode(item))
+    message = Message(id="a0", address="alice@example.com", subject="subject", text="text")
     results = [
-        outbox.delivered(items[0], "250 ok", "subject", "text", now),
-        outbox.again(items[1]),
-        outbox.again(items[1]),
-        outbox.given_up(items[2], None),
+        outcomes.delivered(items[0], message, "250 ok", now),
+        outcomes.again(items[1]),
+        outcomes.again(items[1]),
+        outcomes.given_up(items[2], None),
     ]
-    await box.settle(results, now, 0)
+    await outcomes.settle(store, "email", results, now, 0)
     found = await scraped(mailing)
     assert found["watchbell_deliveries_total"] == {
         ("email", "delivered"): 1,

@@ -129,7 +129,7 @@ async def retry(request: Asked, data: JSONBody[Retried]) -> RetriedShown:
         )
     else:
         items = await failures.named(services.store, medium, data.ids)
-        known = {one.alert.id for one in items}
+        known = {one.id for one in items}
         count = await failures.retry(services.store, medium, items, services.now())
         answered = [Again(one, "again" if one in known else "unknown") for one in data.ids]
     await audited(request, "gateway.retry", medium, f"{count:,} alerts")
