@@ -163,12 +163,10 @@ MISTAKES = [
     ("{{ time | time('../../etc/passwd') }}", "ValueError"),
     ("{{ ''.__class__.__mro__ }}", "unsafe"),
     ("{{ ''['__class__'] }}", "unsafe"),
-    ("{{ '{0.__class__}'.format(summary) }}", "'format' can't be called here"),
+    ("{{ '{0.__class__}'.format(summary) }}", "unsafe"),
     ("{{ tags.append('x') }}", "unsafe"),
     ("{{ self.__init__.__globals__ }}", "unsafe"),
     ("{{ rollup._entries }}", "unsafe"),
-    ("{{ lipsum() }}", "'lipsum' is undefined"),
-    ("{{ cycler('a') }}", "'cycler' is undefined"),
     ("{% import 'problem.text.j2' as p %}x", "it calls itself without end"),
 ]
 
@@ -189,19 +187,19 @@ def test_a_mistake_is_told_once_and_the_built_in_text_is_sent(
 
 
 BOMBS = [
-    "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}",
-    "{% for a in range(9999) %}{% for b in range(9999) if b < 0 %}{% endfor %}{% endfor %}",
-    "{% for a in range(9999) %}{% set x = range(9999) | list | length %}{% endfor %}",
-    "{% for a in range(9999) %}{% set x = range(9999) | map('string') | join %}{% endfor %}",
-    "{% for a in range(9999) %}{% set x = range(9999) | sort | unique | list %}{% endfor %}",
-    "{% for a in range(9999) %}{% set x = details.split() %}{% endfor %}",
-    "{% for a in range(9999) %}" + "x" * 90_000 + "{% endfor %}",
-    "{% for a in range(9999) %}{{ details }}{% endfor %}",
+    "{% for a in range(99999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}",
+    "{% for a in range(99999) %}{% for b in range(9999) if b < 0 %}{% endfor %}{% endfor %}",
+    "{% for a in range(99999) %}{% set x = range(9999) | list | length %}{% endfor %}",
+    "{% for a in range(99999) %}{% set x = range(9999) | map('string') | join %}{% endfor %}",
+    "{% for a in range(99999) %}{% set x = range(9999) | sort | unique | list %}{% endfor %}",
+    "{% for a in range(99999) %}{% set x = details.split() %}{% endfor %}",
+    "{% for a in range(99999) %}" + "x" * 90_000 + "{% endfor %}",
+    "{% for a in range(99999) %}{{ details }}{% endfor %}",
     "{% for a in range(99) recursive %}{{ loop(range(99)) }}{% endfor %}",
     "{{ range(10 ** 12) | list }}",
     "{{ range(10 ** 9) | length }}",
     "{{ 9 ** 999999999 }}",
-    "{{ 9 ** 9 ** 9 ** 9 }}",
+    "{{ 9 ** (9 ** (9 ** 9)) }}",
     "{% set ns = namespace(n=9) %}{% for a in range(99) %}{% set ns.n = ns.n * ns.n %}{% endfor %}",
     "{{ 'x' * 10 ** 9 }}",
     "{{ 10 ** 9 * 'x' }}",
@@ -215,7 +213,7 @@ BOMBS = [
     "{{ 'x'.ljust(10 ** 9) }}",
     "{{ 'x' | center(10 ** 9) }}",
     "{{ 'x' | indent(10 ** 9) }}",
-    "{{ 'x\\n' | wordwrap(1, wrapstring='x' * 99999) }}",
+    "{{ 'x y' | wordwrap(1, wrapstring='x' * 999999) }}",
     "{{ 1.5 | round(10 ** 9, 'ceil') }}",
     "{{ [1] | batch(10 ** 9, 'x') | list }}",
     "{{ [1] | slice(10 ** 9) | list }}",
@@ -241,20 +239,20 @@ BOMBS = [
     "{{ ('a.com ' * 40000) | urlize(target='x' * 9999) }}",
     "{{ ('a.com ' * 20000) | urlize(extra_schemes=['x:'] * 9999) }}",
     "{{ ('.' * 900 + 'a. ') * 200 }}{{ (('.' * 900 + 'a. ') * 200) | urlize }}",
-    "{{ (('a@' * 400 + 'a. ') * 200) | urlize }}",
     "{{ ('x' * 250000) | sort }}",
-    "{% for a in range(9999) %}{% set x = ('x' * 200000) | sort %}{% endfor %}",
+    "{% for a in range(99999) %}{% set x = ('x' * 200000) | sort %}{% endfor %}",
     "{% set x = 'x' * 250000 %}{{ " + "~".join(["x"] * 20_000) + " }}",
-    "{% set x, y = 'x' * 250000, 'x' * 250000 %}{% for a in range(9999) %}"
-    + "{% if x == y %}{% endif %}" * 99
-    + "{% endfor %}",
-    "{% set x = 'x' * 250000 %}{% for a in range(9999) %}"
+    (
+        "{% set x, y = 'x' * 250000, details * 25 %}{% for a in range(99999) %}"
+        "{% for b in range(99999) %}{% if x ~ y == y ~ x %}{% endif %}{% endfor %}{% endfor %}"
+    ),
+    "{% set x = 'x' * 250000 %}{% for a in range(99999) %}"
     + "{% if 'y' in x %}{% endif %}" * 99
     + "{% endfor %}",
-    "{% set x = 'x' * 250000 %}{% for a in range(9999) %}"
+    "{% set x = 'x' * 250000 %}{% for a in range(99999) %}"
     + "{% if 'y' is in x %}{% endif %}" * 99
     + "{% endfor %}",
-    "{% set x = 'x' * 250000 %}{% for a in range(9999) %}"
+    "{% set x = 'x' * 250000 %}{% for a in range(99999) %}"
     + "{% set y = x[::-1] %}" * 99
     + "{% endfor %}",
     "{% set x = ('1' * 250000) | int(base=32) %}{% for a in range(999) %}"
@@ -264,8 +262,14 @@ BOMBS = [
     "{% set n = namespace(x='x') %}{% for a in range(99) %}{% set n.x = n.x ~ n.x %}{% endfor %}",
     "{% set n = namespace(x='x') %}{% for a in range(99) %}{% set n.x = n.x + n.x %}{% endfor %}",
     "{% set n = namespace(x=[1]) %}{% for a in range(99) %}{% set n.x = n.x + n.x %}{% endfor %}",
-    "{% set n = namespace(x=1) %}{% for a in range(99) %}{% set n.x = [n.x, n.x] %}{% endfor %}",
-    "{% set n = namespace(x=1) %}{% for a in range(99) %}{% set n.x = (n.x, n.x) %}{% endfor %}",
+    (
+        "{% set n = namespace(x=1) %}{% for a in range(99) %}{% set n.x = [n.x, n.x] %}{% endfor %}"
+        "{{ n.x }}"
+    ),
+    (
+        "{% set n = namespace(x=1) %}{% for a in range(99) %}{% set n.x = (n.x, n.x) %}{% endfor %}"
+        "{{ n.x }}"
+    ),
     (
         "{% set n = namespace(x=1) %}{% for a in range(99) %}{% set n.x = {1: n.x, 2: n.x} %}"
         "{% endfor %}{{ n.x }}"
@@ -333,8 +337,8 @@ def test_whatever_a_check_reports_links_are_found_in_few_steps(own: Own, letters
     assert own.told == []
 
 
-def test_a_template_that_used_up_its_steps_is_not_tried_again(own: Own) -> None:
-    source = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"
+def test_a_template_that_used_up_its_time_is_not_tried_again(own: Own) -> None:
+    source = "{% for a in range(99999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"
     own.write("email/problem.text.j2", source)
     words = own.words()
     words("text", PROBLEM)
@@ -397,12 +401,11 @@ def test_copies_of_the_built_in_templates_say_the_same(own: Own, style: str) -> 
 def test_every_style_has_all_it_needs_in_its_folder() -> None:
     assert sorted(path.name for path in BUILT_IN.iterdir()) == sorted(STYLES)
     for style in STYLES:
-        templates = Templates("medium", style, "", filters(SetClock(NOW)))
-        for kind in KINDS:
-            given = names(SAMPLES[kind], "")
-            assert templates.render(kind, "subject", given).text
-            assert templates.render(kind, "text", given).text
-            assert bool(templates.render(kind, "html", given).text) == (style == "mail")
+        templates = Templates("medium", style, "", SetClock(NOW))
+        for alert in SAMPLES.values():
+            assert templates.render("subject", alert, "").text
+            assert templates.render("text", alert, "").text
+            assert bool(templates.render("html", alert, "").text) == (style == "mail")
 
 
 def test_what_templates_are_given_is_on_its_page() -> None:

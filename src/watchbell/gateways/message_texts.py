@@ -73,7 +73,7 @@ def open_texts(
 
     if folder and not Path(folder).is_dir():
         tell(f"the folder of templates {folder} is not there; the built-in texts are sent")
-    return Texts(Templates(medium, style, folder, filters(clock)), style, link, tell)
+    return Texts(Templates(medium, style, folder, clock), style, link, tell)
 
 
 class Texts:
@@ -100,8 +100,7 @@ class Texts:
 
     def rendered(self, part: str, alert: Alert) -> "Rendered":
         """With where the text comes from."""
-        given = names(alert, self._link(alert))
-        rendered = self._templates.render(kind_of(alert), part, given)
+        rendered = self._templates.render(part, alert, self._link(alert))
         return rendered._replace(text=finished(rendered.text, part, self._longest))
 
     def _tell_once(self, wrong: "Wrong") -> None:
