@@ -11,9 +11,9 @@ from tests.browser.visits import Visits
 from tests.waiting import eventually
 from tests.web.site import BY, PASSWORD, Site
 from watchbell.alerting.keys import Alerting
-from watchbell.store import presence
+from watchbell.store import processes
 from watchbell.store.client import Store
-from watchbell.store.presence import Process, RoleSeen
+from watchbell.store.processes import Process, RoleReport
 from watchbell.web import audit
 from watchbell.web.people import sign_in_links
 from watchbell.web.people.users import Actor
@@ -173,10 +173,10 @@ async def background(page: Page) -> str:
 async def test_the_system_page_follows_queues_and_processes(
     site: Site, store: Store, visit: Visits
 ) -> None:
-    failed = RoleSeen(
+    failed = RoleReport(
         name="email", state="failed", words="<b>refused</b>; again in 2 s", failures=3
     )
-    await presence.tell(
+    await processes.report(
         store, Process(name="a.7.x", host="web-2", pid=7, version="9", roles=[failed])
     )
     page = await visit(site, "viewer", "/system")

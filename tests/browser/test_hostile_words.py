@@ -15,8 +15,8 @@ from tests.waiting import eventually
 from tests.web.people.test_security import AWAY
 from tests.web.site import BY, Site, Visitor
 from watchbell.alerting.keys import Alerting
-from watchbell.store import presence
-from watchbell.store.presence import Process, RoleSeen
+from watchbell.store import processes
+from watchbell.store.processes import Process, RoleReport
 from watchbell.web.keys import Web
 from watchbell.web.pages.paths import local
 from watchbell.web.pages.shell import MODULES
@@ -163,9 +163,9 @@ async def sown(alice: Visitor) -> None:
         assert answer.status == (201 if word.isprintable() else 422), (word, answer.text)
         await alice.post("/api/v1/api-keys", json={"name": word, "scopes": ["read"]})
     await alice.post("/api/v1/session", json={"user": WORDS[0], "password": "x"})
-    role = RoleSeen(name=WORDS[0], state=WORDS[2], words=WORDS[3])
+    role = RoleReport(name=WORDS[0], state=WORDS[2], words=WORDS[3])
     told = Process(name="x", host=WORDS[0], pid=1, version=WORDS[1], roles=[role])
-    await presence.tell(alice.site.store, told)
+    await processes.report(alice.site.store, told)
 
 
 def job(name: str, command: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from tests.cron.crew import READING, definition, put
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM, SetClock
 from watchbell.cron import jobs
-from watchbell.cron.instances import Presence, first_beat
+from watchbell.cron.instances import InstancePresence, first_beat
 from watchbell.cron.keys import CronOwn, CronUpstream
 from watchbell.cron.unattended_jobs import UnattendedJobs
 from watchbell.settings import Cron as CronSettings
@@ -61,7 +61,7 @@ async def test_one_instance_is_enough_and_time_begins_anew_when_it_goes(store: S
     await absence.report()
     clock.advance(60)
     beat = first_beat("one", store.url, 1)
-    await Presence(store, lambda: beat, 10).tell()
+    await InstancePresence(store, lambda: beat, 10).report()
     assert await absence.report() == 0
     await store.call("DEL", CronUpstream(store.prefix).instances())
     assert await absence.report() == 0

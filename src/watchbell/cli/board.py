@@ -14,7 +14,7 @@ from rich.text import Text
 
 from watchbell import __version__, logs
 from watchbell.settings import Settings
-from watchbell.store.presence import RoleState
+from watchbell.store.processes import RoleState
 
 if TYPE_CHECKING:
     from watchbell.roles.supervisor import Status

@@ -13,7 +13,7 @@ from watchbell.cron.claims import Claims
 from watchbell.cron.control import Control
 from watchbell.cron.fire_scripts import Caller
 from watchbell.cron.fires import JobEntry
-from watchbell.cron.instances import Fleet, Presence
+from watchbell.cron.instances import Fleet, InstancePresence
 from watchbell.cron.job_loader import JobLoader
 from watchbell.cron.model import Beat, Begun, Job
 from watchbell.cron.placement import Site
@@ -146,7 +146,7 @@ class Instance:
             self._start,
             self._loader.drop,
         )
-        self._presence = Presence(store, self._present, settings.heartbeat, self._join)
+        self._presence = InstancePresence(store, self._present, settings.heartbeat, self._join)
         self._control = Control(
             store,
             self._agenda,

@@ -1,10 +1,8 @@
-"""The instances of a fleet: each says that it is there, and what it does."""
+"""The instances of cron: each reports that it is there, and what it does."""
 
-import asyncio
 import os
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
@@ -12,23 +10,15 @@ import msgspec
 import watchbell
 from watchbell.cron.keys import CronOwn, CronUpstream
 from watchbell.cron.model import Beat, parsed
-from watchbell.store.client import Store, patiently
+from watchbell.store import presence
+from watchbell.store.client import Store
+from watchbell.store.presence import Presence, Stamped
 from watchbell.store.script import Script
 from watchbell.store.url import StoreURL
 
 LONGEST_PAUSE = 5.0
-"""Seconds between signs of life, whatever the heartbeat, so that an instance that died is not
-listed as working for long."""
-_SKEW = 30
-
-# KEYS instances, own instances; ARGV[1] member, ARGV[2] name, ARGV[3] what it says of itself,
-# without the end: there the time is added.
-_BEAT = Script("""
-local time = redis.call('TIME')
-local now = string.format('%d.%06d', time[1], time[2])
-redis.call('ZADD', KEYS[1], now, ARGV[1])
-redis.call('HSET', KEYS[2], ARGV[2], ARGV[3] .. ',"seen":' .. now .. '}')
-""")
+"""Seconds between two reports, whatever the heartbeat, so that an instance that died is not listed
+as working for long."""
 
 
 class Fleet(NamedTuple):
@@ -72,14 +62,9 @@ def _address(url: StoreURL) -> str:
         return "127.0.0.1"
 
 
-# KEYS instances, own instances. Returns the time, the members that other programs may have written,
-# and what each of ours says of itself.
-_INSTANCES = Script("""
-return {redis.call('TIME'), redis.call('ZRANGE', KEYS[1], 0, -1), redis.call('HVALS', KEYS[2])}
-""")
+class InstancePresence:
+    """Reports this instance: in the document's set, and with all that we know of it in ours."""
 
-
-class Presence:
     def __init__(
         self,
         store: Store,
@@ -87,43 +72,45 @@ class Presence:
         every: float,
         on_fleet: Callable[[Fleet], None] = lambda _: None,
     ) -> None:
-        """`on_fleet` is given the fleet as it is after each beat."""
+        """`on_fleet` is given the fleet as it is after each report."""
         self._store, self._beat, self._every = store, beat, min(every, LONGEST_PAUSE)
         self._on_fleet = on_fleet
-        self._news = asyncio.Event()
-        self._keys = [CronUpstream(store.prefix).instances(), CronOwn(store.prefix).instances()]
+        self._presence = Presence(self._report_and_look, self._every)
+        self.run, self.hurry = self._presence.run, self._presence.hurry
 
-    async def run(self) -> None:
-        while True:
-            self._news.clear()
-            await patiently(self.tell)
-            self._on_fleet(await patiently(lambda: fleet(self._store)))
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._every):
-                    await self._news.wait()
-
-    def hurry(self) -> None:
-        """What it says of itself has changed, and people look for it."""
-        self._news.set()
-
-    async def tell(self) -> None:
+    async def report(self) -> None:
         beat = msgspec.structs.replace(self._beat(), every=self._every)
-        member = msgspec.json.encode({"host": beat.host, "ip": beat.ip})
-        said = msgspec.structs.asdict(beat)
-        del said["seen"], said["is_silent"]
-        text = msgspec.json.encode(said)
-        await _BEAT(self._store, self._keys, [member, beat.name, text[:-1]])
+        member = msgspec.json.encode({"host": beat.host, "ip": beat.ip}).decode()
+        fields = msgspec.structs.asdict(beat)
+        del fields["seen"], fields["is_silent"]
+        text = msgspec.json.encode(fields).decode()
+        upstream, own = _keys(self._store)
+        await presence.report(
+            self._store,
+            own,
+            ["ZADD", upstream, Stamped("", 6, ""), member],
+            ["HSET", own, beat.name, Stamped(f'{text[:-1]},"seen":', 6, "}")],
+        )
+
+    async def _report_and_look(self) -> None:
+        await self.report()
+        self._on_fleet(await fleet(self._store))
 
 
 async def fleet(store: Store) -> Fleet:
-    keys = [CronUpstream(store.prefix).instances(), CronOwn(store.prefix).instances()]
-    time, members, texts = await _INSTANCES(store, keys)
-    now = int(time[0])
+    upstream, own = _keys(store)
+    now, (members, texts) = await presence.read(
+        store, own, ["ZRANGE", upstream, 0, -1], ["HVALS", own]
+    )
     beats = sorted((beat for text in texts if (beat := parsed(text, Beat))), key=_name)
     for beat in beats:
-        beat.is_silent = not -_SKEW <= now - beat.seen <= 3 * beat.every
+        beat.is_silent = presence.is_silent(beat.seen, now, 3 * beat.every)
     known = [parsed(member, dict[str, str]) or {} for member in members]
     return Fleet(beats, {one["host"] for one in known if "host" in one})
+
+
+def _keys(store: Store) -> tuple[str, str]:
+    return CronUpstream(store.prefix).instances(), CronOwn(store.prefix).instances()
 
 
 def state(beat: Beat) -> str:
@@ -148,7 +135,7 @@ return count
 
 
 async def instances(store: Store) -> list[Beat]:
-    """Those of ours that there are, by name."""
+    """All of ours that are known, by name."""
     return (await fleet(store)).beats
 
 
@@ -159,7 +146,7 @@ async def hosts(store: Store) -> set[str]:
 
 
 async def is_idle(store: Store) -> bool:
-    """Whether every instance that there is was told to begin nothing new."""
+    """Whether every instance that is there is drained."""
     found = await fleet(store)
     alive = [beat for beat in found.beats if not beat.is_silent]
     return bool(alive) and all(beat.is_drained for beat in alive) and not found.is_mixed
@@ -174,5 +161,5 @@ async def pending(store: Store) -> int:
 
 
 async def alive(store: Store) -> list[Beat]:
-    """Those of ours that gave a sign of life lately, drained ones included."""
+    """Those of ours that reported lately, drained ones included."""
     return [beat for beat in (await fleet(store)).beats if not beat.is_silent]

@@ -18,12 +18,13 @@ from watchbell.gateways.outcome_writer import OutcomeWriter
 from watchbell.probes import probe
 from watchbell.settings import Delivery as Settings
 from watchbell.store.client import Store, patiently
+from watchbell.store.presence import Presence
 
 _DEPTH = 50
 """Items of one address that are claimed together."""
 _LOOK = 1.0
 """Seconds between two looks for lanes that are due."""
-_BEAT = 5.0
+_REPORT_EVERY = 5.0
 
 
 class Delivery:
@@ -68,7 +69,7 @@ class Delivery:
                 async with asyncio.TaskGroup() as loops:
                     loops.create_task(self._admit())
                     loops.create_task(self._deliver(lanes))
-                    loops.create_task(self._beat())
+                    loops.create_task(Presence(self._report, _REPORT_EVERY).run())
                     loops.create_task(self._medium.attend(self._store))
                     await self._until_stopped()
             finally:
@@ -176,12 +177,10 @@ class Delivery:
                 if claim in self._active:
                     self._log.warning("lane lost", lane=claim.lane)
 
-    async def _beat(self) -> None:
-        while True:
-            words = self._words()
-            self._say(words)
-            await patiently(partial(self._outbox.beat, words, int(self._clock.now())))
-            await asyncio.sleep(_BEAT)
+    async def _report(self) -> None:
+        words = self._words()
+        self._say(words)
+        await self._outbox.report(words, int(self._clock.now()))
 
     def _words(self) -> str:
         circuit = self._sender.circuit

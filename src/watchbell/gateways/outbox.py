@@ -248,7 +248,7 @@ class Outbox:
         args += [word for pair in fields.items() for word in pair]
         return bool(await _ADD(self._store, names, args))
 
-    async def beat(self, words: str, now: int) -> None:
+    async def report(self, words: str, now: int) -> None:
         """Records that this process serves the medium, and its state in words."""
         status = self._keys.status(self.medium)
         await self._store.call("HSET", status, "seen", now, "state", words)

@@ -10,6 +10,7 @@ from watchbell.alerting.keys import Alerting
 from watchbell.gateways.keys import Gateways
 from watchbell.gateways.outbox import Item, Unfit
 from watchbell.store.client import Store
+from watchbell.store.presence import is_silent
 from watchbell.store.script import Script
 
 ALIVE = 15
@@ -87,7 +88,7 @@ class MediumStatus(Struct, kw_only=True):
     last_error: str = ""
 
     def is_alive(self, now: float) -> bool:
-        return now - self.seen < ALIVE
+        return not is_silent(self.seen, now, ALIVE)
 
 
 def health(medium_status: MediumStatus, now: float) -> Health:

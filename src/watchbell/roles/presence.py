@@ -1,4 +1,4 @@
-"""Tells the fleet that this process is there, and how its roles fare."""
+"""Reports to the fleet that this process is there, and the state of its roles."""
 
 import asyncio
 import os
@@ -12,29 +12,25 @@ import watchbell
 from watchbell import ids
 from watchbell.errors import StoreUnavailable
 from watchbell.roles.supervisor import Status
-from watchbell.store import presence
-from watchbell.store.client import Store, patiently
+from watchbell.store import processes
+from watchbell.store.client import Store
 from watchbell.store.enduring import enduring
-from watchbell.store.presence import Process, RoleSeen
+from watchbell.store.presence import Presence
+from watchbell.store.processes import Process, RoleReport
 
 EVERY = 5.0
 
 
 async def run(store: Store, statuses: Sequence[Status], every: float = EVERY) -> None:
-    """Until cancelled, which is told as well where the store can be reached."""
+    """Until cancelled; then the process is removed from the list if the store can be reached."""
     name = ids.process_name()
-
-    async def tell() -> None:
-        while True:
-            await patiently(lambda: presence.tell(store, _process(name, statuses)))
-            await asyncio.sleep(every)
-
+    present = Presence(lambda: processes.report(store, _process(name, statuses)), every)
     try:
-        await enduring(tell, "presence", "report that this process is there")
+        await enduring(present.run, "presence", "report that this process is there")
     finally:
         with suppress(StoreUnavailable, ResponseError, TimeoutError):
             async with asyncio.timeout(1):
-                await presence.leave(store, name)
+                await processes.leave(store, name)
 
 
 def _process(name: str, statuses: Sequence[Status]) -> Process:
@@ -44,7 +40,7 @@ def _process(name: str, statuses: Sequence[Status]) -> Process:
         pid=os.getpid(),
         version=watchbell.__version__,
         roles=[
-            RoleSeen(
+            RoleReport(
                 name=one.role.name,
                 state=one.state,
                 words=one.words or one.role.summary,

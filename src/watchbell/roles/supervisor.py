@@ -17,7 +17,7 @@ from watchbell.settings import Settings
 from watchbell.store import health
 from watchbell.store.client import Store, patiently
 from watchbell.store.outage import Outage, attached
-from watchbell.store.presence import RoleState
+from watchbell.store.processes import RoleState
 
 STEADY = 60.0
 """Seconds after which a role that failed again is treated as one that failed for the first time."""

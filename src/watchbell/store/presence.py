@@ -1,85 +1,88 @@
-"""Which processes there are, and how their roles fare: each says so every few seconds."""
+"""Presence: who is there, as each reports every few seconds, stamped by the store's clock."""
 
-from typing import Literal
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Struct
-from msgspec.structs import replace
 
-from watchbell.store.client import Store
-from watchbell.store.keys import StoreKeys
+from watchbell.store.client import Store, patiently
 from watchbell.store.script import Script
 
-ALIVE = 20.0
-"""Seconds after which a process that said nothing is taken for gone."""
-KEPT = 86_400.0
-"""Seconds for which it is remembered then, so that people see that it is missing."""
+SKEW = 30
+"""Seconds by which a report may seem to come from the future."""
 
 
-RoleState = Literal["starting", "running", "waiting", "failed", "stopped"]
+class Stamped(NamedTuple):
+    """A text with the store's time in it, in seconds with so many decimals."""
+
+    before: str
+    decimals: int
+    after: str
 
 
-class RoleSeen(Struct, frozen=True, kw_only=True):
-    name: str
-    state: str
-    words: str = ""
-    since: float = 0
-    """By the clock of its process."""
-    failures: int = 0
+Word = str | int | Stamped
 
-
-class Process(Struct, frozen=True, kw_only=True):
-    name: str
-    host: str
-    pid: int
-    version: str
-    roles: list[RoleSeen]
-    seen: float = 0
-    """By the store's clock."""
-    is_alive: bool = True
-
-
-# KEYS[1] processes; ARGV[1] name, ARGV[2] what it says of itself, ARGV[3] seconds for which one
-# that says nothing is kept. A value is the time and what was said then.
-_TELL = Script("""
+# KEYS[1] any key of the namespace, by which a cluster finds the server; ARGV[1] msgpack: commands;
+# a word that is a list of what stands before the time, its decimals and what stands after it is
+# made into one text. All commands of one report have the same time.
+_REPORT = Script("""
 local time = redis.call('TIME')
-local now = time[1] + time[2] / 1e6
-local known = redis.call('HGETALL', KEYS[1])
-for i = 1, #known, 2 do
-  local seen = tonumber(string.match(known[i + 1], '^[%d.]+') or 0)
-  if seen + ARGV[3] < now then redis.call('HDEL', KEYS[1], known[i]) end
+local function text(word)
+  if type(word) ~= 'table' then return word end
+  local before, decimals, after = unpack(word)
+  local fraction = string.sub(string.format('%06d', time[2]), 1, decimals)
+  return before .. time[1] .. (decimals > 0 and '.' .. fraction or '') .. after
 end
-redis.call('HSET', KEYS[1], ARGV[1], string.format('%.3f ', now) .. ARGV[2])
+for _, command in ipairs(cmsgpack.unpack(ARGV[1])) do
+  for i, word in ipairs(command) do command[i] = text(word) end
+  redis.call(unpack(command))
+end
 """)
 
-# KEYS[1] processes. Returns the time, and names and what was said in turn.
-_PRESENT = Script("""
-local time = redis.call('TIME')
-return {time[1] .. '', redis.call('HGETALL', KEYS[1])}
+# KEYS[1] as above; ARGV[1] msgpack: commands that read. Returns the time and their replies.
+_READ = Script("""
+local replies = {}
+for i, command in ipairs(cmsgpack.unpack(ARGV[1])) do replies[i] = redis.call(unpack(command)) end
+return {redis.call('TIME')[1] .. '', replies}
 """)
 
 
-async def tell(store: Store, process: Process) -> None:
-    key = StoreKeys(store.prefix).processes()
-    await _TELL(store, [key], [process.name, msgspec.json.encode(process), KEPT])
+async def report(store: Store, key: str, *commands: Sequence[Word]) -> None:
+    """Runs commands that record a presence; `key` is one that they write."""
+    await _REPORT(store, [key], [msgspec.msgpack.encode(commands)])
 
 
-async def leave(store: Store, name: str) -> None:
-    """For who ends in order: nobody needs to miss it."""
-    await store.call("HDEL", StoreKeys(store.prefix).processes(), name)
+async def read(store: Store, key: str, *commands: Sequence[str | int]) -> tuple[int, list[Any]]:
+    """The store's time, in whole seconds, and the replies, as they are at that time."""
+    time, replies = await _READ(store, [key], [msgspec.msgpack.encode(commands)])
+    return int(time), replies
 
 
-async def present(store: Store) -> list[Process]:
-    """All that said something within a day, by host and name."""
-    now, said = await _PRESENT(store, [StoreKeys(store.prefix).processes()])
-    found = [_read(raw, float(now)) for raw in said[1::2]]
-    return sorted((one for one in found if one), key=lambda one: (one.host, one.name))
+def is_silent(seen: float, now: float, after: float) -> bool:
+    """Whether who was last seen then has not reported for `after` seconds.
+
+    A report from the future was made before a clock was set back, and says nothing.
+    """
+    return not -SKEW <= now - seen <= after
 
 
-def _read(raw: bytes, now: float) -> Process | None:
-    seen, _, said = raw.partition(b" ")
-    try:
-        process = msgspec.json.decode(said, type=Process)
-        return replace(process, seen=float(seen), is_alive=now - float(seen) < ALIVE)
-    except (msgspec.MsgspecError, UnicodeDecodeError, ValueError):  # not of our writing
-        return None
+class Presence:
+    """Reports every so many seconds, and sooner when what it reports has changed."""
+
+    def __init__(self, report: Callable[[], Awaitable[None]], every: float) -> None:
+        self._report, self._every = report, every
+        self._changed = asyncio.Event()
+
+    async def run(self) -> None:
+        """Until cancelled; a store that is away is waited for."""
+        while True:
+            self._changed.clear()
+            await patiently(self._report)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._every):
+                    await self._changed.wait()
+
+    def hurry(self) -> None:
+        self._changed.set()

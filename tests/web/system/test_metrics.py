@@ -27,9 +27,9 @@ from watchbell.gateways.keys import Gateways
 from watchbell.gateways.message import Message
 from watchbell.gateways.outbox import Item, Outbox
 from watchbell.settings import Tables
-from watchbell.store import presence
+from watchbell.store import processes
 from watchbell.store.client import Store
-from watchbell.store.presence import Process, RoleSeen
+from watchbell.store.processes import Process, RoleReport
 from watchbell.web.ping_check import ping_of
 
 DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
@@ -139,8 +139,8 @@ async def test_runs_are_counted_by_how_they_ended(site: Site, store: Store, fold
 
 
 async def test_roles_have_one_state_each(site: Site, store: Store) -> None:
-    role = RoleSeen(name="processor", state="failed", failures=3)
-    await presence.tell(store, Process(name="a.7.x", host="a", pid=7, version="1", roles=[role]))
+    role = RoleReport(name="processor", state="failed", failures=3)
+    await processes.report(store, Process(name="a.7.x", host="a", pid=7, version="1", roles=[role]))
     found = await scraped(site)
     states = {labels[-1]: value for labels, value in found["watchbell_role_state"].items()}
     assert states == {"starting": 0, "running": 0, "waiting": 0, "failed": 1, "stopped": 0}

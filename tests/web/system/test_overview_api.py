@@ -13,9 +13,9 @@ from watchbell.clock import SYSTEM
 from watchbell.cron import jobs
 from watchbell.cron.reading import Reading
 from watchbell.gateways.overview import MediumStatus
-from watchbell.store import presence
+from watchbell.store import processes
 from watchbell.store.client import Store
-from watchbell.store.presence import Process, RoleSeen
+from watchbell.store.processes import Process, RoleReport
 from watchbell.web.alerting.check_rows import CheckRow
 from watchbell.web.system import overview
 
@@ -132,10 +132,10 @@ async def test_what_of_ours_is_in_trouble_is_named(
     await store.call("LPUSH", Alerting().events(), "not json")
     await stage.drain()
     roles = [
-        RoleSeen(name="notifier", state="failed", words="KeyError; again in 4 s"),
-        RoleSeen(name="processor", state="running", words="12 events"),
+        RoleReport(name="notifier", state="failed", words="KeyError; again in 4 s"),
+        RoleReport(name="processor", state="running", words="12 events"),
     ]
-    await presence.tell(store, Process(name="p", host="box", pid=7, version="1", roles=roles))
+    await processes.report(store, Process(name="p", host="box", pid=7, version="1", roles=roles))
     troubles = {
         (one["kind"], one["subject"], one["words"]) for one in (await told(program))["troubles"]
     }

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from tests.web.site import BY, Site, serving_services
 from watchbell import settings
 from watchbell.settings import Tables
-from watchbell.store import presence
+from watchbell.store import processes
 from watchbell.store.client import Store
-from watchbell.store.presence import Process, RoleSeen
+from watchbell.store.processes import Process, RoleReport
 from watchbell.web import audit
 from watchbell.web.audit import AuditFilter, Entry
 from watchbell.web.keys import Web
@@ -21,9 +21,9 @@ from watchbell.web.system.setting_descriptions import words
 
 
 async def test_processes_and_servers_are_told(site: Site, store: Store) -> None:
-    role = RoleSeen(name="processor", state="failed", words="it fell; again in 2 s", failures=3)
+    role = RoleReport(name="processor", state="failed", words="it fell; again in 2 s", failures=3)
     told = Process(name="a.7.x", host="a", pid=7, version="1.2", roles=[role])
-    await presence.tell(store, told)
+    await processes.report(store, told)
     async with site.program("read") as reader:
         system = (await reader.get("/api/v1/system")).json()
     (shown,) = system["processes"]

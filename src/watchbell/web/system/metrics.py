@@ -12,8 +12,8 @@ from watchbell.alerting import figures as alerting
 from watchbell.cron import figures as cron
 from watchbell.gateways import catalogue, overview
 from watchbell.gateways.overview import MediumStatus
-from watchbell.store import health, presence
-from watchbell.store.presence import Process, RoleState
+from watchbell.store import health, processes
+from watchbell.store.processes import Process, RoleState
 from watchbell.web.services import Services
 
 EVENT_KINDS = ("ok", "failure", "action", "invalid")
@@ -44,7 +44,7 @@ async def gathered(services: Services) -> list[Metric]:
         *_of_deliveries(statuses),
         *_of_queues(events, statuses, oldest, now),
         *_of_cron(await cron.figures(services.store)),
-        *_of_roles(await presence.present(services.store)),
+        *_of_roles(await processes.processes(services.store)),
         *await _of_store(services),
     ]
 

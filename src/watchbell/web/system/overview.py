@@ -12,8 +12,8 @@ from watchbell.cron.job_filter import Orders
 from watchbell.gateways import alert_log, catalogue
 from watchbell.gateways import overview as gateways
 from watchbell.gateways.overview import MediumStatus
-from watchbell.store import health, presence
-from watchbell.store.presence import Process
+from watchbell.store import health, processes
+from watchbell.store.processes import Process
 from watchbell.store.replies import number, text
 from watchbell.web.alerting.alert_shapes import AlertListed
 from watchbell.web.alerting.check_filter import KEYS, CheckFilter
@@ -67,7 +67,7 @@ async def overview(services: Services) -> Overview:
         troubles=[
             *of_checks(seen.failing),
             *of_gateways(statuses, services.clock.now()),
-            *of_processes(await presence.present(services.store)),
+            *of_processes(await processes.processes(services.store)),
             *await _of_store(services),
             *await _of_events(services, services.now()),
         ],

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from watchbell.store.presence import Process
+from watchbell.store.processes import Process
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from watchbell.gateways import catalogue, overview
 from watchbell.gateways.catalogue import Configured
 from watchbell.gateways.overview import MediumStatus
 from watchbell.settings import Settings
-from watchbell.store import health, presence
+from watchbell.store import health, processes
 from watchbell.store.keys import StoreKeys, tagged
 from watchbell.web import audit
 from watchbell.web.access import PUBLIC, needs
@@ -71,7 +71,7 @@ async def system(request: Asked) -> System:
         servers=servers,
         queues=[*await _queues(services), *(QueueShown(f.medium, f.queued, []) for f in statuses)],
         instances=await _instances(services, statuses),
-        processes=await presence.present(services.store),
+        processes=await processes.processes(services.store),
     )
 
 

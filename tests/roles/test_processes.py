@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from tests.waiting import eventually
-from watchbell.roles import presence as telling
+from watchbell.roles import presence
 from watchbell.roles.role import Context, Role
 from watchbell.roles.supervisor import Status
-from watchbell.store import presence
+from watchbell.store import processes
 from watchbell.store.client import Store
 from watchbell.store.keys import StoreKeys
-from watchbell.store.presence import KEPT, Process
+from watchbell.store.processes import KEPT, Process
 
 KEY = StoreKeys().processes()
 
@@ -27,8 +27,8 @@ def statuses() -> list[Status]:
 async def test_a_process_tells_of_its_roles_until_it_ends(store: Store) -> None:
     told = statuses()
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(telling.run(store, told, every=0.01))
-        (one,) = await eventually(lambda: presence.present(store))
+        task = group.create_task(presence.run(store, told, every=0.01))
+        (one,) = await eventually(lambda: processes.processes(store))
         assert one.is_alive
         assert [(r.name, r.state, r.words) for r in one.roles] == [
             ("processor", "running", "3 checks")
@@ -36,40 +36,40 @@ async def test_a_process_tells_of_its_roles_until_it_ends(store: Store) -> None:
         told[0].state, told[0].words = "failed", "it fell"
 
         async def heard() -> bool:
-            return (await presence.present(store))[0].roles[0].state == "failed"
+            return (await processes.processes(store))[0].roles[0].state == "failed"
 
         await eventually(heard)
         task.cancel()
-    assert await presence.present(store) == []
+    assert await processes.processes(store) == []
 
 
 async def test_who_was_killed_is_missed_for_a_day(store: Store) -> None:
     first = Process(name="a.1.x", host="a", pid=1, version="1", roles=[])
-    await presence.tell(store, first)
+    await processes.report(store, first)
     said = await store.call("HGET", KEY, first.name)
     text = said.partition(b" ")[2]
     now = float(said.partition(b" ")[0])
     await store.call("HSET", KEY, first.name, b"%.3f %s" % (now - 60, text))
-    await presence.tell(store, msgspec.structs.replace(first, name="a.2.y"))
-    found = await presence.present(store)
+    await processes.report(store, msgspec.structs.replace(first, name="a.2.y"))
+    found = await processes.processes(store)
     assert [(one.name, one.is_alive) for one in found] == [("a.1.x", False), ("a.2.y", True)]
     await store.call("HSET", KEY, first.name, b"%.3f %s" % (now - KEPT - 60, text))
-    await presence.tell(store, msgspec.structs.replace(first, name="a.2.y"))
-    assert [one.name for one in await presence.present(store)] == ["a.2.y"]
+    await processes.report(store, msgspec.structs.replace(first, name="a.2.y"))
+    assert [one.name for one in await processes.processes(store)] == ["a.2.y"]
 
 
 @pytest.mark.parametrize("said", [b"", b"\xff", b"1", b"x {}", b'9e99 {"name": "\xff"}', b"1 []"])
 async def test_what_is_not_of_our_writing_is_not_read(store: Store, said: bytes) -> None:
     await store.call("HSET", KEY, b"\xff", said)
-    assert await presence.present(store) == []
-    await presence.tell(store, Process(name="a", host="a", pid=1, version="1", roles=[]))
-    assert len(await presence.present(store)) == 1
+    assert await processes.processes(store) == []
+    await processes.report(store, Process(name="a", host="a", pid=1, version="1", roles=[]))
+    assert len(await processes.processes(store)) == 1
 
 
 async def test_a_store_that_takes_nothing_ends_nobody(store: Store) -> None:
     await store.call("SET", KEY, "of another type")
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(telling.run(store, statuses(), every=0.001))
+        task = group.create_task(presence.run(store, statuses(), every=0.001))
         for _ in range(20):
             await asyncio.sleep(0)
             await store.call("PING")
