@@ -65,7 +65,7 @@ def is_silent(seen: float, now: float, after: float) -> bool:
 
     A report from the future was made before a clock was set back, and says nothing.
     """
-    return not -SKEW <= now - seen <= after
+    return not -SKEW <= now - seen < after
 
 
 class Presence:
