@@ -19,14 +19,16 @@ from bench.figures import Figure
 from bench.stores import fresh
 from bench.web import web
 from tests.servers import held_port
+from watchbell.actors import system
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
 from watchbell.settings import Web
 from watchbell.store.client import Store
+from watchbell.web.audit import Stamp
 from watchbell.web.guard import cookie_name
 from watchbell.web.people.api_keys import ApiKeys
 from watchbell.web.people.sessions import Sessions
-from watchbell.web.people.users import Actor, Users
+from watchbell.web.people.users import Users
 
 CHECKS, CHANGES, REQUESTS = 20_000, 200, 200
 """Checks; changes of their states a second; requests a second."""
@@ -181,7 +183,7 @@ async def look(chromium: Browser, store: Store, url: str, found: Measured) -> No
 
 async def session(store: Store) -> str:
     """Of somebody who may look."""
-    by = Actor("bench", int(SYSTEM.now()))
+    by = Stamp(system("bench"), int(SYSTEM.now()))
     user = await Users(store).add("alice", "viewer", by)
     secret, _ = await Sessions(store, Web()).begin(
         user, "bench", by.entry("session.begin", "alice")
@@ -269,7 +271,7 @@ async def change(store: Store) -> None:
 
 async def asked(store: Store, url: str, path: str) -> list[float]:
     """Seconds from when each request was due until its answer was there."""
-    by = Actor("bench", int(SYSTEM.now()))
+    by = Stamp(system("bench"), int(SYSTEM.now()))
     secret, _ = await ApiKeys(store, SYSTEM).make("bench", ("read",), by)
     times: list[float] = []
 

@@ -13,11 +13,12 @@ from aiohttp import ClientConnectionError, ClientSession
 from bench.figures import Figure
 from bench.stores import fresh
 from tests.servers import held_port
+from watchbell.actors import system
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
+from watchbell.web.audit import Stamp
 from watchbell.web.people.api_keys import ApiKeys
-from watchbell.web.people.users import Actor
 
 BATCHES, BATCH, SINGLES = 400, 100, 5_000
 SENDERS = 8
@@ -101,7 +102,7 @@ async def answering(url: str) -> None:
 async def posted(bodies: list[bytes], requests: int, size: int) -> tuple[float, float]:
     """Items a second, and the seconds of the server's processor time that each took."""
     async with fresh() as (store, _):
-        by = Actor("bench", int(SYSTEM.now()))
+        by = Stamp(system("bench"), int(SYSTEM.now()))
         secret, _ = await ApiKeys(store, SYSTEM).make("bench", ("intake",), by)
         with held_port() as hold:
             port = hold.getsockname()[1]

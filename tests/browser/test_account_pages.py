@@ -10,13 +10,14 @@ from tests.browser.house import House
 from tests.browser.visits import Visits
 from tests.waiting import eventually
 from tests.web.site import BY, PASSWORD, Site
+from watchbell.actors import system
 from watchbell.alerting.keys import Alerting
 from watchbell.store import processes
 from watchbell.store.client import Store
 from watchbell.store.processes import Process, RoleReport
 from watchbell.web import audit
+from watchbell.web.audit import Stamp
 from watchbell.web.people import sign_in_links
-from watchbell.web.people.users import Actor
 
 
 async def test_a_user_is_added_comes_in_without_script_and_is_removed(
@@ -207,7 +208,7 @@ async def test_the_audit_log_is_filtered_and_linked_to(
 ) -> None:
     for number in range(150):
         who = "charlie" if number == 3 else "bob"
-        entry = Actor(who, site.services.now() - 2 * 86_400).entry(
+        entry = Stamp(system(who), site.services.now() - 2 * 86_400).entry(
             "job.change", f"job-{number}", "x"
         )
         await audit.record(store, entry)

@@ -19,10 +19,10 @@ from playwright.async_api import (
 )
 
 from tests.web.site import BY
+from watchbell.actors import Role, signed_in
 from watchbell.clock import SYSTEM
-from watchbell.web.access import Role
+from watchbell.web.audit import Stamp
 from watchbell.web.guard import cookie_name
-from watchbell.web.people.users import Actor
 from watchbell.web.services import Services
 
 Look = Literal["desktop", "phone", "dark", "dark phone"]
@@ -177,7 +177,9 @@ async def sign_in(context: BrowserContext, place: Place, role: Role, name: str =
     """By the shortest way: a session as if by link, whose cookie the browser is given."""
     services, name = place.services, name or role
     user = await services.users.find(name) or await services.users.add(name, role, BY)
-    entry = Actor(name, services.now(), "127.0.0.1").entry("session.begin", name, "link")
+    entry = Stamp(signed_in(name, role, "127.0.0.1"), services.now()).entry(
+        "session.begin", name, "link"
+    )
     secret, _ = await services.sessions.begin(user, "tests", entry)
     cookie = cookie_name(place.url.startswith("https"))
     await context.add_cookies(

@@ -16,11 +16,12 @@ from aiohttp import ClientConnectionError, ClientPayloadError, ClientSession, Cl
 from tests import servers
 from tests.conftest import bare_environment, watchbell
 from tests.waiting import PATIENCE, eventually
+from watchbell.actors import system
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
+from watchbell.web.audit import Stamp
 from watchbell.web.people.api_keys import ApiKeys
-from watchbell.web.people.users import Actor
 
 EVENTS, BATCH, SENDERS = 20_000, 400, 4
 KILLED_AFTER = (0.15, 0.5, 0.85)
@@ -110,7 +111,7 @@ class Senders:
 async def test_every_acknowledged_event_is_there_once_however_often_the_server_is_killed(
     store: Store,
 ) -> None:
-    by = Actor("tests", int(SYSTEM.now()))
+    by = Stamp(system("tests"), int(SYSTEM.now()))
     secret, _ = await ApiKeys(store, SYSTEM).make("fire", ("intake",), by)
     with servers.held_port() as hold:
         port = hold.getsockname()[1]

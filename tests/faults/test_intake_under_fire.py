@@ -15,11 +15,12 @@ from aiohttp import ClientConnectionError, ClientPayloadError, ClientSession
 from tests import servers
 from tests.conftest import bare_environment, watchbell
 from tests.waiting import eventually
+from watchbell.actors import system
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
+from watchbell.web.audit import Stamp
 from watchbell.web.people.api_keys import ApiKeys
-from watchbell.web.people.users import Actor
 
 BATCHES, SIZE = 30, 200
 
@@ -88,7 +89,7 @@ async def posted(http: ClientSession, url: str, batch: int) -> None:
 
 
 async def test_every_event_that_was_answered_is_there_once(store: Store) -> None:
-    by = Actor("tests", int(SYSTEM.now()))
+    by = Stamp(system("tests"), int(SYSTEM.now()))
     secret, _ = await ApiKeys(store, SYSTEM).make("fire", ("intake",), by)
     hold = servers.held_port()
     port = hold.getsockname()[1]

@@ -8,6 +8,7 @@ import pytest
 
 from tests.alerting.scenes import START, Stage
 from watchbell import __version__
+from watchbell.actors import in_chat
 from watchbell.alerting import contacts, maintenance
 from watchbell.alerting.decide.acknowledgement import Refusal
 from watchbell.alerting.model import CheckEvent, Contact, Medium, short_id
@@ -16,7 +17,7 @@ from watchbell.gateways.chat import Acquaintances, Chat, Speaker
 from watchbell.gateways.commands import FORMS
 from watchbell.store.client import Store
 
-ALICE = Speaker("Alice", ZoneInfo("Europe/Rome"))
+ALICE = Speaker(in_chat("Alice"), ZoneInfo("Europe/Rome"))
 
 
 class Scene(Stage):
@@ -248,8 +249,10 @@ async def test_whatever_is_in_the_store_can_be_told(scene: Scene) -> None:
 async def test_a_contact_speaks_in_a_zone_of_its_own() -> None:
     alice = Contact(id="1", first_name="Alice", last_name="Adams", timezone="Asia/Tokyo")
     bob = Contact(id="2", first_name="Bob", timezone="Nowhere/Land")
-    assert Speaker.of(alice, ZoneInfo("UTC")) == Speaker("Alice Adams", ZoneInfo("Asia/Tokyo"))
-    assert Speaker.of(bob, ZoneInfo("UTC")) == Speaker("Bob", ZoneInfo("UTC"))
+    assert Speaker.of(alice, ZoneInfo("UTC")) == Speaker(
+        in_chat("Alice Adams"), ZoneInfo("Asia/Tokyo")
+    )
+    assert Speaker.of(bob, ZoneInfo("UTC")) == Speaker(in_chat("Bob"), ZoneInfo("UTC"))
 
 
 async def test_of_several_gateways_one_answers(store: Store) -> None:

@@ -14,18 +14,18 @@ from litestar.types import ASGIApp
 from msgspec.structs import replace
 
 from watchbell import settings
+from watchbell.actors import KeyScope, Role, system
 from watchbell.clock import SYSTEM, Clock
 from watchbell.settings import Settings
 from watchbell.store.client import Store
-from watchbell.web.access import KeyScope, Role
 from watchbell.web.app import application, open_services
+from watchbell.web.audit import Stamp
 from watchbell.web.people import sign_in_links
-from watchbell.web.people.users import Actor
 from watchbell.web.request_envelope import RequestEnvelope
 from watchbell.web.server import serving
 from watchbell.web.services import Services
 
-BY = Actor("tests", 1_700_000_000)
+BY = Stamp(system("tests"), 1_700_000_000)
 PASSWORD = "correct horse battery"
 
 

@@ -5,6 +5,7 @@ from typing import get_args
 import click
 from msgspec import Struct
 
+from watchbell.actors import KeyScope
 from watchbell.cli.arguments import length, storable
 from watchbell.cli.audited import operator
 from watchbell.cli.formatting import plain, when
@@ -15,7 +16,6 @@ from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
 from watchbell.settings import Loaded
 from watchbell.store.client import Store
-from watchbell.web.access import KeyScope
 from watchbell.web.people import sign_in_links
 from watchbell.web.people.api_keys import ApiKeys
 from watchbell.web.ping_check import Ping, ping_of

@@ -5,22 +5,23 @@ import pwd
 import socket
 
 from watchbell import settings
+from watchbell.actors import on_command_line
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
 from watchbell.web import audit
-from watchbell.web.people.users import Actor
+from watchbell.web.audit import Stamp
 
 _LONGEST = 1_000
 """Characters of a subject and of details."""
 
 
-def operator() -> Actor:
+def operator() -> Stamp:
     """The account of the operating system that runs this command."""
     host, how = socket.gethostname(), "command line"
     person = settings.environment().get("SUDO_USER", "") if os.geteuid() == 0 else ""
     if person:
         how += f", sudo by {person}"
-    return Actor(f"{_account()}@{host} ({how})", int(SYSTEM.now()))
+    return Stamp(on_command_line(f"{_account()}@{host}", how), int(SYSTEM.now()))
 
 
 def _account() -> str:

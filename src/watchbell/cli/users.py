@@ -5,6 +5,7 @@ import sys
 import click
 from msgspec import Struct
 
+from watchbell.actors import ROLES, Role
 from watchbell.cli.arguments import storable
 from watchbell.cli.audited import operator
 from watchbell.cli.formatting import when
@@ -14,7 +15,6 @@ from watchbell.cli.web_store import done
 from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
-from watchbell.web.access import ROLES, Role
 from watchbell.web.people import sign_in_links
 from watchbell.web.people.sessions import Sessions
 from watchbell.web.people.users import Users, role_of

@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, select_autoescape
 from msgspec import Struct
 from msgspec.structs import replace
 
+from watchbell.actors import Actor, by_link
 from watchbell.alerting import contacts, event, history, reports
 from watchbell.alerting.decide import acknowledgement
 from watchbell.alerting.decide.acknowledgement import Refusal
@@ -69,9 +70,8 @@ class Use(Struct, frozen=True):
     """What became of one press of the button, for the audit log."""
 
     time: int
-    who: str
+    actor: Actor
     check: str
-    address: str
     refusal: str = ""
     """Why nothing was done; empty where the check was acknowledged."""
     details: str = ""
@@ -163,14 +163,14 @@ class AckPage:
                 page, use = await self._acknowledged(offer, form, address)
             except Refused as error:
                 page = _told(error)
-                use = replace(self._use("", "", address), refusal=str(error))
+                use = replace(self._use(by_link("", address), ""), refusal=str(error))
             await self._uses.record(use)
         except StoreUnavailable as error:
             return _told(error)
         return page
 
-    def _use(self, who: str, check: str, address: str) -> Use:
-        return Use(int(self._clock.now()), who, check, address)
+    def _use(self, actor: Actor, check: str) -> Use:
+        return Use(int(self._clock.now()), actor, check)
 
     def _offer(self, token: str) -> Offer:
         return self._signer.offer(token, self._clock.now())
@@ -210,21 +210,22 @@ class AckPage:
         words, summary = form.get("for", ""), form.get("summary", "").strip()
         who, _, idle = await self._found(offer)
         name = f"{who.first_name} {who.last_name}".strip() if who else offer.contact_id
-        use = self._use(name, offer.event_id, address)
+        actor = by_link(name, address)
+        use = self._use(actor, offer.event_id)
         if idle is not None:
             return _idle(offer, idle), replace(use, refusal=idle.value)
         if words not in LENGTHS:
             error = Refused(f"{words[:50]!r} is not one of the lengths offered")
             return _told(error), replace(use, refusal=str(error))
         entity, check = split_id(offer.event_id)
-        acknowledgement = event.acknowledge(
+        sent = event.acknowledge(
             entity,
             check,
-            summary=f"{name}: {summary}" if summary else f"Acknowledged by {name}",
+            summary=acknowledgement.summary(actor, summary),
             duration=spoken.duration(words),
             time=use.time,
         )
-        await submit(self._store, acknowledgement)
+        await submit(self._store, sent)
         lines = [f"Nobody is told of it again for {words}, unless it recovers before."]
         page = _page(200, title="Acknowledged", entity=entity, check=check, lines=lines)
         return page, replace(use, details=f"{words}: {summary}" if summary else words)

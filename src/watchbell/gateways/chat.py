@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from watchbell import __version__
+from watchbell.actors import Actor, in_chat, may
 from watchbell.alerting import contacts, entities, event, history, maintenance, patterns
 from watchbell.alerting.check_writes import CheckWrites
 from watchbell.alerting.decide import acknowledgement
@@ -31,6 +32,7 @@ from watchbell.store.client import Store
 
 MOST = 30
 """Lines of an answer that list something."""
+_COMMENT = "Set via chatbot"
 _CLAIMED = 60
 """Seconds for which a message is known as one that was answered."""
 _REMEMBERED = 30
@@ -38,14 +40,14 @@ _REMEMBERED = 30
 
 
 class Speaker(Struct, frozen=True):
-    name: str
+    actor: Actor
     zone: ZoneInfo
 
     @classmethod
     def of(cls, contact: Contact, zone: ZoneInfo) -> "Speaker":
         """A contact, in the zone of its own if it has one."""
         name = f"{contact.first_name} {contact.last_name}".strip()
-        return cls(name, zone_of(contact, zone.key))
+        return cls(in_chat(name), zone_of(contact, zone.key))
 
 
 class Acquaintances:
@@ -88,6 +90,9 @@ class Chat:
     async def answer(self, said: str, speaker: Speaker, now: int) -> str:
         command = commands.parse(said, now, speaker.zone)
         asked = Asked(self._store, self.names, speaker, now)
+        permission = may(speaker.actor, "operate" if isinstance(command, _CHANGES) else "read")
+        if not permission:
+            return f"I can't: {permission.reason}"
         try:
             return "\n".join(await _DEEDS[type(command)](asked, command))
         except (Refused, NotFound) as error:
@@ -117,7 +122,7 @@ async def _acknowledge(asked: Asked, command: commands.Acknowledge) -> list[str]
         asked.store,
         event.acknowledge(
             *split_id(event_id),
-            summary=f"{asked.speaker.name}: {command.comment}",
+            summary=acknowledgement.summary(asked.speaker.actor, command.comment),
             duration=command.duration,
             acknowledgement_id=command.short_id,
             time=asked.now,
@@ -135,7 +140,8 @@ async def _acknowledge_many(asked: Asked, command: commands.AcknowledgeMany) -> 
     ids = [one.id for one in states if not acknowledgement.refusal(one.state, one.maintenance)]
     if not ids:
         raise Refused("all that fail are in scheduled maintenance; nobody is notified anyway")
-    summary = f"{asked.speaker.name}: {command.comment or 'Set via chatbot'}"
+    comment = command.comment or _COMMENT
+    summary = acknowledgement.summary(asked.speaker.actor, comment)
     await submit(
         asked.store,
         *(
@@ -152,7 +158,7 @@ async def _acknowledge_many(asked: Asked, command: commands.AcknowledgeMany) -> 
 async def _maintain(asked: Asked, command: commands.Maintain) -> list[str]:
     ids = await _meant(asked, command.which)
     start, duration = command.start, command.duration
-    summary = f"{asked.speaker.name}: {command.comment or 'Set via chatbot'}"
+    summary = f"{asked.speaker.actor.name}: {command.comment or _COMMENT}"
     for one in ids:
         await maintenance.create_scheduled(asked.store, one, start, duration, summary, asked.now)
     begins = "now" if start <= asked.now else _when(start, asked.speaker.zone)
@@ -182,7 +188,7 @@ async def _find_checks(asked: Asked, command: commands.FindChecks) -> list[str]:
 
 async def _try_notifications(asked: Asked, command: commands.TryNotifications) -> list[str]:
     await _entity_id(asked, command.entity)
-    summary = f"Testing notifications to all contacts, asked for by {asked.speaker.name}"
+    summary = f"Testing notifications to all contacts, asked for by {asked.speaker.actor.name}"
     tested = event.try_notifications(command.entity, command.check, summary=summary, time=asked.now)
     await submit(asked.store, tested)
     return [f"A test of the notifications of {_named(tested.id)} is on its way."]
@@ -278,6 +284,10 @@ async def _decided(asked: Asked, event_id: str) -> list[str]:
     return []
 
 
+_CHANGES = (
+    *(commands.Acknowledge, commands.AcknowledgeMany),
+    *(commands.Maintain, commands.TryNotifications),
+)
 _DEEDS: dict[type, Callable[[Asked, Any], Awaitable[list[str]]]] = {
     commands.Acknowledge: _acknowledge,
     commands.AcknowledgeMany: _acknowledge_many,

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from msgspec import field
 
 from watchbell import ids, logs
+from watchbell.actors import in_chat
 from watchbell.alerting import rules
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, DeliveryFailed, Refused, StoreUnavailable
@@ -172,12 +173,12 @@ class Jabber:
 
     async def _speaker(self, store: Store, heard: "Heard", now: int) -> Speaker | None:
         if heard.bare in self._rooms:
-            return Speaker(one_line(heard.nick, 100), self._zone)
+            return Speaker(in_chat(one_line(heard.nick, 100)), self._zone)
         contact = await self._acquaintances.find(store, heard.bare, now)
         if contact is not None:
             return Speaker.of(contact, self._zone)
         if self._chosen.commands == "anyone":
-            return Speaker(heard.bare, self._zone)
+            return Speaker(in_chat(heard.bare), self._zone)
         return None
 
     def _refusal(self, stranger: str) -> str:

@@ -3,12 +3,13 @@
 import msgspec
 from msgspec import Struct
 
+from watchbell.actors import Actor
 from watchbell.store.client import Store
 from watchbell.web.keys import Web
 
 MOST = 10_000
 _BATCH = 1_000
-"""Entries that are looked at at once by who looks for some of them."""
+"""Entries that a search reads at once."""
 
 
 class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -22,13 +23,30 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     address: str = ""
 
 
+class Stamp(Struct, frozen=True):
+    """Who changes something, and when."""
+
+    actor: Actor
+    now: int
+
+    def entry(self, action: str, subject: str = "", details: str = "") -> Entry:
+        return Entry(
+            time=self.now,
+            who=self.actor.audit_name,
+            action=action,
+            subject=subject,
+            details=details,
+            address=self.actor.address,
+        )
+
+
 class Logged(Struct, frozen=True):
     id: str
     entry: Entry
 
 
 class AuditFilter(Struct, frozen=True, kw_only=True):
-    """Which entries somebody looks for; what is empty or null asks for nothing."""
+    """Which entries to find; what is empty or null matches all."""
 
     who: str = ""
     action: str = ""
@@ -60,7 +78,7 @@ def encoded(entry: Entry) -> bytes:
 
 
 async def record(store: Store, entry: Entry) -> None:
-    """For what changes no record of the web; what does is recorded by the same script."""
+    """Logs a change of a domain; records of the web are changed and logged by one script."""
     key = Web(store.prefix).audit()
     await store.call("XADD", key, "MAXLEN", "~", MOST, "*", "e", encoded(entry))
 
@@ -68,7 +86,7 @@ async def record(store: Store, entry: Entry) -> None:
 async def read(
     store: Store, before: str, limit: int, wanted: AuditFilter | None = None
 ) -> list[Logged]:
-    """The newest entries, or those before an id; of those that are wanted."""
+    """The newest entries that are wanted, or those before an id."""
     found: list[Logged] = []
     while True:
         batch = await _batch(store, before, max(limit, _BATCH if wanted else 0))
@@ -91,5 +109,5 @@ async def _batch(store: Store, before: str, count: int) -> list[tuple[str, bytes
 def _entry(raw: bytes) -> Entry | None:
     try:
         return msgspec.json.decode(raw, type=Entry)
-    except (msgspec.MsgspecError, UnicodeDecodeError):  # not of our writing
+    except (msgspec.MsgspecError, UnicodeDecodeError):  # written by another program
         return None

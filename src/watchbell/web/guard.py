@@ -1,4 +1,4 @@
-"""The one gate before every endpoint: who asks, from where, and whether they may."""
+"""The one gate before every endpoint: who asks, from where, and whether they are allowed to."""
 
 import base64
 import binascii
@@ -8,10 +8,11 @@ from litestar import Request
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
-from watchbell.web.access import COVERS, ROLE_SCOPE, SESSION_COOKIES, Access, Identity, granted
+from watchbell.actors import may, signed_in
+from watchbell.web.access import SESSION_COOKIES, Access, Identity
 from watchbell.web.problems import HttpProblem
 from watchbell.web.secrets import same
-from watchbell.web.services import Asked, services_of
+from watchbell.web.services import Asked, address_of, services_of
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 CSRF_HEADER = "x-csrf-token"
@@ -20,7 +21,7 @@ _ASK = {"WWW-Authenticate": 'Bearer realm="watchbell"'}
 
 
 async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-    """Lets nobody through to an endpoint that does not say whom it is for."""
+    """Refuses everybody at an endpoint that does not say what it needs."""
     assert isinstance(connection, Request)
     access = handler.opt.get("access")
     if not isinstance(access, Access):
@@ -32,13 +33,14 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     identity = await identified(connection)
     if identity.session and connection.method not in SAFE:
         await _token_fits(connection, identity)
-    if not identity.may(access.scope):
-        raise HttpProblem(403, f"this needs the scope {access.scope}, which you do not have")
+    permission = may(identity.actor, access.scope)
+    if not permission:
+        raise HttpProblem(403, permission.reason)
     connection.scope["user"] = identity
 
 
 async def identified(request: Asked, *, touch: bool = True) -> Identity:
-    """Who asks, by key or by session, which has been used by that if `touch`. Raises Trouble."""
+    """Who asks, by key or by session; `touch` counts it as used. Raises HttpProblem."""
     given = _key_of(request)
     if given is not None:
         return await _by_key(request, given)
@@ -75,9 +77,7 @@ async def _by_key(request: Asked, given: str) -> Identity:
     known = await services.api_keys.find(given, services.now())
     if known is None:
         raise HttpProblem(401, "this key is not known, was revoked, or is over", headers=_ASK)
-    key = known.key
-    grants = granted(key.scopes, known.role)
-    return Identity(name=key.owner, role=known.role, grants=grants, key=key.id)
+    return Identity(actor=known.actor(address_of(request)), role=known.role)
 
 
 async def _by_session(request: Asked, touch: bool) -> Identity:
@@ -87,11 +87,9 @@ async def _by_session(request: Asked, touch: bool) -> Identity:
     if found is None:
         raise HttpProblem(401, "sign in, or send an API key", headers=_ASK)
     name, session, user = found
-    grants = COVERS[ROLE_SCOPE[user.role]]
     return Identity(
-        name=user.name,
+        actor=signed_in(user.name, user.role, address_of(request)),
         role=user.role,
-        grants=grants,
         session=name,
         csrf=session.csrf,
         may_forget=session.may_forget(services.now()),

@@ -1,4 +1,4 @@
-"""What endpoints work with, made once for a server."""
+"""What endpoints work with, created once for a server."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from litestar import Request
 from msgspec import Struct
 
+from watchbell.actors import Actor
 from watchbell.clock import Clock
 from watchbell.cron.job_cache import JobCache
 from watchbell.gateways.ack_page import AckPage
@@ -17,6 +18,7 @@ from watchbell.web.alerting.check_table import CheckTable
 from watchbell.web.alerting.directory_cache import DirectoryCache
 from watchbell.web.alerting.intake.writing import Intake
 from watchbell.web.alerting.maintenance_calendar import Calendar
+from watchbell.web.audit import Stamp
 from watchbell.web.latency import Latency
 from watchbell.web.limits import Limit
 from watchbell.web.live.background import Background
@@ -24,7 +26,7 @@ from watchbell.web.live.streams import Streams
 from watchbell.web.live.topics import Topics
 from watchbell.web.people.api_keys import ApiKeys
 from watchbell.web.people.sessions import Sessions
-from watchbell.web.people.users import Actor, Users
+from watchbell.web.people.users import Users
 from watchbell.web.problems import too_often
 from watchbell.web.system.key_sizes import KeySizes
 
@@ -72,17 +74,21 @@ def address_of(request: Asked) -> str:
 
 
 def actor_of(request: Asked) -> Actor:
-    """On whose behalf an endpoint changes something."""
-    return Actor(identity_of(request).told, services_of(request).now(), address_of(request))
+    return identity_of(request).actor
+
+
+def stamp_of(request: Asked) -> Stamp:
+    """For an endpoint that changes a record of the web."""
+    return Stamp(actor_of(request), services_of(request).now())
 
 
 async def audited(request: Asked, action: str, subject: str = "", details: str = "") -> None:
-    """Into the audit log, for what a domain has changed: its records know nothing of the log."""
-    entry = actor_of(request).entry(action, subject, details)
+    """Logs what a domain has changed, since domains know nothing of the audit log."""
+    entry = stamp_of(request).entry(action, subject, details)
     await audit.record(services_of(request).store, entry)
 
 
 async def spend(request: Asked, limit: Limit, name: str) -> None:
-    """Counts a try of somebody's, and refuses it where there were too many."""
+    """Counts an attempt, and refuses it where there were too many."""
     if wait := await limit.spend(services_of(request).store, name):
         raise too_often(wait)

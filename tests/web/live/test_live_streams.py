@@ -11,10 +11,11 @@ from litestar import get
 
 from tests.waiting import PATIENCE, eventually
 from tests.web.site import BY, Site, Visitor, serving_app
+from watchbell.actors import signed_in
 from watchbell.clock import SYSTEM
 from watchbell.errors import StoreUnavailable
 from watchbell.web import server
-from watchbell.web.access import Identity, needs
+from watchbell.web.access import needs
 from watchbell.web.app import application
 from watchbell.web.live import sse, streams
 from watchbell.web.live.sse import EVENT_STREAM, Event, EventStream, LastEvent, Resume, streamed
@@ -269,7 +270,7 @@ async def test_there_are_only_so_many_streams(site: Site, monkeypatch: pytest.Mo
 def test_all_together_are_limited_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "MOST", 3)
     counted = Streams()
-    people = [Identity(name=name, role="viewer", grants=frozenset()) for name in "abc"]
+    people = [signed_in(name, "viewer") for name in "abc"]
     with (
         counted.counted(people[0]),
         counted.counted(people[0]),

@@ -10,8 +10,8 @@ import pytest
 
 from tests.web.people.test_access import Endpoint, endpoints, guarded
 from tests.web.site import BY, PASSWORD, Site, Visitor, served
+from watchbell.actors import ROLE_PRIVILEGES, ROLES
 from watchbell.store.client import Store
-from watchbell.web.access import COVERS, ROLE_SCOPE, ROLES
 from watchbell.web.assets import files
 from watchbell.web.guard import SAFE
 from watchbell.web.keys import Web
@@ -45,7 +45,7 @@ async def status(visitor: Visitor, endpoint: Endpoint) -> tuple[int, str]:
 @pytest.mark.parametrize("role", ROLES)
 async def test_each_role_gets_as_far_as_it_may(site: Site, role: str) -> None:
     """The other half of what test_access shows: who may is not kept out, either."""
-    mine = [e for e, scope in guarded(site) if scope in COVERS[ROLE_SCOPE[role]]]  # type: ignore[index]
+    mine = [e for e, scope in guarded(site) if scope in ROLE_PRIVILEGES[role]]  # type: ignore[index]
     assert len(mine) > 20
     async with site.somebody(role) as visitor:  # type: ignore[arg-type]
         for endpoint in mine:

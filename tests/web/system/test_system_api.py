@@ -9,14 +9,14 @@ from msgspec.structs import replace
 
 from tests.web.site import BY, Site, serving_services
 from watchbell import settings
+from watchbell.actors import system
 from watchbell.settings import Tables
 from watchbell.store import processes
 from watchbell.store.client import Store
 from watchbell.store.processes import Process, RoleReport
 from watchbell.web import audit
-from watchbell.web.audit import AuditFilter, Entry
+from watchbell.web.audit import AuditFilter, Entry, Stamp
 from watchbell.web.keys import Web
-from watchbell.web.people.users import Actor
 from watchbell.web.system.setting_descriptions import words
 
 
@@ -114,7 +114,7 @@ def test_an_entry_is_found_by_any_part_of_it(before: str, part: str, after: str)
 async def test_filters_hold_over_all_pages_of_the_log(site: Site, store: Store) -> None:
     for number in range(2_500):
         who = "charlie" if number % 500 == 0 else "somebody"
-        await audit.record(store, Actor(who, number).entry("test.do", str(number)))
+        await audit.record(store, Stamp(system(who), number).entry("test.do", str(number)))
     await store.call("XADD", Web().audit(), "*", "e", b"\xff not ours")
     await store.call("XADD", Web().audit(), "*", "other", "x")
     seen: list[str] = []

@@ -2,6 +2,7 @@
 
 from enum import Enum
 
+from watchbell.actors import Actor
 from watchbell.alerting.decide.maintenance import Maintenance
 from watchbell.alerting.model import FAILING
 
@@ -17,3 +18,9 @@ def refusal(state: str | None, maintenance: Maintenance | None) -> Refusal | Non
     if state not in FAILING:
         return Refusal.NOT_FAILING
     return Refusal.SCHEDULED if maintenance is Maintenance.SCHEDULED else None
+
+
+def summary(actor: Actor, comment: str) -> str:
+    """What others read about an acknowledgement: whose it is, and what they say."""
+    name = actor.display_name
+    return f"{name}: {comment}" if comment else f"Acknowledged by {name}"

@@ -3,7 +3,7 @@
 from watchbell.gateways.ack_page import Use
 from watchbell.store.client import Store
 from watchbell.web import audit
-from watchbell.web.audit import Entry
+from watchbell.web.audit import Stamp
 from watchbell.web.limits import BY_ACK_LINK, sender
 
 
@@ -15,12 +15,7 @@ class LinkUses:
         return await BY_ACK_LINK.spend(self._store, sender(address))
 
     async def record(self, use: Use) -> None:
-        entry = Entry(
-            time=use.time,
-            who=f"{use.who} (link)" if use.who else "",
-            action="acknowledgement.refused" if use.refusal else "check.acknowledge",
-            subject=use.check,
-            details=use.refusal or use.details,
-            address=use.address,
-        )
+        action = "acknowledgement.refused" if use.refusal else "check.acknowledge"
+        stamp = Stamp(use.actor, use.time)
+        entry = stamp.entry(action, use.check, use.refusal or use.details)
         await audit.record(self._store, entry)

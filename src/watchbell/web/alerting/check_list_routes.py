@@ -12,6 +12,7 @@ from msgspec import UnsetType
 
 from watchbell.alerting import phrases
 from watchbell.alerting.calendar import Alike
+from watchbell.alerting.decide import acknowledgement
 from watchbell.alerting.model import State
 from watchbell.alerting.windows import Kind, Window
 from watchbell.errors import Refused
@@ -36,7 +37,7 @@ from watchbell.web.alerting.maintenance_changes import Span
 from watchbell.web.listing import Limit
 from watchbell.web.live.sse import EVENT_STREAM, EventStream, LastEvent, Resume, streamed
 from watchbell.web.problems import HttpProblem
-from watchbell.web.services import Asked, audited, identity_of, services_of
+from watchbell.web.services import Asked, actor_of, audited, services_of
 
 T = TypeVar("T")
 Cursor = Annotated[str, QueryParameter(max_length=12_000, description="`next` of the page before.")]
@@ -146,10 +147,10 @@ async def live(
 @post("/checks/acknowledge", status_code=200, opt=needs("operate"))
 async def acknowledge(request: Asked, data: JSONBody[Acknowledgement]) -> Acted:
     """Acknowledge failures: nobody is told of them again until the time is over or they recover."""
-    services, who = services_of(request), identity_of(request).told
+    services = services_of(request)
     seconds = _read("duration", lambda: phrases.length(data.duration))
     said = data.summary.strip()
-    summary = f"{who}: {said}" if said else f"Acknowledged by {who}"
+    summary = acknowledgement.summary(actor_of(request), said)
 
     async def act(names: Sequence[str]) -> Refusals:
         return await check_actions.acknowledge(

@@ -34,7 +34,7 @@ from watchbell.web.alerting.directory_cache import Directory
 from watchbell.web.listing import Limit, Page, paged
 from watchbell.web.problems import HttpProblem
 from watchbell.web.refused import by_field
-from watchbell.web.services import Asked, audited, identity_of, services_of
+from watchbell.web.services import Asked, actor_of, audited, services_of
 from watchbell.web.versions import STALE, TRIES, IfMatch, fits, version
 
 _TOLD = 5
@@ -220,7 +220,7 @@ async def send_test(request: Asked, id: Id, data: JSONBody[TestBody]) -> TestSen
     """Send a real test message to a contact by one of its media, as alerts are sent."""
     services = services_of(request)
     contact = await contacts.known(services.store, id)
-    summary = f"{identity_of(request).name or 'Somebody'} tests whether this reaches you"
+    summary = f"{actor_of(request).name or 'Somebody'} tests whether this reaches you"
     days = services.settings.alerting.alert_days
     alert = await test_message.send(
         services.store, contact, data.medium, summary, days, services.now()

@@ -10,6 +10,7 @@ import msgspec
 from litestar import Router, delete, get, post, put
 from litestar.params import JSONBody, QueryParameter
 
+from watchbell.actors import may
 from watchbell.cron import job_filter, jobs, overview, triggers
 from watchbell.cron.job_filter import JobFilter, Place, Sort
 from watchbell.cron.model import Invalid, Job
@@ -39,7 +40,7 @@ from watchbell.web.cron.job_shapes import (
     Validated,
 )
 from watchbell.web.problems import HttpProblem
-from watchbell.web.services import Asked, audited, identity_of, services_of
+from watchbell.web.services import Asked, actor_of, audited, services_of
 from watchbell.web.versions import STALE, IfMatch
 
 _FIRES = 10
@@ -65,7 +66,7 @@ def reading_of(request: Asked) -> Reading:
 
 
 def _is_masked(request: Asked) -> bool:
-    return not identity_of(request).may("write")
+    return not may(actor_of(request), "write")
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from watchbell.web.guard import identified
 from watchbell.web.live.events import Event, Source, framed
 from watchbell.web.live.link import Link, link_of
 from watchbell.web.problems import HttpProblem
-from watchbell.web.services import Asked, identity_of, services_of
+from watchbell.web.services import Asked, actor_of, identity_of, services_of
 
 __all__ = ["EVENT_STREAM", "Event", "EventStream", "LastEvent", "Resume", "Source", "streamed"]
 
@@ -56,8 +56,8 @@ class EventStream(Response[str]):
 
 
 def streamed(request: Asked, source: Source) -> EventStream:
-    """Raises Trouble where too many streams are open."""
-    services_of(request).streams.check(identity_of(request))
+    """Raises HttpProblem where too many streams are open."""
+    services_of(request).streams.check(actor_of(request))
     return EventStream(request, source)
 
 
@@ -70,7 +70,7 @@ class _Streaming(ASGIResponse):
         self._who, self._streams = identity_of(request), services_of(request).streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._streams.counted(self._who):
+        with self._streams.counted(self._who.actor):
             await self.start_response(send)
             writer = _Writer(send, link_of(scope))
             try:
@@ -98,14 +98,14 @@ class _Streaming(ASGIResponse):
             raise _Over
 
     async def _until_barred(self, writer: "_Writer") -> None:
-        """Signs of life, as long as who opened the stream is who they were."""
+        """Sends signs of life until the reader's role or privileges change."""
         while True:
             await asyncio.sleep(BEAT)
             try:
                 who = await identified(self._request, touch=False)
             except HttpProblem:
                 raise _Over from None
-            if (who.role, who.grants) != (self._who.role, self._who.grants):
+            if (who.role, who.actor.privileges) != (self._who.role, self._who.actor.privileges):
                 raise _Over
             await writer.beat()
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from watchbell.web.access import Identity
+from watchbell.actors import Actor
 from watchbell.web.problems import HttpProblem
 
 MOST_OF_ONE = 20
@@ -20,8 +20,8 @@ class Streams:
     def open(self) -> int:
         return self._open.total()
 
-    def check(self, who: Identity) -> None:
-        """Raises Trouble where there may be no more."""
+    def check(self, who: Actor) -> None:
+        """Raises HttpProblem where there may be no more."""
         if self._open[_name(who)] >= MOST_OF_ONE:
             detail = f"{MOST_OF_ONE} streams of yours are open, which is the most; close a page"
             raise HttpProblem(429, detail, headers=_RETRY)
@@ -30,7 +30,7 @@ class Streams:
             raise HttpProblem(503, detail, headers=_RETRY)
 
     @contextmanager
-    def counted(self, who: Identity) -> Iterator[None]:
+    def counted(self, who: Actor) -> Iterator[None]:
         name = _name(who)
         self._open[name] += 1
         try:
@@ -40,6 +40,6 @@ class Streams:
             self._open += Counter()  # drops those that have none
 
 
-def _name(who: Identity) -> str:
+def _name(who: Actor) -> str:
     """Keys of the command line have no owner, so each is a user of its own."""
     return f"user {who.name}" if who.name else f"key {who.key}"

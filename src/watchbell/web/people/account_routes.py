@@ -4,19 +4,20 @@ from litestar import Response, Router, delete, get, post, put
 from litestar.datastructures import Cookie
 from litestar.params import JSONBody
 
+from watchbell.actors import ROLE_PRIVILEGES
 from watchbell.errors import Refused
-from watchbell.web.access import COVERS, PUBLIC, ROLE_SCOPE, needs
+from watchbell.web.access import PUBLIC, needs
 from watchbell.web.guard import is_secure
 from watchbell.web.people import sign_in
 from watchbell.web.people.sessions import Session
 from watchbell.web.people.shapes import Credentials, Me, NewPassword
 from watchbell.web.people.users import User
 from watchbell.web.problems import HttpProblem
-from watchbell.web.services import Asked, actor_of, identity_of, services_of
+from watchbell.web.services import Asked, identity_of, services_of, stamp_of
 
 
 def _me(user: User, csrf: str) -> Me:
-    scopes = sorted(COVERS[ROLE_SCOPE[user.role]])
+    scopes = sorted(ROLE_PRIVILEGES[user.role])
     return Me(
         user=user.name,
         role=user.role,
@@ -47,7 +48,7 @@ async def who_am_i(request: Asked) -> Me:
     return Me(
         user=identity.name,
         role=identity.role,
-        scopes=sorted(identity.grants),
+        scopes=sorted(identity.actor.privileges),
         csrf=identity.csrf,
         has_password=bool(user and user.password),
         asks_old=bool(user and user.password) and not identity.may_forget,
@@ -67,7 +68,7 @@ async def set_password(request: Asked, data: JSONBody[NewPassword]) -> None:
     if not identity_of(request).session:
         raise HttpProblem(403, "a password is set by who has signed in, not by an API key")
     try:
-        await sign_in.change_password(request, data.old, data.new, actor_of(request))
+        await sign_in.change_password(request, data.old, data.new, stamp_of(request))
     except Refused as error:
         raise HttpProblem(422, str(error), field="new") from None
 

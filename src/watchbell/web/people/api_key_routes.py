@@ -5,8 +5,9 @@ from typing import Annotated
 from litestar import Router, delete, get, post
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
+from watchbell.actors import may, may_create_key
 from watchbell.errors import Refused
-from watchbell.web.access import may_give, needs
+from watchbell.web.access import needs
 from watchbell.web.limits import KEYS_MADE
 from watchbell.web.listing import Cursor, Limit, Page, paged
 from watchbell.web.people import sign_in_links
@@ -14,7 +15,7 @@ from watchbell.web.people.api_keys import ApiKey
 from watchbell.web.people.shapes import KeyGiven, KeyShown, NewKey, NewPing
 from watchbell.web.ping_check import Ping, ping_of
 from watchbell.web.problems import HttpProblem
-from watchbell.web.services import Asked, actor_of, identity_of, services_of, spend
+from watchbell.web.services import Asked, identity_of, services_of, spend, stamp_of
 
 Id = Annotated[str, PathParameter(max_length=64, description="A key's id.")]
 Owner = Annotated[
@@ -41,15 +42,15 @@ async def make_key(request: Asked, data: JSONBody[NewKey]) -> KeyGiven:
     services, identity = services_of(request), identity_of(request)
     if not identity.session:
         raise HttpProblem(403, "a key is made by who has signed in, not by another key")
-    if not may_give(identity.role, data.scopes):
+    if not may_create_key(identity.role, data.scopes):
         raise HttpProblem(403, "a key may have no more scopes than you have", field="scopes")
-    if not identity.may("admin"):
+    if not may(identity.actor, "admin"):
         await spend(request, KEYS_MADE, identity.name)
     now = services.now()
     secret, key = await services.api_keys.make(
         data.name,
         data.scopes,
-        actor_of(request),
+        stamp_of(request),
         owner=await services.users.get(identity.name),
         expires=None if data.days is None else now + data.days * 86_400,
         ping=_ping(data.ping, now),
@@ -62,9 +63,9 @@ async def make_key(request: Asked, data: JSONBody[NewKey]) -> KeyGiven:
 async def revoke_key(request: Asked, id: Id) -> None:  # noqa: A002
     """Revoke an API key. It works no more, on every server within a second."""
     identity = identity_of(request)
-    if not identity.session and not identity.may("admin"):
+    if not identity.session and not may(identity.actor, "admin"):
         raise HttpProblem(403, "a key is revoked by who has signed in, not by another key")
-    await services_of(request).api_keys.revoke(id, actor_of(request), _owner(request))
+    await services_of(request).api_keys.revoke(id, stamp_of(request), _owner(request))
 
 
 def _ping(given: NewPing | None, now: int) -> Ping | None:
@@ -76,7 +77,7 @@ def _ping(given: NewPing | None, now: int) -> Ping | None:
 
 def _owner(request: Asked) -> str | None:
     identity = identity_of(request)
-    return None if identity.may("admin") else identity.name
+    return None if may(identity.actor, "admin") else identity.name
 
 
 def _shown(key: ApiKey, used: int | None) -> KeyShown:

@@ -5,14 +5,15 @@ import re
 import msgspec
 from msgspec import Struct
 
+from watchbell.actors import Actor, KeyScope, Role, signed_in, with_key
 from watchbell.clock import Clock
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store
 from watchbell.store.script import Script
-from watchbell.web.access import KeyScope, Role
+from watchbell.web.audit import Stamp
 from watchbell.web.keys import Web
 from watchbell.web.people.record_changes import change
-from watchbell.web.people.users import Actor, User
+from watchbell.web.people.users import User
 from watchbell.web.ping_check import Ping
 from watchbell.web.secrets import digest, same, secret, short_id
 
@@ -49,6 +50,13 @@ class Known(Struct, frozen=True):
     key: ApiKey
     role: Role
 
+    @property
+    def owner(self) -> Actor:
+        return signed_in(self.key.owner, self.role)
+
+    def actor(self, address: str) -> Actor:
+        return with_key(self.key.owner, self.role, self.key.id, self.key.scopes, address)
+
 
 class ApiKeys:
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -61,7 +69,7 @@ class ApiKeys:
         self,
         name: str,
         scopes: tuple[KeyScope, ...],
-        by: Actor,
+        by: Stamp,
         *,
         owner: User | None = None,
         expires: int | None = None,
@@ -98,7 +106,7 @@ class ApiKeys:
         found = await self._store.call("HGETALL", self._keys.key_uses())
         return {name.decode(): int(time) for name, time in found.items()}
 
-    async def revoke(self, id_: str, by: Actor, owner: str | None = None) -> None:
+    async def revoke(self, id_: str, by: Stamp, owner: str | None = None) -> None:
         """NotFound also where the key is not of that owner."""
         table = self._keys.api_keys()
         raw = await self._store.call("HGET", table, id_)

@@ -6,13 +6,14 @@ from typing import Annotated
 from litestar import Router, delete, get
 from litestar.params import PathParameter, QueryParameter
 
+from watchbell.actors import may
 from watchbell.errors import NotFound
 from watchbell.web.access import needs
 from watchbell.web.listing import Cursor, Limit, Page, paged
 from watchbell.web.people.sessions import Session
 from watchbell.web.people.shapes import SessionShown
 from watchbell.web.problems import HttpProblem
-from watchbell.web.services import Asked, actor_of, identity_of, services_of
+from watchbell.web.services import Asked, identity_of, services_of, stamp_of
 
 Id = Annotated[str, PathParameter(max_length=64, description="A session's id.")]
 Of = Annotated[str, QueryParameter(max_length=64, description="A user's name.")]
@@ -21,7 +22,7 @@ Of = Annotated[str, QueryParameter(max_length=64, description="A user's name.")]
 async def _visible(request: Asked) -> dict[str, Session]:
     identity, services = identity_of(request), services_of(request)
     return await services.sessions.all(
-        services.now(), None if identity.may("admin") else identity.name
+        services.now(), None if may(identity.actor, "admin") else identity.name
     )
 
 
@@ -45,7 +46,7 @@ async def end_other_sessions(request: Asked) -> None:
     """End all your sessions but this one."""
     _by_a_person(request)
     services, identity = services_of(request), identity_of(request)
-    entry = actor_of(request).entry("session.end", identity.name)
+    entry = stamp_of(request).entry("session.end", identity.name)
     for name in await services.sessions.all(services.now(), identity.name):
         if name != identity.session:
             with suppress(NotFound):  # it has ended by itself
@@ -60,14 +61,14 @@ async def end_session(request: Asked, id: Id) -> None:  # noqa: A002
     if session is None:
         raise NotFound("there is no such session")
     await services_of(request).sessions.end(
-        id, actor_of(request).entry("session.end", session.user)
+        id, stamp_of(request).entry("session.end", session.user)
     )
 
 
 def _by_a_person(request: Asked) -> None:
-    """A key that may only look must not put its owner out of the door."""
+    """A key that may only read must not sign its owner out."""
     identity = identity_of(request)
-    if not identity.session and not identity.may("admin"):
+    if not identity.session and not may(identity.actor, "admin"):
         raise HttpProblem(403, "a session is ended by who has signed in, not by an API key")
 
 

@@ -11,9 +11,9 @@ from watchbell.settings import Web as Settings
 from watchbell.store.client import Store
 from watchbell.store.script import Script
 from watchbell.web import audit
-from watchbell.web.audit import Entry
+from watchbell.web.audit import Entry, Stamp
 from watchbell.web.keys import Web
-from watchbell.web.people.users import Actor, User
+from watchbell.web.people.users import User
 from watchbell.web.secrets import digest, secret
 
 _REFRESH = 60
@@ -147,7 +147,7 @@ class Sessions:
             text = msgspec.json.encode(session)
             await self._store.call("SET", key, text, "XX", "KEEPTTL")
 
-    async def end_all(self, user: str, by: Actor, why: str, besides: str = "") -> None:
+    async def end_all(self, user: str, by: Stamp, why: str, besides: str = "") -> None:
         """Ends the sessions of a user, `besides` excepted."""
         for name in await self.all(by.now, user):
             if name != besides:

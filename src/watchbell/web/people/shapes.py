@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from watchbell.web.access import KeyScope, Role, Scope
+from watchbell.actors import KeyScope, Privilege, Role
 from watchbell.web.ping_check import Ping
 
 Text = Annotated[str, Meta(min_length=1, max_length=1_000)]
@@ -26,7 +26,7 @@ class Me(Struct, frozen=True, kw_only=True):
 
     user: str
     role: Role
-    scopes: list[Scope]
+    scopes: list[Privilege]
     csrf: str
     """To be sent as `X-CSRF-Token` with whatever changes something; empty for API keys."""
     has_password: bool

@@ -2,14 +2,16 @@
 
 from litestar.datastructures import Cookie
 
+from watchbell.actors import signed_in, visitor
 from watchbell.web import audit
+from watchbell.web.audit import Stamp
 from watchbell.web.guard import cookie_name, is_secure
 from watchbell.web.limits import BY_ADDRESS, BY_LINK, BY_USER, sender
 from watchbell.web.people import passwords, sign_in_links
 from watchbell.web.people.sessions import Session
-from watchbell.web.people.users import Actor, User
+from watchbell.web.people.users import User
 from watchbell.web.problems import HttpProblem
-from watchbell.web.services import Asked, actor_of, address_of, identity_of, services_of, spend
+from watchbell.web.services import Asked, address_of, identity_of, services_of, spend, stamp_of
 
 
 async def by_password(request: Asked, name: str, password: str) -> User:
@@ -38,17 +40,17 @@ async def by_link(request: Asked, token: str) -> User:
 
 async def _record_refusal(request: Asked, name: str, how: str) -> None:
     services = services_of(request)
-    actor = Actor("", services.now(), address_of(request))
-    await audit.record(services.store, actor.entry("session.refused", name, how))
+    stamp = Stamp(visitor(address_of(request)), services.now())
+    await audit.record(services.store, stamp.entry("session.refused", name, how))
 
 
 async def admitted(request: Asked, user: User, how: str) -> tuple[Cookie, Session]:
     """A session of its own: what the browser had before is ended."""
     services = services_of(request)
     await _leave_behind(request)
-    actor = Actor(user.name, services.now(), address_of(request))
+    stamp = Stamp(signed_in(user.name, user.role, address_of(request)), services.now())
     agent = request.headers.get("user-agent", "")
-    entry = actor.entry("session.begin", user.name, how)
+    entry = stamp.entry("session.begin", user.name, how)
     given, session = await services.sessions.begin(user, agent, entry, by_link=how == "link")
     secure = is_secure(request)
     return _cookie(given, secure, services.settings.web.session_days * 86_400), session
@@ -58,11 +60,11 @@ async def leave(request: Asked) -> None:
     services, identity = services_of(request), identity_of(request)
     if not identity.session:
         raise HttpProblem(403, "an API key has no session to end")
-    entry = actor_of(request).entry("session.end", identity.name)
+    entry = stamp_of(request).entry("session.end", identity.name)
     await services.sessions.end(identity.session, entry)
 
 
-async def change_password(request: Asked, old: str, new: str, by: Actor) -> None:
+async def change_password(request: Asked, old: str, new: str, by: Stamp) -> None:
     """Sets the password of who asks, and ends their other sessions."""
     services, identity = services_of(request), identity_of(request)
     user = await services.users.get(identity.name)
@@ -85,11 +87,10 @@ async def _leave_behind(request: Asked) -> None:
     given = request.cookies.get(cookie_name(is_secure(request)))
     found = await services.sessions.find(given, services.now()) if given else None
     if found is not None:
-        name, session, _ = found
-        actor = Actor(session.user, services.now(), address_of(request))
-        await services.sessions.end(
-            name, actor.entry("session.end", session.user, "signed in anew")
-        )
+        name, session, user = found
+        actor = signed_in(user.name, user.role, address_of(request))
+        entry = Stamp(actor, services.now()).entry("session.end", session.user, "signed in anew")
+        await services.sessions.end(name, entry)
 
 
 def _cookie(value: str, secure: bool, seconds: int) -> Cookie:

@@ -4,13 +4,15 @@ import re
 
 import msgspec
 
+from watchbell.actors import system
 from watchbell.errors import Refused
 from watchbell.settings import Settings
 from watchbell.store.client import Store
 from watchbell.store.script import Script
 from watchbell.web import audit
+from watchbell.web.audit import Stamp
 from watchbell.web.keys import Web
-from watchbell.web.people.users import Actor, User, Users
+from watchbell.web.people.users import User, Users
 from watchbell.web.secrets import digest, secret
 
 LASTS = 86_400
@@ -50,7 +52,7 @@ return redis.call('HGET', KEYS[2], name)
 """)
 
 
-async def make(store: Store, user: User, by: Actor) -> str:
+async def make(store: Store, user: User, by: Stamp) -> str:
     """The path of a new link by which its holder signs in as this user; it revokes earlier ones."""
     given, keys = secret(), Web(store.prefix)
     entry = audit.encoded(by.entry("link.add", user.name))
@@ -84,7 +86,7 @@ async def first(store: Store, now: int) -> str | None:
     users = Users(store)
     if await users.sign_ins():
         return None
-    by = Actor("first start", now)
+    by = Stamp(system("first start"), now)
     known = [user for user in await users.all() if user.role == "administrator"]
     if any(user.password for user in known):
         return None

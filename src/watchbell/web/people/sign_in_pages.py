@@ -13,7 +13,7 @@ from watchbell.web.pages.paths import local
 from watchbell.web.people import passwords, sign_in, sign_in_links
 from watchbell.web.people.users import User
 from watchbell.web.problems import HttpProblem
-from watchbell.web.services import Asked, actor_of, identity_of, services_of
+from watchbell.web.services import Asked, identity_of, services_of, stamp_of
 
 _HTML: dict[str, Any] = {"media_type": MediaType.HTML, "include_in_schema": False}
 _BODY = 64 << 10
@@ -86,7 +86,7 @@ async def set_password(request: Asked) -> Response[bytes]:
     form = await _form(request)
     try:
         old, new = form.get("old", ""), form.get("new", "")
-        await sign_in.change_password(request, old, new, actor_of(request))
+        await sign_in.change_password(request, old, new, stamp_of(request))
     except Refused as error:
         return await _password(request, 422, str(error))
     except HttpProblem as error:

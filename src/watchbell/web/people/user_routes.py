@@ -12,7 +12,7 @@ from watchbell.web.people import sign_in_links
 from watchbell.web.people.shapes import ChangedUser, Link, NewUser, UserShown
 from watchbell.web.people.users import User
 from watchbell.web.problems import HttpProblem
-from watchbell.web.services import Asked, actor_of, services_of
+from watchbell.web.services import Asked, services_of, stamp_of
 
 Name = Annotated[str, PathParameter(max_length=64, description="A user's name.")]
 
@@ -30,7 +30,7 @@ async def users(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page
 async def add_user(request: Asked, data: JSONBody[NewUser]) -> Link:
     """Add a user, who sets a password by the link that is given back."""
     try:
-        user = await services_of(request).users.add(data.name, data.role, actor_of(request))
+        user = await services_of(request).users.add(data.name, data.role, stamp_of(request))
     except Refused as error:
         raise HttpProblem(422, str(error), field="name") from None
     return await _link(request, user)
@@ -39,14 +39,14 @@ async def add_user(request: Asked, data: JSONBody[NewUser]) -> Link:
 @patch("/users/{name:str}", opt=needs("admin"))
 async def change_user(request: Asked, name: Name, data: JSONBody[ChangedUser]) -> UserShown:
     """Give a user another role. It holds at once, for sessions and API keys, too."""
-    user = await services_of(request).users.set_role(name, data.role, actor_of(request))
+    user = await services_of(request).users.set_role(name, data.role, stamp_of(request))
     return _shown(user, await services_of(request).users.sign_ins())
 
 
 @delete("/users/{name:str}", opt=needs("admin"))
 async def remove_user(request: Asked, name: Name) -> None:
     """Remove a user. Their sessions and API keys work no more."""
-    await services_of(request).users.remove(name, actor_of(request))
+    await services_of(request).users.remove(name, stamp_of(request))
 
 
 @post("/users/{name:str}/link", opt=needs("admin"))
@@ -57,7 +57,7 @@ async def make_link(request: Asked, name: Name) -> Link:
 
 async def _link(request: Asked, user: User) -> Link:
     services = services_of(request)
-    path = await sign_in_links.make(services.store, user, actor_of(request))
+    path = await sign_in_links.make(services.store, user, stamp_of(request))
     return Link(user=user.name, link=sign_in_links.address(services.settings) + path)
 
 

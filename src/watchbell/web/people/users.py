@@ -7,10 +7,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from watchbell.actors import ROLES, Role
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store
-from watchbell.web.access import ROLES, Role
-from watchbell.web.audit import Entry
+from watchbell.web.audit import Entry, Stamp
 from watchbell.web.keys import Web
 from watchbell.web.people import passwords
 from watchbell.web.people.record_changes import change
@@ -28,24 +28,6 @@ class User(Struct, frozen=True, kw_only=True):
     created: int
     password: str = ""
     """As argon2 writes it; empty for somebody who has none yet."""
-
-
-class Actor(Struct, frozen=True):
-    """On whose behalf something is changed, and from where."""
-
-    who: str
-    now: int
-    address: str = ""
-
-    def entry(self, action: str, subject: str, details: str = "") -> Entry:
-        return Entry(
-            time=self.now,
-            who=self.who,
-            action=action,
-            subject=subject,
-            details=details,
-            address=self.address,
-        )
 
 
 def user_name(text: str) -> str:
@@ -88,13 +70,13 @@ class Users:
         found = await self._store.call("HGETALL", self._keys.sign_ins())
         return {name.decode(): int(time) for name, time in found.items()}
 
-    async def add(self, name: str, role: Role, by: Actor) -> User:
+    async def add(self, name: str, role: Role, by: Stamp) -> User:
         user = User(name=user_name(name), id=short_id(), role=role, created=by.now)
         if not await self._changed(None, user, by.entry("user.add", user.name, role)):
             raise Refused(f"there is a user {user.name} already")
         return user
 
-    async def set_role(self, name: str, role: Role, by: Actor) -> User:
+    async def set_role(self, name: str, role: Role, by: Stamp) -> User:
         for _ in range(_TRIES):
             user, others = await self._with_others(name)
             changed = replace(user, role=role)
@@ -104,7 +86,7 @@ class Users:
                 return changed
         raise Refused(f"user {name} is being changed by others; try again")
 
-    async def set_password(self, name: str, password: str, by: Actor) -> None:
+    async def set_password(self, name: str, password: str, by: Stamp) -> None:
         passwords.check(password, name)
         kept = await passwords.hashed(password)
         for _ in range(_TRIES):
@@ -115,7 +97,7 @@ class Users:
                 return
         raise Refused(f"user {name} is being changed by others; try again")
 
-    async def remove(self, name: str, by: Actor) -> None:
+    async def remove(self, name: str, by: Stamp) -> None:
         for _ in range(_TRIES):
             user, others = await self._with_others(name)
             witness = self._remaining(user, others)

@@ -7,6 +7,7 @@ from litestar import Router, get, post
 from litestar.params import JSONBody, QueryParameter
 
 from watchbell import logs
+from watchbell.actors import may
 from watchbell.errors import DeliveryFailed
 from watchbell.gateways import catalogue, failures, overview, test_send
 from watchbell.gateways.catalogue import Configured
@@ -17,7 +18,7 @@ from watchbell.web.access import needs
 from watchbell.web.limits import Limit as Frequency
 from watchbell.web.listing import Limit, Page
 from watchbell.web.problems import HttpProblem
-from watchbell.web.services import Asked, audited, identity_of, services_of, spend
+from watchbell.web.services import Asked, actor_of, audited, services_of, spend
 from watchbell.web.system.gateway_shapes import (
     Again,
     FailureShown,
@@ -47,7 +48,7 @@ async def gateways(request: Asked) -> list[GatewayShown]:
     services = services_of(request)
     media = catalogue.configured(services.settings)
     statuses = await overview.statuses(services.store, [one.name for one in media])
-    now, all_of_it = services.clock.now(), identity_of(request).may("admin")
+    now, all_of_it = services.clock.now(), bool(may(actor_of(request), "admin"))
     return [
         _shown(one, medium_status, now, _settings(one) if all_of_it else [])
         for one, medium_status in zip(media, statuses, strict=True)
@@ -141,7 +142,7 @@ async def send_test(request: Asked, data: JSONBody[Tested]) -> TestAnswer:
     """Send a real test message to an address, and tell what the server answered."""
     services = services_of(request)
     one = test_send.configured(services.settings, data.medium)
-    await spend(request, TESTS, identity_of(request).name)
+    await spend(request, TESTS, actor_of(request).name)
     log = logs.get(role="web", medium=one.name)
     try:
         answer = await test_send.send_test(services.settings, one, data.address, log.warning)

@@ -8,8 +8,9 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import JSONBody, PathParameter
 from msgspec import Struct
 
+from watchbell.actors import may, may_ping
 from watchbell.alerting.model import CheckEvent, Rejection
-from watchbell.web.access import PUBLIC, may_ping, needs
+from watchbell.web.access import PUBLIC, needs
 from watchbell.web.alerting.intake import alertmanager, items, pings
 from watchbell.web.alerting.intake.alertmanager import Alert, Webhook
 from watchbell.web.alerting.intake.items import Answer, Item, Terms
@@ -17,7 +18,7 @@ from watchbell.web.alerting.intake.writing import TooMany
 from watchbell.web.keys import Web
 from watchbell.web.ping_check import Ping
 from watchbell.web.problems import FieldError, HttpProblem, Problem, too_often
-from watchbell.web.services import Asked, identity_of, services_of
+from watchbell.web.services import Asked, actor_of, services_of
 
 MOST_BYTES = 32 << 20
 _PIECE = 1_000
@@ -33,12 +34,12 @@ class Answers(Struct, frozen=True):
 
 
 def sender_of(request: Asked) -> str:
-    identity = identity_of(request)
-    return identity.key or f"user {identity.name}"
+    actor = actor_of(request)
+    return actor.key or f"user {actor.name}"
 
 
 def terms_of(request: Asked, now: int | None) -> Terms:
-    return Terms(now, sender_of(request), identity_of(request).may("operate"))
+    return Terms(now, sender_of(request), bool(may(actor_of(request), "operate")))
 
 
 async def written(request: Asked, sender: str, read: Sequence[Item | Rejection]) -> list[Answer]:
@@ -217,7 +218,7 @@ async def _pinged(request: Asked, key: str, signal: str) -> Response[str]:
     known = await services.api_keys.find(key, now)
     if known is None or known.key.ping is None:
         raise HttpProblem(404, "this ping is not known, was revoked, or is over")
-    if not may_ping(known.role):
+    if not may_ping(known.owner):
         reason = f"the owner of this ping key is a {known.role} now and may no longer report"
         raise HttpProblem(403, f"{reason}; use a key of an operator")
     table = Web(services.store.prefix).pings()
