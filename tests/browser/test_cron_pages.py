@@ -223,7 +223,7 @@ async def test_what_steers_terminals_becomes_spans_of_known_classes(
     site: Site, visit: Visits
 ) -> None:
     page = await visit(site, "viewer", "/cron")
-    given = [files().url("app/kit/ansi.js"), [text for text, _ in SPANS]]
+    given = [files().url("app/runs/ansi.js"), [text for text, _ in SPANS]]
     found = await page.evaluate(
         "async ([url, texts]) => { const { spans } = await import(url); return texts.map(spans); }",
         given,

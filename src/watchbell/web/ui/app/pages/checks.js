@@ -13,11 +13,11 @@ import { Button } from "../kit/form.js";
 import { Empty, Failed, Loading, Page } from "../kit/layout.js";
 import { ActDialog, ACTS } from "./checks/act.js";
 import { Bar } from "./checks/bar.js";
-import { Board } from "./checks/board.js";
+import { CheckTable } from "./checks/check_table.js";
 import { asked, isNarrow, wanted } from "./checks/filter.js";
-import { List, useMedia } from "./checks/list.js";
+import { useMedia, VirtualList } from "../kit/virtual_list.js";
 import { Head, Line } from "./checks/line.js";
-import { useSelection } from "./checks/selection.js";
+import { useSelection } from "../kit/selection.js";
 
 /** @typedef {import("./checks/act.js").Kind} Kind */
 
@@ -25,18 +25,18 @@ export default function Checks() {
   const [query, change] = useQuery();
   const by = useMemo(() => wanted(query), [query]);
   const isSmall = useMedia("(max-width: 40rem)");
-  const { board, redraw, problem, reload } = useBoard(by);
+  const { table, redraw, problem, reload } = useChecks(by);
   const [isOver, setIsOver] = useState(false);
   const [isAtTop, setIsAtTop] = useState(true);
   const [hasFocus, setHasFocus] = useState(false);
   const [doing, setDoing] = useState(/** @type {{kind: Kind, targets: import("./checks/act.js").Targets} | null} */ (null));
-  const rows = board?.shown ?? NONE;
+  const rows = table?.shown ?? NONE;
   const selection = useSelection(rows);
 
   const isHeld = isOver || !isAtTop || (hasFocus && selection.current >= 0) || selection.ids.size > 0 || doing !== null;
   useEffect(() => {
-    if (board?.hold(isHeld)) redraw();
-  }, [board, isHeld]);
+    if (table?.hold(isHeld)) redraw();
+  }, [table, isHeld]);
 
   const sight = JSON.stringify(asked(by, { withStates: true }));
   useEffect(selection.clear, [sight]);
@@ -55,7 +55,7 @@ export default function Checks() {
     ["x", "select the check", () => selection.toggle(selection.current, false)],
     ["Shift+X", "select all up to the check", () => selection.toggle(selection.current, true)],
     ["Escape", "clear the selection", selection.clear],
-    [".", "show pending changes", () => board?.settle() && redraw()],
+    [".", "show pending changes", () => table?.settle() && redraw()],
     ...(may("operate") ? /** @type {import("../keys.js").Binding[]} */ ([
       ["a", "acknowledge", () => begin("acknowledge")],
       ["m", "schedule maintenance", () => begin("maintenance")],
@@ -64,21 +64,21 @@ export default function Checks() {
 
   const draw = (/** @type {import("./checks/rows.js").Row} */ row, /** @type {number} */ index) => html`<${Line} key=${row.id} row=${row} index=${index}
     isSelected=${selection.ids.has(row.id)} isCurrent=${index === selection.current} select=${selection.toggle} />`;
-  return html`<${Page} title="Checks" wide lead=${board && html`<${Lead} board=${board} rows=${rows.length} settle=${() => board.settle() && redraw()} />`}>
+  return html`<${Page} title="Checks" wide lead=${table && html`<${Lead} table=${table} rows=${rows.length} settle=${() => table.settle() && redraw()} />`}>
     <div class="checks">
-      <${Bar} by=${by} change=${change} board=${board} isSmall=${isSmall} />
+      <${Bar} by=${by} change=${change} table=${table} isSmall=${isSmall} />
       ${problem && html`<${Failed} problem=${problem} retry=${reload} />`}
-      ${!board && !problem && html`<div class="card"><${Loading} lines=${12} /></div>`}
-      ${board && rows.length === 0 && html`<div class="card"><${Nothing} board=${board} isNarrow=${isNarrow(by)} clear=${() => go("/checks")} /></div>`}
-      ${board && rows.length > 0 && html`<div class="checks-list card card-flush">
-        <${List} rows=${rows} height=${isSmall ? 58 : 34} id=${(/** @type {any} */ row) => row.id} draw=${draw} label="Checks" current=${selection.current}
+      ${!table && !problem && html`<div class="card"><${Loading} lines=${12} /></div>`}
+      ${table && rows.length === 0 && html`<div class="card"><${Nothing} table=${table} isNarrow=${isNarrow(by)} clear=${() => go("/checks")} /></div>`}
+      ${table && rows.length > 0 && html`<div class="checks-list card card-flush">
+        <${VirtualList} rows=${rows} height=${isSmall ? 58 : 34} id=${(/** @type {any} */ row) => row.id} draw=${draw} label="Checks" current=${selection.current}
           onHover=${setIsOver} onScroll=${setIsAtTop} onFocus=${setHasFocus}>
           <${Head} by=${by} change=${change} isAll=${selection.isAll} all=${selection.all} clear=${selection.clear} />
         <//>
         ${selection.ids.size > 0 && html`<${Actions} selection=${selection} total=${rows.length} begin=${begin} by=${by} />`}
       </div>`}
     </div>
-    ${doing && board && html`<${ActDialog} ...${doing} held=${() => board.acknowledged()} stateOf=${(/** @type {string} */ check) => board.known.get(check)?.state}
+    ${doing && table && html`<${ActDialog} ...${doing} held=${() => table.acknowledged()} stateOf=${(/** @type {string} */ check) => table.known.get(check)?.state}
       onClose=${() => setDoing(null)} onDone=${selection.clear} />`}
   <//>`;
 }
@@ -94,24 +94,24 @@ const DRAWN_MS = 400;
  * is typed is found at once. Else those that are wanted.
  * @param {import("./checks/filter.js").Wanted} by
  */
-function useBoard(by) {
+function useChecks(by) {
   const [isWhole, setIsWhole] = useState(true);
   const words = isWhole ? { enabled: "any" } : texts(asked(by, { withStates: false }));
   const path = url("/checks/board", words);
   const { value, problem, reload } = useFetched(path);
   const [redraw, redrawSoon] = useRedraw();
 
-  const last = useRef(/** @type {Board | null} */ (null));
-  const board = useMemo(() => {
+  const last = useRef(/** @type {CheckTable | null} */ (null));
+  const table = useMemo(() => {
     if (value === null) return last.current;
-    const found = new Board(value, by);
+    const found = new CheckTable(value, by);
     found.isHeld = last.current?.isHeld ?? false;
     return (last.current = found);
   }, [value]);
-  useMemo(() => board && board.wanted !== by && board.seek(by), [board, by]);
+  useMemo(() => table && table.wanted !== by && table.filter(by), [table, by]);
   useEffect(() => {
-    if (isWhole && board && !board.isComplete) setIsWhole(false);
-  }, [board]);
+    if (isWhole && table && !table.isComplete) setIsWhole(false);
+  }, [table]);
 
   const live = value && url("/checks/live", { ...words, resume: value.moment });
   useLive(live, {
@@ -121,7 +121,7 @@ function useBoard(by) {
     },
     reset: reload,
   });
-  return { board, redraw, problem: board ? null : problem, reload };
+  return { table, redraw, problem: table ? null : problem, reload };
 }
 
 /**
@@ -147,19 +147,19 @@ function texts(words) {
   return Object.fromEntries(Object.entries(words).map(([name, value]) => [name, typeof value === "boolean" ? String(value) : value]));
 }
 
-/** @param {{board: Board, rows: number, settle: () => void}} props */
-function Lead({ board, rows, settle }) {
-  const all = board.isComplete ? board.known.size : board.total;
+/** @param {{table: CheckTable, rows: number, settle: () => void}} props */
+function Lead({ table, rows, settle }) {
+  const all = table.isComplete ? table.known.size : table.total;
   const shown = rows === all ? "" : `${rows.toLocaleString("en")} of `;
-  const waiting = board.pending.size;
+  const waiting = table.pending.size;
   return html`<span class="checks-lead">${shown}${counted(all, "check")}
-    ${!board.isComplete && html` <span class="soft">· showing the worst ${board.known.size.toLocaleString("en")}; use filters to see others</span>`}
+    ${!table.isComplete && html` <span class="soft">· showing the worst ${table.known.size.toLocaleString("en")}; use filters to see others</span>`}
     <span class="checks-waiting" role="status">${waiting > 0 && html` · ${counted(waiting, "change")} <button type="button" class="checks-show" onClick=${settle}>Show</button>`}</span></span>`;
 }
 
-/** @param {{board: Board, isNarrow: boolean, clear: () => void}} props */
-function Nothing({ board, isNarrow: isFiltered, clear }) {
-  if (isFiltered && board.known.size > 0) {
+/** @param {{table: CheckTable, isNarrow: boolean, clear: () => void}} props */
+function Nothing({ table, isNarrow: isFiltered, clear }) {
+  if (isFiltered && table.known.size > 0) {
     return html`<${Empty} title="No checks match these filters." action=${html`<${Button} onClick=${clear}>Clear filters<//>`} />`;
   }
   return html`<${Empty} title="No checks yet.">

@@ -1,8 +1,8 @@
 /** One run: its status, live output, and the actions that end it. */
 
 import { html } from "htm/preact";
-import { useEffect, useState } from "preact/hooks";
-import { post, useFetched } from "../api.js";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { get, post, url, useFetched } from "../api.js";
 import { useLive } from "../live.js";
 import { useQuery } from "../location.js";
 import { may } from "../session.js";
@@ -11,7 +11,7 @@ import { Button } from "../kit/form.js";
 import { Card, Empty, Facts, Fetched, Page } from "../kit/layout.js";
 import { Since, When } from "../kit/time.js";
 import { say } from "../kit/toast.js";
-import { Output } from "./cron/output.js";
+import { Output } from "../runs/output.js";
 import { bytes, jobLink, Status, took } from "./cron/words.js";
 
 /** @typedef {import("./cron/words.js").Run} Run */
@@ -34,6 +34,7 @@ function Shown({ first }) {
   const [run, setRun] = useState(first.run);
   const [isGone, setIsGone] = useState(false);
   const [news, setNews] = useState(/** @type {any} */ (null));
+  const source = useMemo(() => outputOf(run.id), [run.id]);
   const isLive = run.status === "running" && !isGone;
   useLive(isLive ? `/cron/runs/${encodeURIComponent(run.id)}/live` : null, {
     lines: setNews,
@@ -49,8 +50,19 @@ function Shown({ first }) {
     actions=${isLive && may("operate") && html`<${Ends} run=${run} />`}>
     ${isGone && html`<div class="notice notice-warn" role="status">This run is no longer stored: its job was deleted, or newer runs replaced it.</div>`}
     <div class="run-facts"><${Card}><${Facts} rows=${facts(run)} /><//></div>
-    <${Card} flush title="Output"><${Output} run=${run.id} isLive=${isLive} news=${news} tail=${first.tail} /><//>
+    <${Card} flush title="Output"><${Output} source=${source} isLive=${isLive} news=${news} tail=${first.tail} /><//>
   <//>`;
+}
+
+/** @param {string} id @returns {import("../runs/output.js").Source} */
+function outputOf(id) {
+  const path = `/cron/runs/${encodeURIComponent(id)}`;
+  return {
+    id,
+    load: (where) => get(url(`${path}/output`, where)),
+    search: (query) => get(url(`${path}/search`, query)),
+    download: `/api/v1${path}/download`,
+  };
 }
 
 /** @param {Run} run @returns {([any, any] | null | false)[]} */

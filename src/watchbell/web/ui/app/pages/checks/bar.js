@@ -14,14 +14,14 @@ import { SHOWS, SORTS } from "./filter.js";
 const STATES = /** @type {const} */ (["critical", "warning", "unknown", "ok"]);
 
 /**
- * @param {{by: Wanted, change: Change, board: import("./board.js").Board | null, isSmall: boolean}} props
+ * @param {{by: Wanted, change: Change, table: import("./check_table.js").CheckTable | null, isSmall: boolean}} props
  *   `isSmall`: phones have no column headers, so the sort order is selected here
  */
-export function Bar({ by, change, board, isSmall }) {
+export function Bar({ by, change, table, isSmall }) {
   return html`<div class="bar-of checks-bar">
     <${Search} value=${by.text} onSearch=${(/** @type {string} */ text) => change({ text })} placeholder="Filter by name or summary" label="Filter checks" />
     <div class="checks-states" role="group" aria-label="States">
-      ${STATES.map((state) => html`<${Toggle} state=${state} by=${by} change=${change} count=${board?.counts[state]} />`)}
+      ${STATES.map((state) => html`<${Toggle} state=${state} by=${by} change=${change} count=${table?.counts[state]} />`)}
     </div>
     <select aria-label="Show" value=${by.show} onChange=${(/** @type {any} */ event) => change({ show: event.currentTarget.value })}>
       ${SHOWS.map(([value, words]) => html`<option value=${value} selected=${value === by.show}>${words}</option>`)}
@@ -29,8 +29,8 @@ export function Bar({ by, change, board, isSmall }) {
     ${isSmall && html`<select aria-label="Sort by" value=${by.sort} onChange=${(/** @type {any} */ event) => change({ sort: event.currentTarget.value, reverse: null })}>
       ${SORTS.map(([value, words]) => html`<option value=${value} selected=${value === by.sort}>${words}</option>`)}
     </select>`}
-    ${board && html`<${Adder} known=${(/** @type {string} */ part) => board.named(part)} onAdd=${(/** @type {string} */ name) => {
-      if (board.isTag(name)) change({ tag: [...new Set([...by.tags, name])] });
+    ${table && html`<${Adder} known=${(/** @type {string} */ part) => table.suggestions(part)} onAdd=${(/** @type {string} */ name) => {
+      if (table.isTag(name)) change({ tag: [...new Set([...by.tags, name])] });
       else change({ entity: [...new Set([...by.entities, name])] });
     }} />`}
     ${by.tags.length + by.entities.length > 0 && html`<div class="checks-narrowed">

@@ -1,4 +1,4 @@
-/** Which checks are wanted and in which order, as the query of the page says it. */
+/** Filters and sort order of the list of checks, as given in the page's query. The server applies the same to the API. */
 
 import { SEVERITY } from "./rows.js";
 
@@ -43,13 +43,13 @@ export function wanted(query) {
   };
 }
 
-/** Whether anything is left out. @param {Wanted} by */
+/** Whether any filter is set. @param {Wanted} by */
 export function isNarrow(by) {
   return by.text.trim() !== "" || by.states.length > 0 || by.show !== "" || by.tags.length > 0 || by.entities.length > 0;
 }
 
 /**
- * The same as the API takes it, as a query or in a body.
+ * The filters as the API takes them, in a query or a body.
  * @param {Wanted} by
  * @param {{withStates: boolean}} options
  * @returns {Record<string, any>}
@@ -68,11 +68,23 @@ export function asked(by, { withStates }) {
 }
 
 /**
- * Whether a row is wanted, whatever its state.
+ * What the list shows. Rows of other states are counted, but not listed.
  * @param {Wanted} by
- * @returns {(row: Row) => boolean}
+ * @returns {import("../../kit/live_table.js").Plan<Row>}
  */
-export function besidesState(by) {
+export function plan(by) {
+  return {
+    matches: matching(by),
+    isShown: (row) => by.states.length === 0 || by.states.includes(row.state),
+    group: (row) => row.state,
+    order: order(by),
+    // Reports change the time of the last report in place.
+    isVolatile: by.sort === "update",
+  };
+}
+
+/** Whether a row matches, whatever its state. @param {Wanted} by @returns {(row: Row) => boolean} */
+function matching(by) {
   const words = by.text.toLowerCase().split(/\s+/).filter(Boolean);
   const entities = new Set(by.entities.map((name) => name.toLowerCase()));
   const { tags, show } = by;
@@ -99,11 +111,27 @@ const ORDERS = {
 
 /** @param {Row} a @param {Row} b */
 function byName(a, b) {
-  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+  return byCodePoint(a.id, b.id);
 }
 
+/**
+ * The server sorts by code point, JavaScript by UTF-16 unit: the two differ for characters beyond U+FFFF.
+ * @param {string} a @param {string} b
+ */
+function byCodePoint(a, b) {
+  const end = Math.min(a.length, b.length);
+  for (let at = 0; at < end; at += 1) {
+    const [one, other] = [a.charCodeAt(at), b.charCodeAt(at)];
+    if (one !== other) return rank(one) - rank(other);
+  }
+  return a.length - b.length;
+}
+
+/** Moves surrogates behind all other units. @param {number} unit */
+const rank = (unit) => (unit < 0xd800 ? unit : unit > 0xdfff ? unit - 0x800 : unit + 0x2000);
+
 /** @param {Wanted} by @returns {(a: Row, b: Row) => number} */
-export function order(by) {
+function order(by) {
   const found = ORDERS[by.sort];
   return by.isReversed ? (a, b) => found(b, a) : found;
 }

@@ -6,7 +6,7 @@ import { go } from "../../location.js";
 import { State } from "../../kit/state.js";
 import { Since } from "../../kit/time.js";
 import { exact } from "../../times.js";
-import { rowId } from "./list.js";
+import { rowId } from "../../kit/virtual_list.js";
 
 const FRESH_MS = 2000;
 

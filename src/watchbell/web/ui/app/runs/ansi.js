@@ -4,19 +4,19 @@ import { html } from "htm/preact";
 
 /** @typedef {{text: string, look: string}} Span `look`: classes, or empty */
 
-// A sequence of control, a text for the terminal itself (its title, a link), or two characters.
+// A control sequence, a string for the terminal (its title, a link), or a two-character sequence.
 const ESCAPE = /\x1b(?:\[([0-?]*)[ -/]*([@-~])?|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*[0-~]|$)|\x9b([0-?]*)[ -/]*([@-~])/g;
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f-\x9f]/g;
 const NAMES = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 
-/** The sixteen colours as most terminals have them, to find the one that is nearest to any other. */
+/** The sixteen colours of most terminals, to find the nearest one to any colour. */
 const SIXTEEN = [
   [0, 0, 0], [205, 0, 0], [0, 205, 0], [205, 205, 0], [0, 0, 238], [205, 0, 205], [0, 205, 205], [229, 229, 229],
   [127, 127, 127], [255, 0, 0], [0, 255, 0], [255, 255, 0], [92, 92, 255], [255, 0, 255], [0, 255, 255], [255, 255, 255],
 ];
 
 /**
- * A line in pieces of one look each.
+ * A line split into spans of the same style.
  * @param {string} line
  * @returns {Span[]}
  */
@@ -35,14 +35,14 @@ export function spans(line) {
   return found;
 }
 
-/** The line's words alone. @param {string} line */
+/** The line without escape sequences. @param {string} line */
 export function plain(line) {
   return visible(overwritten(line).replace(ESCAPE, ""));
 }
 
 /**
- * A line, with what was searched marked.
- * @param {{text: string, wanted?: string}} props `wanted`: in small letters
+ * A line with the search text highlighted.
+ * @param {{text: string, wanted?: string}} props `wanted`: in lower case
  */
 export function Ansi({ text, wanted = "" }) {
   const pieces = wanted ? marked(spans(text), wanted) : spans(text);
@@ -53,14 +53,14 @@ export function Ansi({ text, wanted = "" }) {
 }
 
 /**
- * Splits pieces where the text is that was searched, across their borders.
+ * Splits spans at matches, which may cross their borders.
  * @param {Span[]} pieces
  * @param {string} wanted
  */
 function marked(pieces, wanted) {
   const small = pieces.map((piece) => piece.text).join("").toLowerCase();
   const length = pieces.reduce((sum, piece) => sum + piece.text.length, 0);
-  // Letters that grow when they become small would move all that is behind them.
+  // Some letters change their length in lower case, which would shift the positions.
   if (small.length !== length) return pieces;
   /** @type {Span[]} */
   const found = [];
@@ -80,7 +80,7 @@ function marked(pieces, wanted) {
 }
 
 /**
- * The place of the text around or after a place; behind the end where there is none.
+ * The match around or after a position; beyond the end if there is none.
  * @param {string} text @param {string} wanted @param {number} from
  */
 function hitAt(text, wanted, from) {
@@ -95,7 +95,7 @@ function add(found, text, look) {
   if (words) found.push({ text: words, look: look.classes() });
 }
 
-/** Of a line that was written over itself, what stands there in the end. @param {string} line */
+/** The final text of a line that overwrites itself. @param {string} line */
 function overwritten(line) {
   const whole = line.endsWith("\r") ? line.slice(0, -1) : line;
   const parts = whole.split("\r");
@@ -107,7 +107,7 @@ function overwritten(line) {
   return kept.join("");
 }
 
-/** Signs that steer and have no look get one, but for the bell. @param {string} text */
+/** Makes control characters visible, except the bell. @param {string} text */
 function visible(text) {
   return text.replace(CONTROL, (sign) => {
     const code = sign.charCodeAt(0);
@@ -116,17 +116,17 @@ function visible(text) {
   });
 }
 
-/** How what follows is to look. */
+/** The current style. */
 class Look {
   constructor() {
     /** @type {Set<string>} */
-    this.manners = new Set();
+    this.attributes = new Set();
     this.ink = "";
     this.back = "";
   }
 
   classes() {
-    const words = [...this.manners, this.ink && `ansi-${this.ink}`, this.back && `ansi-on-${this.back}`];
+    const words = [...this.attributes, this.ink && `ansi-${this.ink}`, this.back && `ansi-on-${this.back}`];
     return words.filter(Boolean).join(" ");
   }
 
@@ -136,11 +136,11 @@ class Look {
     while (numbers.length > 0) this.take(numbers);
   }
 
-  /** @param {number[]} numbers of which it takes as many as belong together */
+  /** @param {number[]} numbers consumes as many as belong together */
   take(numbers) {
     const code = numbers.shift() ?? 0;
     if (code === 0) Object.assign(this, new Look());
-    else if (code in MANNERS) this.manners.add(/** @type {string} */ (MANNERS[code]));
+    else if (code in ATTRIBUTES) this.attributes.add(/** @type {string} */ (ATTRIBUTES[code]));
     else if (code === 22) this.drop("ansi-bold", "ansi-dim");
     else if (code in ENDS) this.drop(/** @type {string} */ (ENDS[code]));
     else if (code === 38) this.ink = special(numbers) ?? this.ink;
@@ -158,14 +158,14 @@ class Look {
     else if (code >= 100 && code <= 107) this.back = named(code - 92);
   }
 
-  /** @param {string[]} manners */
-  drop(...manners) {
-    for (const manner of manners) this.manners.delete(manner);
+  /** @param {string[]} attributes */
+  drop(...attributes) {
+    for (const attribute of attributes) this.attributes.delete(attribute);
   }
 }
 
 /** @type {Record<number, string>} */
-const MANNERS = {
+const ATTRIBUTES = {
   1: "ansi-bold", 2: "ansi-dim", 3: "ansi-italic", 4: "ansi-underline", 7: "ansi-inverse", 9: "ansi-struck", 21: "ansi-underline",
 };
 /** @type {Record<number, string>} */
@@ -177,8 +177,8 @@ function named(number) {
 }
 
 /**
- * A colour of 256, or of red, green and blue, as the nearest of sixteen.
- * @param {number[]} numbers of which it takes as many as belong to it
+ * A 256-colour or RGB value as the nearest of sixteen.
+ * @param {number[]} numbers consumes its arguments
  */
 function special(numbers) {
   const kind = numbers.shift();

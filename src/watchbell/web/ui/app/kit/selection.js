@@ -2,14 +2,13 @@
 
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 
-/** @typedef {import("./rows.js").Row} Row */
-
 /** @type {ReadonlySet<string>} */
 const NONE = new Set();
 
 /**
  * Rows are identified by id, because they may move.
- * @param {Row[]} rows
+ * @template {{id: string}} R
+ * @param {R[]} rows
  */
 export function useSelection(rows) {
   const [currentId, setCurrentId] = useState("");
@@ -24,7 +23,7 @@ export function useSelection(rows) {
     const at = found.findIndex((row) => row.id === currentId);
     const next = at < 0 ? 0 : Math.min(Math.max(at + by, 0), found.length - 1);
     setCurrentId(found[next]?.id ?? "");
-    /** @type {HTMLElement | null} */ (document.querySelector(".checks-frame"))?.focus({ preventScroll: true });
+    /** @type {HTMLElement | null} */ (document.querySelector(".list-frame"))?.focus({ preventScroll: true });
   }, [currentId]);
 
   const toggle = useCallback((/** @type {number} */ index, /** @type {boolean} */ isRange) => {

@@ -30,7 +30,7 @@ export function useMedia(query) {
  *   onFocus: (hasFocus: boolean) => void, children?: any}} props
  *   `height`: of each row, in pixels; `children`: the sticky header
  */
-export function List({ rows, height, id, draw, label, current, onHover, onScroll, onFocus, children }) {
+export function VirtualList({ rows, height, id, draw, label, current, onHover, onScroll, onFocus, children }) {
   const frame = useRef(/** @type {HTMLDivElement | null} */ (null));
   const [first, setFirst] = useState(0);
   const [room, setRoom] = useState(800);
@@ -62,15 +62,15 @@ export function List({ rows, height, id, draw, label, current, onHover, onScroll
   const from = Math.min(first, Math.max(0, rows.length - 1));
   const shown = rows.slice(from, last);
   const active = rows[current];
-  return html`<div class="checks-frame" ref=${frame} onScroll=${scrolled} role="grid" tabindex="0" aria-label=${label}
+  return html`<div class="list-frame" ref=${frame} onScroll=${scrolled} role="grid" tabindex="0" aria-label=${label}
     aria-rowcount=${rows.length + 1} aria-multiselectable="true"
     aria-activedescendant=${active && current >= from && current < last ? rowId(id(active)) : undefined}
     onFocusIn=${() => onFocus(true)}
     onFocusOut=${(/** @type {FocusEvent} */ event) => frame.current?.contains(/** @type {Node | null} */ (event.relatedTarget)) || onFocus(false)}
     onPointerEnter=${(/** @type {PointerEvent} */ event) => event.pointerType === "mouse" && onHover(true)}
     onPointerLeave=${() => onHover(false)}>
-    <div class="checks-head" ref=${head} role="row">${children}</div>
-    <div class="checks-room" role="presentation" style=${{ height: `${rows.length * height}px` }}>
+    <div class="list-head" ref=${head} role="row">${children}</div>
+    <div class="list-room" role="presentation" style=${{ height: `${rows.length * height}px` }}>
       <div role="rowgroup" style=${{ transform: `translateY(${from * height}px)` }}>
         ${shown.map((row, i) => draw(row, from + i))}
       </div>

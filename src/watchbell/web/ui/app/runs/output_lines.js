@@ -1,10 +1,11 @@
-/** The lines of an output as far as they are known here, and how high each stands. */
+/** The loaded lines of an output, and how many rows each takes on the screen. */
 
-import { plain } from "../../kit/ansi.js";
+import { plain } from "./ansi.js";
 
 /**
  * @typedef {{n: number, at: number, text: string}} Line
- * @typedef {{total: number, complete: number, start: number, lines: Line[]}} Piece as the server tells it
+ * @typedef {{total: number, complete: number, start: number, lines: Line[]}} Piece a part of the output as the server sends it
+ *   `n`: the line's number in the run, which may have gaps; places count the lines that are kept
  */
 
 export const CHUNK = 500;
@@ -12,8 +13,8 @@ const MOST_CHUNKS = 80;
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/gu;
 
 /**
- * Lines by their places, in chunks. Those that are not known count as one row; a line that the next
- * one took the place of, as a progress bar does, counts as none.
+ * Lines by place, in chunks. Lines that are not loaded take one row; a line that the next one
+ * overwrites, like a progress bar, takes none.
  */
 export class Lines {
   constructor() {
@@ -21,18 +22,18 @@ export class Lines {
     this.complete = 0;
     /** @type {Map<number, (Line | undefined)[]>} */
     this.chunks = new Map();
-    /** @type {(number | undefined)[]} rows of each chunk, where they were counted */
+    /** @type {(number | undefined)[]} rows of each chunk, once counted */
     this.rows = [];
-    /** Signs in a row, where lines are broken; 0 where they are not. */
+    /** Characters per row if lines are wrapped, else 0. */
     this.width = 0;
   }
 
   /**
    * @param {Piece} piece
-   * @param {{isNews?: boolean}} [options] `isNews`: the run has printed since
+   * @param {{isNews?: boolean}} [options] `isNews`: printed since the last piece
    */
   add(piece, { isNews = false } = {}) {
-    // What is not complete is only the newest, whose places change while the run goes on.
+    // Beyond `complete` only the newest lines are kept, and their places change during the run.
     const hasMoved = piece.complete < piece.total && (isNews || this.differs(piece));
     if (hasMoved || piece.total < this.total) this.forget(Math.min(piece.complete, this.complete));
     this.total = piece.total;
@@ -58,11 +59,11 @@ export class Lines {
     if (!chunk) this.chunks.set(index, (chunk = []));
     chunk[place % CHUNK] = line;
     this.rows[index] = undefined;
-    // The last of the chunk before may have got a line that takes its place.
+    // This line may overwrite the last one of the chunk before.
     if (place % CHUNK === 0 && index > 0) this.rows[index - 1] = undefined;
   }
 
-  /** Whatever is at a place or after it. @param {number} place */
+  /** Drops a place and all after it. @param {number} place */
   forget(place) {
     const index = Math.floor(place / CHUNK);
     for (const one of this.chunks.keys()) if (one > index) this.chunks.delete(one);
@@ -71,7 +72,7 @@ export class Lines {
     this.rows.length = Math.min(this.rows.length, index);
   }
 
-  /** Lets go of what is farthest from a place, where there is much. @param {number} place */
+  /** Drops the chunks farthest from a place if there are too many. @param {number} place */
   tidy(place) {
     const here = Math.floor(place / CHUNK);
     const far = [...this.chunks.keys()].sort((a, b) => Math.abs(b - here) - Math.abs(a - here));
@@ -85,13 +86,13 @@ export class Lines {
     this.rows = [];
   }
 
-  /** How many rows a line takes. @param {number} place */
+  /** Rows of a line. @param {number} place */
   height(place) {
     const line = this.at(place);
     if (!line) return 1;
     if (line.text.endsWith("\r") && place + 1 < this.total) return 0;
     if (this.width === 0) return 1;
-    return Math.max(1, Math.ceil(signs(line.text) / this.width));
+    return Math.max(1, Math.ceil(widthOf(line.text) / this.width));
   }
 
   /** @param {number} index */
@@ -103,7 +104,7 @@ export class Lines {
     let rows = 0;
     if (!this.chunks.has(index)) rows = last - first;
     else for (let place = first; place < last; place += 1) rows += this.height(place);
-    // The last chunk still grows.
+    // The last chunk may still grow.
     if (last === first + CHUNK) this.rows[index] = rows;
     return rows;
   }
@@ -113,7 +114,7 @@ export class Lines {
     return this.top(this.total);
   }
 
-  /** The rows above a line. @param {number} place */
+  /** Rows above a line. @param {number} place */
   top(place) {
     const index = Math.floor(place / CHUNK);
     let rows = 0;
@@ -122,7 +123,7 @@ export class Lines {
     return rows;
   }
 
-  /** The line that stands at a row. @param {number} row */
+  /** The place at a row. @param {number} row */
   placeAt(row) {
     let index = 0;
     let rest = row;
@@ -140,7 +141,7 @@ export class Lines {
   }
 
   /**
-   * Places of lines that are to be seen, beginning with one, until so many rows are full.
+   * The places from `first` on that fill this many rows.
    * @param {number} first @param {number} rows
    */
   from(first, rows) {
@@ -154,8 +155,8 @@ export class Lines {
   }
 }
 
-/** How wide a text is. @param {string} text */
-function signs(text) {
+/** The width of a text in characters. @param {string} text */
+function widthOf(text) {
   let wide = 0;
   for (const part of plain(text).split("\t")) {
     wide = (wide && Math.ceil((wide + 1) / 8) * 8) + part.length + (part.match(WIDE)?.length ?? 0);

@@ -1,45 +1,45 @@
-/** Searching in an output: the server looks, some thousand lines at a time. */
+/** Search in an output; the server searches some thousand lines per request. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get, Problem, url } from "../../api.js";
-import { Button, Search } from "../../kit/form.js";
-import { say } from "../../kit/toast.js";
+import { Problem } from "../api.js";
+import { Button, Search } from "../kit/form.js";
+import { say } from "../kit/toast.js";
 
 const MOST_HITS = 2_000;
 const MOST_CALLS = 50;
 
 /**
  * @typedef {{text: string, places: number[], index: number, next: number | null, seen: number, isBusy: boolean}} Found
- *   `next`: where to search on, null at the end; `seen`: how many lines there were then
+ *   `next`: where to continue, null at the end; `seen`: the number of lines at that time
  */
 
 /** @type {Found} */
 const NOTHING = { text: "", places: [], index: -1, next: null, seen: 0, isBusy: false };
 
 /**
- * @param {string} run
- * @param {{current: import("./lines.js").Lines}} lines
- * @param {(place: number) => void} show
+ * @param {import("./output.js").Source} source
+ * @param {{current: import("./output_lines.js").Lines}} lines
+ * @param {(place: number) => void} show scrolls to a match
  */
-export function useSearch(run, lines, show) {
+export function useSearch(source, lines, show) {
   const [found, setFound] = useState(NOTHING);
   const latest = useRef(NOTHING);
   const keep = (/** @type {Found} */ next) => {
     latest.current = next;
     setFound(next);
   };
-  useEffect(() => keep(NOTHING), [run]);
+  useEffect(() => keep(NOTHING), [source.id]);
 
-  /** Looks on from a place to the end, or until very much is found; goes to the first that is new. */
-  const look = async (/** @type {number} */ from) => {
+  /** Searches from a place on, up to a limit, and goes to the first new match. */
+  const searchFrom = async (/** @type {number} */ from) => {
     const { text, places } = latest.current;
     const before = places.length;
     keep({ ...latest.current, next: from, isBusy: true });
     for (let call = 0; call < MOST_CALLS && latest.current.next !== null; call += 1) {
       let answer;
       try {
-        answer = await get(url(`/cron/runs/${encodeURIComponent(run)}/search`, { text, start: latest.current.next }));
+        answer = await source.search({ text, start: latest.current.next });
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
         say(error.message, { tone: "bad" });
@@ -64,13 +64,13 @@ export function useSearch(run, lines, show) {
 
   return {
     ...found,
-    /** What to mark in lines. */
+    /** The text to highlight. */
     wanted: found.text.toLowerCase(),
     place: found.places[found.index] ?? -1,
     start(/** @type {string} */ text) {
       if (text === latest.current.text) return undefined;
       keep({ ...NOTHING, text });
-      return text.trim() === "" ? undefined : look(0);
+      return text.trim() === "" ? undefined : searchFrom(0);
     },
     async move(/** @type {number} */ by) {
       const { text, places, index, next, seen, isBusy } = latest.current;
@@ -81,14 +81,14 @@ export function useSearch(run, lines, show) {
         go((wanted + places.length) % places.length);
         return;
       }
-      await look(from);
+      await searchFrom(from);
       if (latest.current.places.length === places.length) go(0);
     },
   };
 }
 
 /** @param {{search: ReturnType<typeof useSearch>}} props */
-export function Searching({ search }) {
+export function SearchBar({ search }) {
   const { text, places, index, next, isBusy } = search;
   const count = `${places.length.toLocaleString("en")}${next === null ? "" : "+"}`;
   const words = places.length ? `${index + 1} of ${count}` : isBusy ? "searching…" : "no matches";
