@@ -13,7 +13,8 @@ from watchbell.web.pages.shell import MODULES
 
 TABS = ("callees", "decisions", "alerts", "maintenance", "measured")
 VIEWS = (
-    *("/maintenance?view=month", "/maintenance?view=agenda", "/no-such-page", "/api"),
+    *("/maintenance?view=month", "/maintenance?view=agenda", "/no-such-page"),
+    "/api?operation=ApiV1ChecksAcknowledgeAcknowledge",
     *("/cron/job?name=backup&tab=definition", "/cron/job?name=backup&tab=missed"),
     *(f"/check?id=web-1%3AHTTP&tab={tab}" for tab in TABS),
 )

@@ -51,7 +51,7 @@ async def test_a_job_is_written_with_a_live_preview_run_watched_and_terminated(
     await page.get_by_label("Command").fill(command)
     preview = page.get_by_label("Next runs").last
     await page.get_by_label("Schedule").fill("61 * * * *")
-    await expect(page.get_by_text("expected 0 to 59")).to_be_visible()
+    await expect(page.get_by_text("expected a minute from 0 to 59")).to_be_visible()
     await page.get_by_label("Schedule").fill("30 2 * * *")
     await expect(preview).to_contain_text("at 02:30 every day, UTC")
     await page.get_by_label("Time zone").fill("Europe/Rome")

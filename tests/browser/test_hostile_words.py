@@ -255,7 +255,6 @@ def pages() -> Iterator[str]:
         yield f"/check?id={quote('web-1:' + word, safe='')}"
         yield f"/contact?id=contact-{number}"
         yield f"/cron/job?name={quote(word, safe='')}"
-    yield "/api"
     yield f"/sign-in?next={quote(WORDS[0], safe='')}"
 
 

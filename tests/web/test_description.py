@@ -58,16 +58,12 @@ async def test_the_description_tells_of_every_endpoint_of_the_api(site: Site) ->
             assert list(content) == ["application/problem+json"]
 
 
-async def test_the_page_is_made_of_it_and_asks_no_other_host(site: Site) -> None:
+async def test_pages_ask_no_other_host(site: Site) -> None:
     async with site.somebody("viewer") as alice:
         page = await alice.get("/api")
         door = await alice.get("/sign-in")
         account = await alice.get("/account")
     assert page.status == 200
-    for words in ("POST /api/v1/check-events", "KeyGiven", "Needs the scope admin."):
-        assert words in page.text
-    assert "`" not in page.text
-    assert re.search(r"<td>400, 401, 403,[^<]* 503</td>", page.text)
     for each in (page, door, account):
         loaded = re.findall(r"(?:src|href|action)=[\"']?([^\"' >]+)", each.text)
         assert loaded

@@ -1,4 +1,4 @@
-"""What the API is, as OpenAPI: made of the endpoints themselves, with what all have in common."""
+"""The API's description as OpenAPI: made of the endpoints, with what they have in common."""
 
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
@@ -9,22 +9,24 @@ from litestar.openapi import OpenAPIConfig
 from litestar.routes import HTTPRoute
 
 import watchbell
+from watchbell.web import curl_examples
 from watchbell.web.access import Access
 
-_WORDS = (
-    "Sign in and send the session's CSRF token as X-CSRF-Token with whatever changes something, or "
-    "send an API key as `Authorization: Bearer KEY`. Times are seconds since 1970. Lists come in "
-    "pages: `next` of one is the `cursor` of the following one. Answers to GET bear an ETag. "
-    "What goes wrong is told as application/problem+json."
+_INTRODUCTION = (
+    "Send an API key as `Authorization: Bearer KEY`. Pages use a session instead, and send its "
+    "CSRF token as `X-CSRF-Token` with every change. Times are seconds since 1970. Lists are "
+    "paged: pass `next` of one page as `cursor` to get the following one. Answers to GET have an "
+    "ETag. Errors are `application/problem+json`."
 )
 _PROBLEM = {
     "type": "object",
-    "required": ["title", "status", "detail", "errors", "request"],
-    "description": "An answer other than what was asked for.",
+    "required": ["title", "status", "detail", "code", "errors", "request"],
+    "description": "An error. `code` is for programs that act on the reason.",
     "properties": {
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
+        "code": {"type": "string"},
         "errors": {"type": "array", "items": {"$ref": "#/components/schemas/FieldError"}},
         "request": {"type": "string"},
     },
@@ -67,7 +69,7 @@ _EVENT = {
             )
         },
         "check_latency": {"type": "number"},
-        "id": {"type": "string", "description": "Sent again within a day, it counts once."},
+        "id": {"type": "string", "description": "The same id within a day counts once."},
     },
 }
 _CHECK_EVENTS = {
@@ -94,28 +96,29 @@ _GUARDED = (401, 403)
 
 
 def of(handlers: Sequence[Router]) -> dict[str, Any]:
-    """The description of these endpoints."""
     config = OpenAPIConfig(
         title="Watchbell",
         version=watchbell.__version__,
-        description=_WORDS,
+        description=_INTRODUCTION,
         use_handler_docstrings=True,
     )
     app = Litestar(handlers, openapi_config=config, logging_config=None)
-    told: dict[str, Any] = app.openapi_schema.to_schema()
-    told["components"]["schemas"] |= {
+    described: dict[str, Any] = app.openapi_schema.to_schema()
+    described["components"]["schemas"] |= {
         "Problem": _PROBLEM,
         "FieldError": _FIELD_ERROR,
         "CheckEvent": _EVENT,
     }
-    told["components"]["securitySchemes"] = _SCHEMES
-    told["paths"]["/api/v1/check-events"]["post"]["requestBody"] = _CHECK_EVENTS
-    told["paths"]["/state"]["post"]["requestBody"] = _STATE
+    described["components"]["securitySchemes"] = _SCHEMES
+    described["paths"]["/api/v1/check-events"]["post"]["requestBody"] = _CHECK_EVENTS
+    described["paths"]["/state"]["post"]["requestBody"] = _STATE
     for path, method, access in _accesses(app):
-        operation = told["paths"].get(path, {}).get(method)
+        operation = described["paths"].get(path, {}).get(method)
         if operation is not None:
             _complete(operation, access, path)
-    return told
+            source = curl_examples.example(method, path, operation)
+            operation["x-codeSamples"] = [{"lang": "curl", "source": source}]
+    return described
 
 
 def _accesses(app: Litestar) -> Iterator[tuple[str, str, Access]]:
@@ -128,7 +131,7 @@ def _accesses(app: Litestar) -> Iterator[tuple[str, str, Access]]:
 
 
 def _complete(operation: dict[str, Any], access: Access, path: str) -> None:
-    """Adds what every endpoint may answer, and whom it is for."""
+    """Adds the answers that every endpoint has, and the scope it needs."""
     codes = _ALWAYS if access.scope is None and path != "/api/v1/session" else _ALWAYS + _GUARDED
     for code in sorted(codes):
         operation["responses"][str(code)] = {
@@ -139,5 +142,6 @@ def _complete(operation: dict[str, Any], access: Access, path: str) -> None:
         operation["security"] = []
         return
     operation["security"] = [{"key": []}, {"session": []}]
-    told = operation.get("description") or operation.get("summary", "")
-    operation["description"] = f"{told} Needs the scope {access.scope}.".strip()
+    words = operation.get("description") or operation.get("summary", "")
+    operation["description"] = f"{words} Needs the scope {access.scope}.".strip()
+    operation["x-scope"] = access.scope

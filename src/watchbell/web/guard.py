@@ -102,7 +102,7 @@ async def _token_fits(request: Asked, identity: Identity) -> None:
         form = await request.form()
         given = str(form.get("csrf", ""))
     if not same(given, identity.csrf):
-        raise HttpProblem(403, "the CSRF token is missing or wrong; reload the page")
+        raise HttpProblem(403, "the CSRF token is missing or wrong; reload the page", code="csrf")
 
 
 def _same_origin(request: Asked) -> None:

@@ -37,6 +37,8 @@ class Problem(Struct, frozen=True, kw_only=True):
     title: str
     status: int
     detail: str
+    code: str = ""
+    """For programs that act on the reason; empty for most problems."""
     errors: list[FieldError] = []
     request: str = ""
     """By this the log knows the request, where the fault is ours."""
@@ -51,10 +53,12 @@ class HttpProblem(Exception):
         detail: str,
         *,
         field: str = "",
+        code: str = "",
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(detail)
         self.status, self.detail, self.headers = status, detail, dict(headers or {})
+        self.code = code
         self.errors = [FieldError(field, detail)] if field else []
 
 
@@ -107,7 +111,7 @@ def wants_page(request: Request[Any, Any, Any]) -> bool:
 
 def _told(request: Request[Any, Any, Any], error: Exception) -> tuple[Problem, Mapping[str, str]]:
     if isinstance(error, HttpProblem):
-        return _problem(error.status, error.detail, error.errors), error.headers
+        return _problem(error.status, error.detail, error.errors, error.code), error.headers
     if isinstance(error, StoreUnavailable):
         logs.get(role="web").warning("store away", reason=str(error))
         away = _problem(503, "the store is away just now; send this again in a moment")
@@ -137,9 +141,11 @@ def _of_framework(request: Request[Any, Any, Any], error: HTTPException) -> Prob
     return _problem(400, "; ".join(told) or "the request does not fit", fields)
 
 
-def _problem(status: int, detail: str, errors: list[FieldError] | None = None) -> Problem:
+def _problem(
+    status: int, detail: str, errors: list[FieldError] | None = None, code: str = ""
+) -> Problem:
     title = HTTPStatus(status).phrase
-    return Problem(title=title, status=status, detail=detail, errors=errors or [])
+    return Problem(title=title, status=status, detail=detail, code=code, errors=errors or [])
 
 
 def _fields(request: Request[Any, Any, Any], error: ValidationException) -> list[FieldError]:

@@ -28,6 +28,7 @@ MODULES = {
     "/audit": "audit",
     "/account": "account",
     "/api-keys": "api_keys",
+    "/api": "api_docs",
     "/users": "users",
 }
 """The path of each page to the module that draws it."""

@@ -1,12 +1,12 @@
-/** The API: asked, and what it answers, problems included. */
+/** Requests to the API: results, problems, and hooks that fetch, refresh and page. */
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { connection, me } from "./session.js";
 
-/** What the server refused, and why. */
+/** A problem answer of the server. */
 export class Problem extends Error {
   /**
-   * @param {number} status 0 where no answer came
+   * @param {number} status 0 if there was no answer
    * @param {string} detail
    * @param {{field: string, reason: string}[]} errors
    */
@@ -17,7 +17,7 @@ export class Problem extends Error {
   }
 
   /**
-   * What is wrong with this field.
+   * The error of a field, if any.
    * @param {string} field
    */
   of(field) {
@@ -27,7 +27,7 @@ export class Problem extends Error {
 }
 
 /**
- * A path with a query, of which what is null, empty or false is left out.
+ * A path with a query; null, empty and false values are left out.
  * @param {string} path
  * @param {Record<string, string | number | boolean | null | undefined | string[]>} query
  */
@@ -46,7 +46,7 @@ export function url(path, query = {}) {
  * @param {string} path below `/api/v1`, as `/checks`
  * @param {unknown} [body]
  * @param {{signal?: AbortSignal, headers?: Record<string, string>}} [options]
- * @returns {Promise<any>} the answer's JSON, or null where there is none
+ * @returns {Promise<any>} the JSON of the answer, or null if it is empty
  */
 export async function ask(method, path, body, options = {}) {
   /** @type {Record<string, string>} */
@@ -68,14 +68,14 @@ export async function ask(method, path, body, options = {}) {
   else if (connection.value === "lost" || response.ok) connection.set("fine");
   if (response.ok) return response.status === 204 ? null : parsed(response);
   const problem = await parsed(response);
-  if (response.status === 403 && problem?.detail?.includes("CSRF") && (await isSignedInAnew())) {
+  if (response.status === 403 && problem?.code === "csrf" && (await hasNewSession())) {
     return ask(method, path, body, options);
   }
   throw new Problem(response.status, problem?.detail ?? response.statusText, problem?.errors);
 }
 
-/** Whether somebody has signed in in another tab since: as another, this page begins anew. */
-async function isSignedInAnew() {
+/** Whether the user has signed in again in another tab. If it is another user, the page is reloaded. */
+async function hasNewSession() {
   const before = me.value;
   const found = await ask("GET", "/session");
   if (found.csrf === before?.csrf) return false;
@@ -106,12 +106,12 @@ export const patch = (path, body) => ask("PATCH", path, body);
 export const remove = (path) => ask("DELETE", path);
 
 /**
- * What a path answers: fetched when it changes, when it is asked to, every so often, and once the
- * server is back. The last good answer stays while the next one is on its way.
+ * The answer of a path: fetched when the path changes, on `reload`, at an interval, and when the
+ * server is back. The last good answer stays until the next one arrives.
  *
  * @template [T=any]
- * @param {string | null} path null for nothing now
- * @param {{every?: number}} [options] `every`: seconds between two fetches, while the page is seen
+ * @param {string | null} path null to fetch nothing
+ * @param {{every?: number}} [options] `every`: seconds between fetches while the page is visible
  * @returns {{value: T | null, problem: Problem | null, isLoading: boolean, reload: () => void,
  *   put: (value: T) => void}}
  */
@@ -158,7 +158,7 @@ export function useFetched(path, { every = 0 } = {}) {
 }
 
 /**
- * Pages of a list, one after the other, as `{items, next}`.
+ * A paged list whose answers are `{items, next}`.
  *
  * @template [T=any]
  * @param {string | null} path without `cursor`
@@ -198,9 +198,9 @@ export function useList(path) {
 }
 
 /**
- * Calls this every so many seconds while the page is seen, and at once when it is seen again.
+ * Calls a function at an interval while the page is visible, and when it becomes visible again.
  * @param {() => void} call
- * @param {number} seconds 0 for never
+ * @param {number} seconds 0 to stop
  */
 export function useInterval(call, seconds) {
   const latest = useRef(call);

@@ -50,7 +50,7 @@ document.addEventListener("click", (event) => {
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const link = event.target instanceof Element ? event.target.closest("a") : null;
   if (!link || link.origin !== window.location.origin || link.target || link.hasAttribute("download")) return;
-  if (link.dataset.native !== undefined || link.pathname.startsWith("/api")) return;
+  if (link.dataset.native !== undefined || link.pathname.startsWith("/api/")) return;
   event.preventDefault();
   go(link.pathname + link.search);
 });

@@ -28,4 +28,5 @@ export const PAGES = [
   { path: "/users", title: "Users", load: () => import("./pages/users.js"), nav: "house", key: "u", needs: "admin" },
   { path: "/account", title: "Account", load: () => import("./pages/account.js") },
   { path: "/api-keys", title: "API keys", load: () => import("./pages/api_keys.js"), nav: "house", key: "k" },
+  { path: "/api", title: "API", load: () => import("./pages/api_docs.js"), nav: "house", key: "d" },
 ];

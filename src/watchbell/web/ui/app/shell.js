@@ -55,7 +55,6 @@ export function Shell() {
         ${PAGES.filter((page) => page.nav === part && (!page.needs || may(page.needs))).map(
           (page) => html`<a href=${page.path} aria-current=${isWithin(path, page.path) ? "page" : undefined}>${page.title}</a>`,
         )}
-        ${part === "house" && html`<a href="/api">API</a>`}
       </div>`)}
     </nav>
     ${isOpen && html`<div class="menu-behind" onClick=${() => setIsOpen(false)}></div>`}

@@ -5,6 +5,7 @@ import { useFetched } from "../api.js";
 import { useQuery } from "../location.js";
 import { Choice, Search } from "../kit/form.js";
 import { Card, Empty, Fetched, Page } from "../kit/layout.js";
+import { withCode } from "../kit/text.js";
 import { Table } from "../kit/table.js";
 
 /**
@@ -25,9 +26,6 @@ function Origin({ one }) {
   return html`<div>${one.origin || "changed"}
     ${one.default !== null && html`<div class="soft plain">${one.is_default ? "same as the default" : html`default: ${one.default === "" ? "empty" : html`<span class="mono">${String(one.default)}</span>`}`}</div>`}</div>`;
 }
-
-/** Text between backticks as code. @param {string} words */
-const withCode = (words) => words.split("`").map((part, at) => (at % 2 ? html`<code>${part}</code>` : part));
 
 /** @type {import("../kit/table.js").Column<Setting>[]} */
 const COLUMNS = [

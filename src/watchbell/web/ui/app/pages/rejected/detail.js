@@ -32,7 +32,7 @@ function Shown({ event, onClose }) {
   return html`<div class="stack">
     <${Facts} rows=${[
       ["When", html`<${When} at=${event.time} as="exact" />`],
-      ["Reason", html`<${Reason} text=${event.reason} />`],
+      ["Reason", event.reason],
       event.reason_now === "" && ["Now", html`<span class="good">This event would be accepted now.</span>`],
       ["Size", event.size === null ? "no longer stored; this is the beginning" : `${event.size.toLocaleString("en-GB")} bytes${event.is_whole ? "" : ", beginning shown"}`],
     ]} />
@@ -42,13 +42,6 @@ function Shown({ event, onClose }) {
           <pre class="rejected-bytes" tabindex="0" aria-label="Event">${view === "hex" ? hexed(bytes) : escaped(bytes)}</pre>`
       : html`<${Correct} draft=${draft} setDraft=${setDraft} onClose=${onClose} />`}
   </div>`;
-}
-
-/** What was wrong and what was expected, a line each where there is more than one thing. @param {{text: string}} props */
-function Reason({ text: reason }) {
-  const parts = reason.split(/(?<=[^.])\. (?=[a-z_]+ is )/);
-  if (parts.length === 1) return reason;
-  return html`<ul class="reason-parts">${parts.map((part) => html`<li>${part}</li>`)}</ul>`;
 }
 
 /** @param {{draft: string, setDraft: (draft: string | null) => void, onClose: () => void}} props */
