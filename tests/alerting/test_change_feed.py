@@ -29,12 +29,12 @@ class Ear:
     async def said(self) -> list[Said]:
         """All that was said since the last time."""
         end = "the end"
-        await change_feed.tell(self._store, [end])
+        await change_feed.publish(self._store, [end])
         found: list[Said] = []
         while True:
             message = await anext(self._heard)
             assert isinstance(message, Message)
-            names = change_feed.heard(message.body)
+            names = change_feed.checks_named(message.body)
             if names == [end]:
                 return found
             found.append((message.channel.removeprefix(self._store.prefix), names))
@@ -110,5 +110,5 @@ async def test_what_is_enabled_again_is_where_it_was(store: Store) -> None:
 
 def test_words_of_others_on_the_channels_are_no_news() -> None:
     for body in (b"", b"\xff", b"{}", b"[1]", b'"web:http"', b"[" * 10_000):
-        assert change_feed.heard(body) == []
-    assert change_feed.heard(b'["web:http"]') == ["web:http"]
+        assert change_feed.checks_named(body) == []
+    assert change_feed.checks_named(b'["web:http"]') == ["web:http"]

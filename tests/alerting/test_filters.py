@@ -43,16 +43,16 @@ def judged(facts: Facts, state: str, policy: Policy | None = None, **fields: obj
         (check("ok"), "ok", Verdict.NEVER_TOLD, None),
         (check("critical"), "ok", Verdict.NEVER_TOLD, None),
         (
-            check("ok", told={"problem": 5, "critical": 5, "recovery": 9}),
+            check("ok", notified={"problem": 5, "critical": 5, "recovery": 9}),
             "ok",
             Verdict.RECOVERY_TOLD,
             None,
         ),
-        (check("critical", told={"problem": 5, "critical": 5}), "ok", Verdict.TELL, None),
+        (check("critical", notified={"problem": 5, "critical": 5}), "ok", Verdict.TELL, None),
         # told once the window is over, although the recovery fell into it
-        (check("ok", told={"problem": 5, "critical": 5}), "ok", Verdict.TELL, None),
+        (check("ok", notified={"problem": 5, "critical": 5}), "ok", Verdict.TELL, None),
         (
-            check("critical", told={"problem": 5, "critical": 5, "acknowledgement": 7}),
+            check("critical", notified={"problem": 5, "critical": 5, "acknowledgement": 7}),
             "ok",
             Verdict.TELL,
             None,
@@ -100,19 +100,19 @@ def judged(facts: Facts, state: str, policy: Policy | None = None, **fields: obj
         (check("warning"), "critical", Verdict.FAILURE_DELAY, NOW + 30),
         # the same failure is told again after 60 s
         (
-            check("critical", told={"problem": NOW - 59, "critical": NOW - 59}),
+            check("critical", notified={"problem": NOW - 59, "critical": NOW - 59}),
             "critical",
             Verdict.REPEAT_DELAY,
             NOW + 1,
         ),
         (
-            check("critical", told={"problem": NOW - 60, "critical": NOW - 60}),
+            check("critical", notified={"problem": NOW - 60, "critical": NOW - 60}),
             "critical",
             Verdict.TELL,
             None,
         ),
         (
-            check("critical", told={"problem": NOW - 5, "warning": NOW - 5}),
+            check("critical", notified={"problem": NOW - 5, "warning": NOW - 5}),
             "critical",
             Verdict.TELL,
             None,
@@ -120,7 +120,7 @@ def judged(facts: Facts, state: str, policy: Policy | None = None, **fields: obj
         (
             check(
                 "critical",
-                told={"problem": NOW - 5, "critical": NOW - 5, "acknowledgement": NOW - 4},
+                notified={"problem": NOW - 5, "critical": NOW - 5, "acknowledgement": NOW - 4},
             ),
             "critical",
             Verdict.TELL,
@@ -158,10 +158,10 @@ def test_an_events_delays_win_over_the_checks_and_those_over_everybodys(
 
 
 def test_a_recovery_may_have_to_last_too() -> None:
-    facts = check("critical", told={"problem": 5, "critical": 5})
+    facts = check("critical", notified={"problem": 5, "critical": 5})
     early = judged(facts, "ok", initial_recovery_delay=10)
     assert (early.verdict, early.until) == (Verdict.RECOVERY_DELAY, NOW + 10)
-    later = check("ok", last_change=NOW - 10, told={"problem": 5, "critical": 5})
+    later = check("ok", last_change=NOW - 10, notified={"problem": 5, "critical": 5})
     assert judged(later, "ok", initial_recovery_delay=10).verdict is Verdict.TELL
 
 
@@ -170,7 +170,7 @@ def test_a_recovery_ends_unscheduled_maintenance_even_in_a_scheduled_one() -> No
         "critical",
         unscheduled=Window(NOW - 50, NOW + 50),
         scheduled=Window(NOW - 9, NOW + 9),
-        told={"problem": 5, "critical": 5},
+        notified={"problem": 5, "critical": 5},
     )
     outcome = judged(facts, "ok")
     assert (outcome.verdict, outcome.ended) == (Verdict.SCHEDULED, NOW)
@@ -232,7 +232,7 @@ def test_the_severity_is_the_worst_that_was_told_since_the_last_recovery(
     state: str, told: dict[str, int], kind: str, severity: str
 ) -> None:
     notification = judged(
-        check("critical" if state != "warning" else "warning", told=told), state
+        check("critical" if state != "warning" else "warning", notified=told), state
     ).notification
     assert notification is not None
     assert (notification.type, notification.severity) == (kind, severity)
@@ -245,7 +245,7 @@ def test_a_notification_tells_what_was_before() -> None:
     assert (told.last_state, told.last_summary) == ("warning", "slow")
     assert told.state_duration == NOW - LONG_AGO
     recovered = judged(
-        check("critical", summary="down", told={"problem": 5, "critical": 5}), "ok"
+        check("critical", summary="down", notified={"problem": 5, "critical": 5}), "ok"
     ).notification
     assert recovered is not None
     assert (recovered.last_state, recovered.last_summary, recovered.state_duration) == (

@@ -84,7 +84,7 @@ async def test_tags_that_reports_may_have_can_be_tried(store: Store) -> None:
     assert found.tags == ["db", "http", "web"]
     assert called(found) == {"bob": []}
     assert found.contacts[0].reason == "rule bob-rule drops everything critical"
-    assert found.words == "nobody would be called: none of the contacts is to be told"
+    assert found.words == "nobody would be called: none of the contacts is to be notified"
 
 
 async def test_the_tags_of_the_latest_report_decide_as_they_will_in_the_notifier(
@@ -188,7 +188,7 @@ async def test_who_was_told_is_not_told_again_within_the_interval(store: Store) 
     await stage.fails()
     found = await ask(stage.later(70))
     (medium,) = found.contacts[0].media
-    assert (medium.is_called, medium.words) == (False, "told within its interval")
+    assert (medium.is_called, medium.words) == (False, "notified within its interval")
     assert medium.until == stage.now - 70 + 900
     assert called(await ask(stage, at=medium.until)) == {"alice": ["email"]}
 
@@ -204,7 +204,7 @@ async def test_many_failures_would_be_told_as_one(store: Store) -> None:
 @pytest.mark.parametrize(
     ("past", "words"),
     [
-        ("ok", "nobody would be called: all is well, and nobody was told of a problem"),
+        ("ok", "nobody would be called: it is ok, and nobody was notified of a problem"),
         ("critical", "1 contact would be called"),
     ],
 )
@@ -240,7 +240,7 @@ def test_a_medium_that_was_held_back_says_until_when() -> None:
     told = explained(decision)
     assert (told.outcome, told.reason) == ("somebody is told", "")
     assert [(one.medium, one.words, one.until) for one in told.contacts[0].media] == [
-        ("email", "told within its interval", 1_700_000_900),
+        ("email", "notified within its interval", 1_700_000_900),
         ("sms", "queued", None),
-        ("x", "told within its interval", None),
+        ("x", "notified within its interval", None),
     ]

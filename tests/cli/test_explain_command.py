@@ -19,7 +19,7 @@ async def test_decisions_are_told_with_their_reasons(store: Store, server: serve
     rules = sorted(rest[1:3], key=lambda line: line.endswith(": matches"))  # ids are as they come
     assert rules[0] == "        rule alice-rule: it is for other entities"
     assert rules[1].endswith(": matches")
-    assert rest[3] == "        email: told within its interval, until 2023-11-14 23:28:50"
+    assert rest[3] == "        email: notified within its interval, until 2023-11-14 23:28:50"
     assert rest[-1] == (
         "2023-11-14 23:13:20  critical: held back, it has not failed for long enough,"
         " until 2023-11-14 23:13:50"

@@ -1,4 +1,4 @@
-"""What the notifier writes: alerts, what holds further ones back, and why, as commands."""
+"""What the notifier writes: the commands for alerts, for what suppresses further ones, and why."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from watchbell.alerting.check_writes import DECISIONS_KEPT, DECISIONS_SECONDS
-from watchbell.alerting.decide.routing import ENDING, TELLING, Settled
+from watchbell.alerting.decide.routing import ENDING, SENDING, Settled
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import (
     FAILING,
@@ -23,13 +23,13 @@ from watchbell.store.effects import Command, Word, verbatim
 PARKED_KEPT, PARKED_SHOWN = 1_000, 10_000
 TAGS_KEPT = 50
 """Tags that are kept of a decision, at the most."""
-_TELLING = frozenset(fate.name for fate in TELLING)
+_SENDING = frozenset(fate.name for fate in SENDING)
 _TIDIED = 1_000
 _WORDS = 996
 """As many words as a script passes on at once; whole pairs and triples."""
 
 Ends = dict[str, int | None]
-"""When keys stop holding alerts back; None for those that do so no more."""
+"""When keys stop suppressing alerts; None for those that are removed."""
 
 
 class Fated(NamedTuple):
@@ -83,8 +83,10 @@ class AlertWrites:
             )
             yield from _pieces(("COUNT_FAILING", media, now, event_id, *unless), words)
 
-    def forgotten(self, contact: str, medium: str, strays: Sequence[bytes]) -> Iterable[Command]:
-        """Checks that the contact's medium is alerted about no longer, whoever changed that."""
+    def remove_strays(
+        self, contact: str, medium: str, strays: Sequence[bytes]
+    ) -> Iterable[Command]:
+        """Removes checks that do not belong to the failing ones of the contact's medium."""
         alerted = self.keys.alerting_checks(contact, medium)
         yield from _pieces(("ZREM", alerted), [verbatim(stray) for stray in strays])
         for stray in strays:
@@ -116,11 +118,11 @@ class AlertWrites:
             if notification.type in ENDING:
                 for state in FAILING:
                     ends[drop(one.contact, one.medium, *check, state)] = None
-            elif one.settled.tells:
+            elif one.settled.is_sent:
                 key = drop(one.contact, one.medium, *check, notification.state)
                 ends[key] = now + one.interval
 
-    def recorded(self, ends: Ends, now: int) -> Iterable[Command]:
+    def suppressed(self, ends: Ends, now: int) -> Iterable[Command]:
         """The keys that hold alerts back: by their expiry, as others read it, and by their end as
         of our clock."""
         records = self.own.drops(), self.own.drop_expiries()
@@ -137,7 +139,7 @@ class AlertWrites:
         for kind, number in Counter(one.type for one in notifications).items():
             yield ["HINCRBY", self.own.notification_counters(), kind, number]
 
-    def tidied(self, now: int) -> Command:
+    def end_suppressed(self, now: int) -> Command:
         """In a replay a key that held alerts back outlives its end, so it goes with its record."""
         return ["END_SUPPRESSED", self.own.drops(), self.own.drop_expiries(), now, _TIDIED]
 
@@ -174,14 +176,15 @@ class AlertWrites:
 
     def parked(self, item: bytes, reason: str, now: int) -> Command:
         shown = item[:PARKED_SHOWN].decode(errors="replace")
-        told = msgspec.json.encode({"time": now, "reason": reason, "notification": shown})
-        return ["LPUSH_CAPPED", self.own.parked(), PARKED_KEPT, self._alert_seconds, verbatim(told)]
+        record = msgspec.json.encode({"time": now, "reason": reason, "notification": shown})
+        kept = (self.own.parked(), PARKED_KEPT, self._alert_seconds)
+        return ["LPUSH_CAPPED", *kept, verbatim(record)]
 
     def decision(
         self, notification: Notification, contacts: list[ContactDecision], now: int
     ) -> Command:
         fates = (fate for one in contacts for fate in one.media.values())
-        verdict = "TOLD" if any(fate in _TELLING for fate in fates) else "NOBODY"
+        verdict = "TOLD" if any(fate in _SENDING for fate in fates) else "NOBODY"
         decision = Decision(
             verdict=verdict,
             state=notification.state,
@@ -192,8 +195,8 @@ class AlertWrites:
             contacts=contacts,
         )
         key = self.own.decisions(*split_id(notification.event_id))
-        told = verbatim(msgspec.json.encode(decision))
-        return ["LPUSH_CAPPED", key, DECISIONS_KEPT, DECISIONS_SECONDS, told]
+        record = verbatim(msgspec.json.encode(decision))
+        return ["LPUSH_CAPPED", key, DECISIONS_KEPT, DECISIONS_SECONDS, record]
 
 
 def _pieces(head: Sequence[Word], words: Sequence[Word]) -> Iterable[Command]:

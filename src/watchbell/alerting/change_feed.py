@@ -1,4 +1,4 @@
-"""What is said, as checks change, to those who show them live; nothing depends on being heard."""
+"""Messages for those who show checks live, published as checks change; none has to arrive."""
 
 from collections.abc import Iterable
 
@@ -40,11 +40,11 @@ def of_windows(own: AlertingOwn, ids: Iterable[str]) -> list[str]:
     return ["PUBLISH", own.changed_windows(), _encoded(ids)]
 
 
-async def tell(store: Store, ids: Iterable[str]) -> None:
+async def publish(store: Store, ids: Iterable[str]) -> None:
     await store.call(*of_checks(AlertingOwn(store.prefix), ids))
 
 
-def heard(body: bytes) -> list[str]:
+def checks_named(body: bytes) -> list[str]:
     """The checks that a message names; none where it is not one of ours."""
     try:
         return msgspec.json.decode(body, type=list[str])

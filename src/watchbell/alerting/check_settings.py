@@ -13,7 +13,7 @@ from watchbell.store.script import READ, Script
 
 # KEYS[1] current_checks of the entity, KEYS[2] current_entities, KEYS[3] silence,
 # KEYS[4] alerting_media of the check; ARGV[1] entity, ARGV[2] check, ARGV[3] ENTITY:CHECK,
-# ARGV[4] what keys of contact_alerting_checks begin with, ARGV[5…] a command that tells of it.
+# ARGV[4] what keys of contact_alerting_checks begin with, ARGV[5…] a command that publishes it.
 # Returns whether the check was enabled.
 _DISABLE = Script(
     STOP_ALERTING
@@ -28,13 +28,13 @@ return was
 )
 
 # KEYS[1] all_checks, KEYS[2] current_checks of the entity, KEYS[3] current_entities, KEYS[4] the
-# check; ARGV[1] entity, ARGV[2] check, ARGV[3] ENTITY:CHECK, ARGV[4…] a command that tells of it.
+# check; ARGV[1] entity, ARGV[2] check, ARGV[3] ENTITY:CHECK, ARGV[4…] a command that publishes it.
 # Returns whether there is such a check.
 _ENABLE = Script("""
 if not redis.call('ZSCORE', KEYS[1], ARGV[3]) then return 0 end
-local heard = tonumber(redis.call('HGET', KEYS[4], 'last_update') or 0) or 0
-if redis.call('ZADD', KEYS[2], 'NX', heard, ARGV[2]) == 1 then
-  redis.call('ZADD', KEYS[3], 'GT', heard, ARGV[1])
+local reported = tonumber(redis.call('HGET', KEYS[4], 'last_update') or 0) or 0
+if redis.call('ZADD', KEYS[2], 'NX', reported, ARGV[2]) == 1 then
+  redis.call('ZADD', KEYS[3], 'GT', reported, ARGV[1])
   redis.call(unpack(ARGV, 4))
 end
 return 1
@@ -54,14 +54,14 @@ else
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 end
 local before, ttl = tonumber(ARGV[4]), tonumber(ARGV[5])
-local heard, due = read('HGET', KEYS[3], 'last_update'), read('ZSCORE', KEYS[2], ARGV[1])
-heard = heard and tonumber(heard)
-if before == ttl or not heard or not read('ZSCORE', KEYS[4], ARGV[2])
-    or due and tonumber(due) ~= heard + before then
+local reported, due = read('HGET', KEYS[3], 'last_update'), read('ZSCORE', KEYS[2], ARGV[1])
+reported = reported and tonumber(reported)
+if before == ttl or not reported or not read('ZSCORE', KEYS[4], ARGV[2])
+    or due and tonumber(due) ~= reported + before then
   return
 end
 if ttl > 0 then
-  redis.call('ZADD', KEYS[2], heard + ttl, ARGV[1])
+  redis.call('ZADD', KEYS[2], reported + ttl, ARGV[1])
 else
   redis.call('ZREM', KEYS[2], ARGV[1])
 end
@@ -103,9 +103,9 @@ async def disable(store: Store, event_id: str) -> None:
         own.silence(),
         own.alerting_media(entity, check),
     ]
-    told = change_feed.of_checks(own, [event_id])
+    change = change_feed.of_checks(own, [event_id])
     begin = keys.alerting_checks.literals[0]
-    if not await _DISABLE(store, named, [entity, check, event_id, begin, *told]):
+    if not await _DISABLE(store, named, [entity, check, event_id, begin, *change]):
         raise NotFound(f"there is no enabled check {event_id!r}")
 
 
@@ -119,6 +119,6 @@ async def enable(store: Store, event_id: str) -> None:
         keys.current_entities(),
         keys.current(entity, check),
     ]
-    told = change_feed.of_checks(AlertingOwn(store.prefix), [event_id])
-    if not await _ENABLE(store, named, [entity, check, event_id, *told]):
+    change = change_feed.of_checks(AlertingOwn(store.prefix), [event_id])
+    if not await _ENABLE(store, named, [entity, check, event_id, *change]):
         raise NotFound(f"there is no check {event_id!r}")

@@ -1,4 +1,4 @@
-"""How checks are written: what follows from an event, as commands."""
+"""What is written of checks: the commands that follow from an event."""
 
 import uuid
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ DECISIONS_SECONDS = 30 * 86_400
 
 
 class CheckWrites:
-    """The checks of one namespace."""
+    """Commands for the checks of one namespace."""
 
     def __init__(self, prefix: str = "") -> None:
         self.keys = Alerting(prefix)
@@ -44,7 +44,7 @@ class CheckWrites:
         """Everything that has to be written for one event, except what a batch shares."""
         keys, entity, check = self.keys, event.entity, event.check
         if outcome is QUIET:
-            return self._heard(facts, event, now)
+            return self._reported_ok(facts, event, now)
         found: list[Command] = []
         if not facts.entity_known:
             found.append(self.new_entity(entity))
@@ -56,17 +56,17 @@ class CheckWrites:
             found += self._maintenance(facts, event, outcome, now)
         ends = outcome.entered or outcome.opened or (outcome.changed and event.state == "ok")
         if ends and outcome.notification is None:
-            # Where it is told, the notifier does so in its turn: many recoveries at once are then
-            # told as many failures were, in a summary.
-            found.append(self.forgotten(entity, check))
+            # With a notification, the notifier does so in its turn: many recoveries at once are
+            # then summarised, as many failures were.
+            found.append(self.stop_alerting(entity, check))
         if outcome.notification is not None:
-            found += self._notification(event, outcome.notification, outcome.told_at)
+            found += self._notification(event, outcome.notification, outcome.notified_at)
         if outcome.decision:
             found += self._decision(facts, event, outcome)
         return found
 
-    def tagged(self, event_id: str, tags: Sequence[str]) -> Iterable[Command]:
-        """That the reports of a check have other tags now; those who show it read it again."""
+    def set_tags(self, event_id: str, tags: Sequence[str]) -> Iterable[Command]:
+        """That the reports of a check have other tags now; open pages read it again."""
         key = self.own.event_tags()
         if tags:
             yield ["HSET", key, event_id, verbatim(msgspec.json.encode(tags))]
@@ -74,12 +74,12 @@ class CheckWrites:
             yield ["HDEL", key, event_id]
         yield change_feed.of_checks(self.own, [event_id])
 
-    def heard(self, unchanged: Iterable[str], now: int) -> Command:
-        """That checks, by their keys, are as they were: of most events, all that is written."""
+    def mark_reported(self, unchanged: Iterable[str], now: int) -> Command:
+        """That checks, given by their keys, reported the same again: all that most events need."""
         return ["HSET_MANY", "last_update", now, *unchanged]
 
-    def _heard(self, facts: Facts, event: CheckEvent, now: int) -> list[Command]:
-        """That a quiet check is as well as it was, in other words."""
+    def _reported_ok(self, facts: Facts, event: CheckEvent, now: int) -> list[Command]:
+        """That a quiet check is ok still, with another summary or other fields."""
         if facts.has_fields or has_more(event) or event.summary is None:
             return list(self._state(facts, event, QUIET, 0, now))
         key = self.keys.current(event.entity, event.check)
@@ -137,15 +137,15 @@ class CheckWrites:
             yield ["ZREM", keys.failed_checks(), event.id]
 
     def _notification(
-        self, event: CheckEvent, notification: Notification, told_at: int
+        self, event: CheckEvent, notification: Notification, notified_at: int
     ) -> Iterable[Command]:
         if notification.type == "recovery":
             yield ["SREM", self.own.open_problems(), event.id]
         elif notification.type != "test":
             yield ["SADD", self.own.open_problems(), event.id]
         for kind in kinds(notification):
-            yield ["SET", _last(self.keys, kind)(event.entity, event.check), told_at]
-            yield ["RPUSH", _all(self.keys, kind)(event.entity, event.check), told_at]
+            yield ["SET", _last(self.keys, kind)(event.entity, event.check), notified_at]
+            yield ["RPUSH", _all(self.keys, kind)(event.entity, event.check), notified_at]
         yield ["RPUSH", self.keys.notifications(), verbatim(msgspec.json.encode(notification))]
 
     def _maintenance(
@@ -170,15 +170,15 @@ class CheckWrites:
             yield from commands_for_current(keys, event.id, "scheduled", windows, now)
 
     def no_longer_alerting(self, event_id: str, media: Iterable[str]) -> Iterable[Command]:
-        """The check is taken out of the rollups of everybody who was alerted about it."""
+        """Removes the check from the rollups of everybody who was alerted about it."""
         for member in media:
             contact, _, medium = member.rpartition(":media:")
             yield ["ZREM", self.keys.alerting_checks(contact, medium), event_id]
         entity, _, check = event_id.partition(":")
         yield ["DEL", self.own.alerting_media(entity, check)]
 
-    def forgotten(self, entity: str, check: str) -> Command:
-        """The same for whoever is alerted about it when that is done, just now included."""
+    def stop_alerting(self, entity: str, check: str) -> Command:
+        """The same for whoever is alerted about it at the time of writing."""
         begin = self.keys.alerting_checks.literals[0]
         return ["STOP_ALERTING", self.own.alerting_media(entity, check), begin, f"{entity}:{check}"]
 

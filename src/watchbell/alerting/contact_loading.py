@@ -16,7 +16,7 @@ _RULE_FIELDS = [field.encode() for field in rules.FIELDS]
 # Uses `read`, `families` (what the keys of each of FAMILIES begin with) and `rule_fields`.
 # Returns all of a contact in MessagePack, and its media and thresholds; nothing if there is none.
 LUA = """
-local function dossier(id)
+local function packed_contact(id)
   local person = read('HMGET', families.contact[1] .. id, 'first_name', 'last_name', 'email')
   if not person or not person[1] then return end
   local media = read('HGETALL', families.media[1] .. id) or {}

@@ -33,7 +33,7 @@ local families, rule_fields = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
     + contact_loading.LUA
     + """
 local found = {}
-for i = 3, #ARGV do found[i - 2] = (dossier(ARGV[i])) or false end
+for i = 3, #ARGV do found[i - 2] = (packed_contact(ARGV[i])) or false end
 return found
 """
 )
@@ -192,7 +192,7 @@ local families, rule_fields = cmsgpack.unpack(ARGV[8]), cmsgpack.unpack(ARGV[9])
     + contact_loading.LUA
     + """
 if new.replaces then
-  local there = (dossier(id))
+  local there = (packed_contact(id))
   if (there and redis.sha1hex(there) or '') ~= new.replaces then return -1 end
   for _, tag in ipairs(new.tagged) do
     if redis.pcall('SISMEMBER', tag, id) ~= 1 then return -1 end
@@ -353,19 +353,19 @@ return 1
 async def link(store: Store, contact_id: str, entity_id: str, check: str | None = None) -> None:
     """From now on the contact is told about an entity, about ALL, or about one check."""
     keys = Alerting(store.prefix)
-    places = [_told(keys, entity_id, check), keys.contact(contact_id)]
+    places = [_contacts_key(keys, entity_id, check), keys.contact(contact_id)]
     if not await _LINK(store, places, [contact_id]):
         raise NotFound(f"there is no contact {contact_id}")
 
 
 async def unlink(store: Store, contact_id: str, entity_id: str, check: str | None = None) -> None:
-    key = _told(Alerting(store.prefix), entity_id, check)
+    key = _contacts_key(Alerting(store.prefix), entity_id, check)
     if not await store.call("SREM", key, contact_id):
         raise NotFound(f"{contact_id} is not told about this by a link of its own")
     await unlinked_contacts.forget_lost(store, [contact_id])
 
 
-def _told(keys: Alerting, entity_id: str, check: str | None) -> str:
+def _contacts_key(keys: Alerting, entity_id: str, check: str | None) -> str:
     if check is None:
         return keys.entity_contacts(entity_id)
     if entity_id == ALL:

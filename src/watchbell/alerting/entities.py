@@ -260,7 +260,7 @@ async def save(
     args = [*_begins(keys), entity.id, len(tags), *tags, msgspec.json.encode(new)]
     await _SAVE(store, _index(keys), args)
     await unlinked_contacts.forget_lost(store, told)
-    await change_feed.tell(store, [f"{name}:"])
+    await change_feed.publish(store, [f"{name}:"])
     seen.tags[entity.id] = set(entity.tags)
     checks = {check for _, check in had}.union(entity.check_contacts)
     seen.told.setdefault(entity.id, set()).update(f"{entity.id}:{check}" for check in checks)
@@ -293,7 +293,7 @@ async def remove(store: Store, entity_id: str) -> None:
         raise NotFound(f"there is no entity {entity_id}")
     await unlinked_contacts.forget_lost(store, told)
     if name is not None:
-        await change_feed.tell(store, [f"{name.decode(errors='replace')}:"])
+        await change_feed.publish(store, [f"{name.decode(errors='replace')}:"])
 
 
 async def _told(

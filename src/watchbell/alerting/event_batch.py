@@ -1,4 +1,4 @@
-"""What becomes of check events, one after the other: outcomes, and commands that go with them."""
+"""A batch of check events, judged one after the other: outcomes, and the commands that follow."""
 
 from collections.abc import Iterable
 
@@ -9,9 +9,9 @@ from watchbell.alerting.decide.check import (
     Outcome,
     Policy,
     follow,
-    has_news,
     judge,
     promised,
+    says_more,
 )
 from watchbell.alerting.event import ephemeral_tags
 from watchbell.alerting.model import CheckEvent, Rejection
@@ -22,7 +22,7 @@ Wanted = tuple[str, str, bool]
 
 
 class EventBatch:
-    """Judges a batch, piece by piece, and remembers what the store may not know yet.
+    """Judges the events of a batch, piece by piece, and remembers what the store may not have yet.
 
     A check is read once, before its first event of the batch, and from then on known here.
     """
@@ -67,10 +67,10 @@ class EventBatch:
         return range(first, first + count)
 
     def judged(self, event: CheckEvent, number: int) -> tuple[list[Word], Outcome]:
-        """The words of the commands that follow, and why; `heard` has what is shared by many."""
+        """The words of the commands that follow, and the outcome."""
         event_id = event.id
         facts, now, words = self._facts[event_id], self._now, list[Word]()
-        if facts.is_quiet and _is_well(event) and not has_news(facts, event):
+        if facts.is_quiet and _is_well(event) and not says_more(facts, event):
             outcome = QUIET
             self._unchanged[self._current(event.entity, event.check)] = None
             if event.tags == facts.tags and not facts.is_awaited and not promised(facts, event):
@@ -84,14 +84,14 @@ class EventBatch:
             if ttl or facts.is_awaited:
                 words += flat([self._silence(event_id, ttl)])
             if event.tags != facts.tags:
-                words += flat(self._checks.tagged(event_id, event.tags))
+                words += flat(self._checks.set_tags(event_id, event.tags))
         follow(facts, event, outcome, now)
         return words, outcome
 
-    def heard(self) -> list[Word]:
-        """The words of the command for all checks that stayed as they were since the last time."""
+    def unchanged_commands(self) -> list[Word]:
+        """The words of the command for all checks that stayed as they were since the last call."""
         unchanged, self._unchanged = self._unchanged, {}
-        return flat([self._checks.heard(unchanged, self._now)]) if unchanged else []
+        return flat([self._checks.mark_reported(unchanged, self._now)]) if unchanged else []
 
     def _silence(self, event_id: str, ttl: int | None) -> Command:
         """A report promises the next one, or takes back what the one before it promised."""
@@ -102,5 +102,5 @@ class EventBatch:
 
 
 def _is_well(event: CheckEvent) -> bool:
-    """Whether it is a report that all is well, for which a quiet check need not be known well."""
+    """Whether it is a report that the check is ok, for which few facts need to be read."""
     return event.state == "ok" and event.type == "service"

@@ -16,7 +16,7 @@ SETTINGS = ("initial_failure_delay", "repeat_failure_delay", "initial_recovery_d
 
 _LARGEST = 1 << 42
 _tags = msgspec.json.Decoder(tuple[str, ...]).decode
-_TOLD = ("problem", "unknown", "warning", "critical", "recovery", "acknowledgement")
+_KINDS = ("problem", "unknown", "warning", "critical", "recovery", "acknowledgement")
 _FAMILIES = (
     "current",
     "scheduled",
@@ -63,7 +63,7 @@ local function of_each(command, family)
   return redis.call('EXISTS', families[family][1]) == 1
     and read(command, families[family][1], unpack(names)) or {}
 end
-local told = of_each('SMISMEMBER', 'open_problems')
+local notified = of_each('SMISMEMBER', 'open_problems')
 local function between(name, i)
   local parts = families[name]
   return parts[1] .. asked[3 * i - 2] .. parts[2] .. asked[3 * i - 1] .. parts[3]
@@ -113,7 +113,7 @@ for i = 1, #names do
   local fields = read('HMGET', key, 'state', 'last_change', 'summary', 'details',
     'perfdata', 'initial_failure_delay', 'repeat_failure_delay', 'initial_recovery_delay')
     or {false, false, false, false, false, false, false, false}
-  if fields[1] == 'ok' and not deep[i] and told[i] ~= 1 then
+  if fields[1] == 'ok' and not deep[i] and notified[i] ~= 1 then
     local has_more = fields[4] or fields[5] or fields[6] or fields[7] or fields[8]
     answers[i] = has_more and fields or fields[3]
   else
@@ -146,9 +146,9 @@ class CheckFacts:
         args = [self._families, msgspec.msgpack.encode(flat)]
         answers = await _FACTS(store, [self._keys.events()], args)
         found, settings, promised, tagged, counted = answers
-        tidying: list[Command] = []
+        cleanup: list[Command] = []
         facts = [
-            self._read(entity, check, answer, now, tidying)
+            self._read(entity, check, answer, now, cleanup)
             for (entity, check, _), answer in zip(wanted, found, strict=True)
         ]
         for one, given in zip(facts, settings, strict=False):  # none where nothing was set
@@ -160,7 +160,7 @@ class CheckFacts:
         for one, stored in zip(facts, tagged, strict=False):  # none where no report has tags
             if stored is not None:
                 one.tags = event_tags(stored)
-        return facts, tidying, _number(counted) or 0
+        return facts, cleanup, _number(counted) or 0
 
     def _read(
         self,
@@ -168,7 +168,7 @@ class CheckFacts:
         check: str,
         answer: bytes | list[Any] | None,
         now: int,
-        tidying: list[Command],
+        cleanup: list[Command],
     ) -> Facts:
         if not isinstance(answer, list):
             summary = _text(answer)
@@ -188,11 +188,11 @@ class CheckFacts:
         if any(field is not None for field in fields[3:]):
             facts.has_fields = _present(fields)
         if not is_quiet:
-            self._read_in_depth(facts, answer, now, tidying)
+            self._read_in_depth(facts, answer, now, cleanup)
         return facts
 
     def _read_in_depth(
-        self, facts: Facts, answer: list[Any], now: int, tidying: list[Command]
+        self, facts: Facts, answer: list[Any], now: int, cleanup: list[Command]
     ) -> None:
         _, times, length, left, planned, known, before, decided = answer
         facts.entity_known = bool(known)
@@ -200,10 +200,10 @@ class CheckFacts:
             Window(_whole(start), _whole(start) + _whole(lasting))
             for start, lasting in zip(planned[::2], planned[1::2], strict=True)
         ]
-        self._read_maintenance(facts, times, (length, *left), now, tidying)
-        facts.told = {
+        self._read_maintenance(facts, times, (length, *left), now, cleanup)
+        facts.notified = {
             name: _whole(time)
-            for name, time in zip(_TOLD, times[2:], strict=True)
+            for name, time in zip(_KINDS, times[2:], strict=True)
             if time is not None
         }
         if before:
@@ -217,7 +217,7 @@ class CheckFacts:
         times: Sequence[bytes | None],
         spans: Sequence[Any],
         now: int,
-        tidying: list[Command],
+        cleanup: list[Command],
     ) -> None:
         """Maintenance by its recorded length, so that a replay sees it end; else by its expiry."""
         length, left, left_unscheduled = spans
@@ -229,7 +229,7 @@ class CheckFacts:
             if end > now:
                 facts.scheduled = Window(start, end)
             else:
-                tidying.append(["DEL", self._keys.scheduled(entity, check)])
+                cleanup.append(["DEL", self._keys.scheduled(entity, check)])
         if times[1] is not None:
             start, known = _whole(times[1]), _number(length)
             end = now + max(_whole(left_unscheduled), 1000) // 1000
@@ -237,7 +237,7 @@ class CheckFacts:
             if end > now:
                 facts.unscheduled = Window(start, end)
             else:
-                tidying.append(["DEL", self._keys.unscheduled(entity, check)])
+                cleanup.append(["DEL", self._keys.unscheduled(entity, check)])
 
 
 @lru_cache(4096)

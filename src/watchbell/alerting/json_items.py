@@ -168,12 +168,12 @@ def entity(item: Item) -> Entity:
         contacts=tuple(dict.fromkeys(map(str, found.contacts or ()))),
         tags=tuple(dict.fromkeys(found.tags or ())),
         check_contacts={
-            check: tuple(map(str, told)) for check, told in (found.check_contacts or {}).items()
+            check: tuple(map(str, ids)) for check, ids in (found.check_contacts or {}).items()
         },
     )
 
 
-def shown(contact: Contact) -> Contact:
+def without_secrets(contact: Contact) -> Contact:
     """The contact as anybody may see it."""
     hidden = {name: Secret(contact.pagerduty.get(name, "")).shown() for name in contacts.SECRET}
     seen = {name: hidden.get(name, value) for name, value in contact.pagerduty.items()}

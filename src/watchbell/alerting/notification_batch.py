@@ -56,7 +56,8 @@ class NotificationBatch:
         except Exception as error:  # noqa: BLE001 one notification stops none of the others
             name = notification.event_id
             logs.get(role="notifier").exception("notification failed", check=name)
-            item, reason = msgspec.json.encode(notification), f"we failed over it: {error!r}"
+            item = msgspec.json.encode(notification)
+            reason = f"the notifier failed on it: {error!r}"
             return BatchEffects(words=flat([self._alert_writes.parked(item, reason, self._now)]))
 
     def remember(self, loaded: Loaded) -> None:
@@ -99,7 +100,7 @@ class NotificationBatch:
         changed = self._changed.setdefault(pair, {})
         if settled.counted is not None:
             changed[event_id] = settled.counted
-        if settled.tells:
+        if settled.is_sent:
             alert = _alert(notification, contact, medium, settled)
             found.alerts.append(alert)
             if settled.rollup is not None:

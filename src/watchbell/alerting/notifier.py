@@ -60,7 +60,7 @@ class Notifier:
 
     async def process(self, batch: Batch, now: int) -> Tally:
         """Load, decide, apply: the alerts of a batch as of `now`, and its acknowledgement."""
-        settling, tally = NotificationBatch(self._alert_writes, now), Tally()
+        notification_batch, tally = NotificationBatch(self._alert_writes, now), Tally()
         known: dict[str, Person] = {}
 
         async def load(piece: Batch) -> tuple[Opened, Loaded]:
@@ -75,13 +75,13 @@ class Notifier:
 
         async def decide(_: Batch, found: tuple[Opened, Loaded]) -> BatchEffects | bytes:
             opened, loaded = found
-            settling.remember(loaded)
-            settlement = BatchEffects(words=flat([self._alert_writes.tidied(now)]))
+            notification_batch.remember(loaded)
+            settlement = BatchEffects(words=flat([self._alert_writes.end_suppressed(now)]))
             for pair, strays in loaded.strays.items():
-                settlement.words += flat(self._alert_writes.forgotten(*pair, strays))
+                settlement.words += flat(self._alert_writes.remove_strays(*pair, strays))
             pairs = zip(opened.notifications, loaded.addressees, strict=True)
             async for notification, addressees in yielding(pairs, 20):
-                settlement.add(settling.settle(notification, addressees))
+                settlement.add(notification_batch.settle(notification, addressees))
             parked = (self._alert_writes.parked(*bad, now) for bad in opened.unreadable)
             settlement.words += flat(parked)
             settlement.words += flat(self._alert_writes.counted(opened.notifications))
@@ -111,7 +111,7 @@ class Notifier:
 
     def _packed(self, settlement: BatchEffects, now: int) -> bytes:
         words = settlement.words
-        words += flat(self._alert_writes.recorded(settlement.ends, now))
+        words += flat(self._alert_writes.suppressed(settlement.ends, now))
         words += flat(self._alert_writes.alerts(settlement.alerts, now))
         return packed(words)
 

@@ -1,4 +1,5 @@
-"""The processor: takes check events, decides what they mean, and writes it as it lets them go."""
+"""The processor: takes check events, decides what they mean, and writes that with their
+acknowledgement."""
 
 import socket
 from collections import Counter
@@ -51,14 +52,14 @@ class Tally(Struct):
     rejected: int = 0
 
 
-class Heard(Struct, gc=False):
-    """A piece of a batch as it was understood."""
+class ParsedPiece(Struct, gc=False):
+    """A piece of a batch after parsing."""
 
     items: list[bytes]
     parsed: list[CheckEvent | Rejection]
     """What became of each item."""
     events: list[CheckEvent]
-    tidying: list[Command] = []
+    cleanup: list[Command] = []
     rejected: list[tuple[bytes, str]] = []
 
 
@@ -91,27 +92,27 @@ class Processor:
     async def process(self, batch: Batch, now: int) -> Tally:
         """Load, decide, apply: what a batch means as of `now`, and its acknowledgement."""
         parsed, tally = _parsed(batch, now), Tally()
-        judging = EventBatch(self._checks, self._policy, parsed, now)
+        event_batch = EventBatch(self._checks, self._policy, parsed, now)
 
-        async def load(piece: Batch) -> Heard:
+        async def load(piece: Batch) -> ParsedPiece:
             first = batch.left - piece.left
-            heard = _heard(piece.items, parsed[first : first + len(piece.items)])
-            wanted = judging.unread(heard.events)
-            facts, heard.tidying, count = await patiently(
+            parsed_piece = _parsed_piece(piece.items, parsed[first : first + len(piece.items)])
+            wanted = event_batch.unread(parsed_piece.events)
+            facts, parsed_piece.cleanup, count = await patiently(
                 lambda: self._facts.load(self._store, wanted, now)
             )
-            judging.remember(facts, count)
+            event_batch.remember(facts, count)
             probe("processor.loaded")
-            return heard
+            return parsed_piece
 
-        async def decide(_: Batch, heard: Heard) -> bytes:
-            words = flat(heard.tidying)
-            words += await self._decided(heard, judging, tally)
-            words += judging.heard()
-            words += flat(self._shared(heard, now))
-            words += flat(self._rejections(heard.rejected, now))
-            tally.events += len(heard.events)
-            tally.rejected += len(heard.rejected)
+        async def decide(_: Batch, parsed_piece: ParsedPiece) -> bytes:
+            words = flat(parsed_piece.cleanup)
+            words += await self._decided(parsed_piece, event_batch, tally)
+            words += event_batch.unchanged_commands()
+            words += flat(self._shared(parsed_piece, now))
+            words += flat(self._rejections(parsed_piece.rejected, now))
+            tally.events += len(parsed_piece.events)
+            tally.rejected += len(parsed_piece.rejected)
             probe("processor.decided")
             return packed(words)
 
@@ -124,30 +125,32 @@ class Processor:
         await pipelined(batch.pieces(self.piece), load, decide, apply)
         return tally
 
-    async def _decided(self, heard: Heard, judging: EventBatch, tally: Tally) -> list[Word]:
+    async def _decided(
+        self, parsed_piece: ParsedPiece, event_batch: EventBatch, tally: Tally
+    ) -> list[Word]:
         """The words of the commands that follow from each event."""
-        words, news = list[Word](), ChangeFeed()
-        numbers = judging.numbered(len(heard.parsed))
-        events = zip(heard.items, heard.parsed, numbers, strict=True)
+        words, changes = list[Word](), ChangeFeed()
+        numbers = event_batch.numbered(len(parsed_piece.parsed))
+        events = zip(parsed_piece.items, parsed_piece.parsed, numbers, strict=True)
         async for item, event, number in yielding(events, 100):
             if isinstance(event, Rejection):
-                heard.rejected.append((item, event.reason))
+                parsed_piece.rejected.append((item, event.reason))
                 continue
             try:
-                found, outcome = judging.judged(event, number)
+                found, outcome = event_batch.judged(event, number)
             except Exception as error:  # noqa: BLE001 one event stops none of the others
                 logs.get(role="processor").exception("event failed", check=event.id)
-                heard.rejected.append((item, f"we failed over it: {error!r}"))
+                parsed_piece.rejected.append((item, f"the processor failed on it: {error!r}"))
                 continue
             words += found
             if outcome is not QUIET:
-                news.note(event.id, outcome)
+                changes.note(event.id, outcome)
             tally.notifications += outcome.notification is not None
-        return words + flat(news.commands(self._own))
+        return words + flat(changes.commands(self._own))
 
-    def _shared(self, heard: Heard, now: int) -> Iterable[Command]:
+    def _shared(self, parsed_piece: ParsedPiece, now: int) -> Iterable[Command]:
         """What is written at once for all: indexes, counters and the archive."""
-        service = [event for event in heard.events if event.type == "service"]
+        service = [event for event in parsed_piece.events if event.type == "service"]
         by_entity: dict[str, set[str]] = {}
         for event in service:
             by_entity.setdefault(event.entity, set()).add(event.check)
@@ -157,9 +160,9 @@ class Processor:
         for entity, names in by_entity.items():
             scored = [x for name in names for x in (now, name)]
             yield ["ZADD", self._keys.current_checks(entity), *scored]
-        yield from self._counted(heard.parsed)
-        if self._settings.archive and heard.events:
-            yield from self._archived(heard, now)
+        yield from self._counted(parsed_piece.parsed)
+        if self._settings.archive and parsed_piece.events:
+            yield from self._archived(parsed_piece, now)
         yield ["DEL", self._keys.wakes()]
 
     def _counted(self, parsed: Sequence[CheckEvent | Rejection]) -> Iterable[Command]:
@@ -171,10 +174,10 @@ class Processor:
         yield ["EXPIRE", self._counters, INSTANCE_SECONDS]
         yield ["EXPIRE", self._keys.instance(*self._instance), INSTANCE_SECONDS]
 
-    def _archived(self, heard: Heard, now: int) -> Iterable[Command]:
+    def _archived(self, parsed_piece: ParsedPiece, now: int) -> Iterable[Command]:
         good = [
             verbatim(_copy(item, event, now))
-            for item, event in zip(heard.items, heard.parsed, strict=True)
+            for item, event in zip(parsed_piece.items, parsed_piece.parsed, strict=True)
             if isinstance(event, CheckEvent)
         ]
         archive = self._keys.archive(hour(now))
@@ -189,9 +192,9 @@ class Processor:
         raw, reasons = self._keys.rejected(hour(now)), self._own.rejections(hour(now))
         for item, reason in rejected:
             shown = item[:_SHOWN].decode(errors="replace")
-            told = msgspec.json.encode({"time": now, "reason": reason, "event": shown})
+            record = msgspec.json.encode({"time": now, "reason": reason, "event": shown})
             yield ["LPUSH", raw, verbatim(item)]
-            yield ["LPUSH", reasons, verbatim(told)]
+            yield ["LPUSH", reasons, verbatim(record)]
         for key in (raw, reasons):
             yield ["EXPIRE", key, self._settings.rejected_days * 86_400]
 
@@ -202,12 +205,12 @@ def _parsed(batch: Batch, now: int) -> list[CheckEvent | Rejection]:
     return [Rejection(f"{batch.attempts} processors died with it in hand") for _ in batch.items]
 
 
-def _heard(items: list[bytes], parsed: list[CheckEvent | Rejection]) -> Heard:
+def _parsed_piece(items: list[bytes], parsed: list[CheckEvent | Rejection]) -> ParsedPiece:
     events = [one for one in parsed if isinstance(one, CheckEvent)]
-    if len(events) < len(parsed):  # a noop says nothing, and counts for nothing
-        heard = [pair for pair in zip(items, parsed, strict=True) if pair[1] is not NOOP]
-        items, parsed = [item for item, _ in heard], [one for _, one in heard]
-    return Heard(items, parsed, events)
+    if len(events) < len(parsed):  # a noop is not counted
+        kept = [pair for pair in zip(items, parsed, strict=True) if pair[1] is not NOOP]
+        items, parsed = [item for item, _ in kept], [one for _, one in kept]
+    return ParsedPiece(items, parsed, events)
 
 
 def policy(settings: Settings) -> Policy:

@@ -1,4 +1,4 @@
-"""Whom notifications may concern, and how their media stand: read at once, before all deciding."""
+"""Whom notifications may concern, and the state of their media: read at once, before deciding."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
@@ -98,8 +98,8 @@ local function standing(id, medium, threshold)
 end
 
 local people = {}
-local function meet(id)
-  local packed, media, thresholds = dossier(id)
+local function load_person(id)
+  local packed, media, thresholds = packed_contact(id)
   if not packed then return false end
   local limits, answer, found = {}, {id, packed}, {}
   for i = 1, #thresholds, 2 do limits[thresholds[i]] = tonumber(thresholds[i + 1]) end
@@ -115,7 +115,7 @@ end
 -- The keys about each medium of a contact, or what they begin with; false if there is no contact.
 local function keys_of(id)
   local media, keys = known[id], {}
-  if media then media = cmsgpack.unpack(media) else media = meet(id) end
+  if media then media = cmsgpack.unpack(media) else media = load_person(id) end
   for i = 1, media and #media or 0, 2 do
     keys[#keys + 1] = {
       alerted = media[i + 1] and for_medium('alerting_checks', id, media[i]),
@@ -198,18 +198,18 @@ class Medium(Struct, frozen=True, gc=False):
     name: str
     has_threshold: bool
     held_until: int
-    """Until when nothing is told by it."""
+    """Until when its alerts are suppressed."""
     strays: frozenset[str]
     """Checks that it is alerted about by the store, and that do not belong there."""
 
 
 class Person(Struct, frozen=True, gc=False):
-    """Somebody whom a batch concerns; read once, when it is first met."""
+    """A contact whom a batch concerns; read once a batch."""
 
     addressee: Addressee
     media: tuple[Medium, ...]
-    told: msgspec.Raw
-    """Its media as the script is told of them."""
+    packed_media: msgspec.Raw
+    """Its media, as the script takes them."""
 
 
 class Loaded(NamedTuple):
@@ -247,21 +247,21 @@ class RoutingFacts:
         in_hand: int,
         now: int,
     ) -> Loaded:
-        """Whoever is met is added to those who are known. So many notifications are decided on
-        with what is read of them now."""
+        """Adds new contacts to `known`. `in_hand` notifications are decided on with what is
+        read now."""
         asked = [part for n in notifications for part in (*split_id(n.event_id), n.state)]
-        told = {name: person.told for name, person in known.items()}
-        packed = (msgspec.msgpack.encode(asked), msgspec.msgpack.encode(told))
+        media = {name: person.packed_media for name, person in known.items()}
+        packed = (msgspec.msgpack.encode(asked), msgspec.msgpack.encode(media))
         args: list[Argument] = [self._families, now, *packed, in_hand, _LOOKED_AT, *rules.FIELDS]
         people, answers = await _LOAD(store, [self._keys.notifications()], args)
         loaded = Loaded([], {}, {}, {})
         for person in people:
-            await self._meet(store, person, known, loaded)
+            await self._add_person(store, person, known, loaded)
         for notification, answer in zip(notifications, answers, strict=True):
             loaded.addressees.append(_read(answer, known, notification, loaded.alerting))
         return loaded
 
-    async def _meet(
+    async def _add_person(
         self,
         store: Store,
         person: Sequence[Any],
@@ -287,8 +287,8 @@ class RoutingFacts:
             )
             if strays:
                 loaded.strays[name, medium] = strays
-        told = [part for one in media for part in (one.name, one.has_threshold)]
-        known[name] = Person(met, tuple(media), verbatim(msgspec.msgpack.encode(told)))
+        packed = [part for one in media for part in (one.name, one.has_threshold)]
+        known[name] = Person(met, tuple(media), verbatim(msgspec.msgpack.encode(packed)))
 
 
 def _read(

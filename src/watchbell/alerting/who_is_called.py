@@ -71,7 +71,7 @@ class Callees(Struct, frozen=True, kw_only=True):
     held: list[HeldBack]
     """What would happen, step by step, while the check stays in the state."""
     told_at: int | None
-    """When somebody would be told; null for never."""
+    """When contacts would be notified; null for never."""
     severity: str | None
     words: str
     """All of it in one sentence, but for names and times."""
@@ -177,7 +177,7 @@ def _medium(
     return MediumAsked(
         medium=name,
         address=settings.address,
-        is_called=settled.tells,
+        is_called=settled.is_sent,
         words=settled.fate.value,
         until=settled.until or None,
     )
@@ -188,7 +188,7 @@ def _sentence(found: Outlook, contacts: Sequence[Callee]) -> str:
         return f"nobody would be called: {found.steps[-1].verdict.value}"
     called = sum(one.is_called for one in contacts)
     if called == 0:
-        reason = "none of the contacts is to be told" if contacts else NOBODY_INTERESTED
+        reason = "none of the contacts is to be notified" if contacts else NOBODY_INTERESTED
         return f"nobody would be called: {reason}"
     others = len(contacts) - called
     rest = f", {others} more would not" if others else ""

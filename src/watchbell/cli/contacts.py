@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from watchbell import ids
 from watchbell.alerting import contacts, entities, json_items, rules
 from watchbell.alerting.entities import Link
-from watchbell.alerting.json_items import ContactItem, Item, converted, shown
+from watchbell.alerting.json_items import ContactItem, Item, converted, without_secrets
 from watchbell.alerting.model import Contact, Medium
 from watchbell.cli.audited import record_change
 from watchbell.cli.items import export_to, imported, items_of
@@ -97,7 +97,7 @@ def show(*, loaded: Loaded, contact: str | None, as_json: bool) -> None:
         else:
             _tell(person, about)
         return
-    people = [shown(person) for person in asyncio.run(_everybody(loaded.settings, ()))]
+    people = [without_secrets(person) for person in asyncio.run(_everybody(loaded.settings, ()))]
     if as_json:
         print_json([json_items.of_contact(person) for person in people])
         return
@@ -120,7 +120,7 @@ async def _one(settings: Settings, contact_id: str) -> tuple[Contact, list[str]]
         (person,) = await contacts.everybody(store, [contact_id])
         links = entities.links(await entities.find(store), contact_id)
         about = [link.words for link in links]
-        return shown(person), about
+        return without_secrets(person), about
 
 
 def _tell(person: Contact, about: list[str]) -> None:

@@ -103,7 +103,7 @@ class Watch:
         if act is Act.WAIT:
             return verdict.value
         try:
-            await self._tell(verdict, now)
+            await self._report(verdict, now)
         except DeliveryFailed as error:  # it is due again the next time
             self._log.error("the alarm can't be told", verdict=verdict.value, reason=str(error))
             return f"{verdict.value}; the alarm can't be told: {error}"
@@ -113,7 +113,7 @@ class Watch:
         self._alarm = oobetet.after(act, self._alarm, now)
         return verdict.value
 
-    async def _tell(self, verdict: Verdict, now: float) -> None:
+    async def _report(self, verdict: Verdict, now: float) -> None:
         alert = oobetet.message(
             verdict,
             self._chosen.check,

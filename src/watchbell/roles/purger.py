@@ -37,12 +37,12 @@ async def _work(context: Context, every: float) -> None:
             now,
             lambda so_far: context.say(f"{so_far.checks:,} checks looked at"),
         )
-        logs.get(role="purger").info("purged", **told(done))
+        logs.get(role="purger").info("purged", **counts(done))
         context.say(f"history of {done.checks:,} checks is within its bounds")
         await asyncio.sleep(every)
 
 
-def told(done: Purged) -> dict[str, int]:
+def counts(done: Purged) -> dict[str, int]:
     """What went away, where anything did."""
     return {name: n for name in done.__struct_fields__ if (n := getattr(done, name))}
 

@@ -38,10 +38,10 @@ class Watch:
             return []  # another lookout was quicker; next time we see what it wrote
         if wanted.is_settled(now):
             self._memory.keep(wanted)
-        await self._tell(wanted, standing)
+        await self._report_loss(wanted, standing)
         return store_identity.findings(wanted)
 
-    async def _tell(self, seen: StoreIdentity, standing: "Standing") -> None:
+    async def _report_loss(self, seen: StoreIdentity, standing: "Standing") -> None:
         """Nothing is said again as long as nobody processes what was said."""
         time, is_failing = self._clock.monotonic(), standing.state in FAILING
         told, before = self._told

@@ -93,7 +93,7 @@ class Supervisor:
             if error is None:
                 return "it ended by itself"
             if not all(isinstance(cause, StoreUnavailable) for cause in _causes(error)):
-                why = "; ".join(map(_told, _causes(error)))
+                why = "; ".join(map(_reason, _causes(error)))
                 logs.get(role=name).error("role failed", reason=why, exc_info=error)
                 return why
             if self._clock.monotonic() - begun > _LONGEST_WAIT:
@@ -183,7 +183,7 @@ def _log_stray(_: asyncio.AbstractEventLoop, found: dict[str, Any]) -> None:
     logs.get().error("a task or callback failed", reason=found.get("message"), exc_info=error)
 
 
-def _told(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".rstrip(": ")
 
 

@@ -94,18 +94,18 @@ class Store:
         except CLIENT_ERRORS as error:
             if unavailable := self.unavailable(error):
                 raise unavailable from error
-            error.add_note(" ".join(map(_shown, command[:2])))
+            error.add_note(" ".join(map(_printable, command[:2])))
             raise
 
     def unavailable(self, error: Exception) -> StoreUnavailable | None:
         """What an error of the client means, if it says that the store can't serve us now."""
         if isinstance(error, _CODED):
-            return StoreNotReady(self._told(error))
+            return StoreNotReady(self._reason(error))
         if isinstance(error, exceptions.ResponseError) and _NOT_NOW.search(str(error)):
-            return StoreNotReady(self._told(error))
+            return StoreNotReady(self._reason(error))
         if isinstance(error, exceptions.AuthenticationError):
-            return StoreUnfit(self._told(error))
-        return StoreUnavailable(self._told(error)) if isinstance(error, _AWAY) else None
+            return StoreUnfit(self._reason(error))
+        return StoreUnavailable(self._reason(error)) if isinstance(error, _AWAY) else None
 
     async def primaries(self) -> "list[Primary]":
         """The servers that hold keys, each to be called by itself."""
@@ -114,7 +114,7 @@ class Store:
         try:
             await heeding(self._client.initialize())
         except _AWAY as error:
-            raise StoreUnavailable(self._told(error)) from error
+            raise StoreUnavailable(self._reason(error)) from error
         return [
             Primary(node.name, self._calling(node.host, int(node.port)))
             for node in self._client.get_primaries()
@@ -152,7 +152,7 @@ class Store:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def _told(self, error: BaseException) -> str:
+    def _reason(self, error: BaseException) -> str:
         reason = _system_error(error) or str(error) or "it does not answer"
         if isinstance(error, exceptions.AuthenticationError):
             who = f"user {self.url.user!r}" if self.url.user else "us"
@@ -202,7 +202,7 @@ class Primary(Struct, frozen=True):
     call: Call
 
 
-def _shown(word: Argument) -> str:
+def _printable(word: Argument) -> str:
     return word.decode(errors="replace") if isinstance(word, bytes) else str(word)
 
 

@@ -38,7 +38,7 @@ async def listen(
     while True:
         pubsub = store.pubsub()
         try:
-            async with aclosing(_heard(store, pubsub, channels, reason, quiet)) as heard:
+            async with aclosing(_messages(store, pubsub, channels, reason, quiet)) as heard:
                 async for item in heard:
                     if backoff.has_waited:
                         outage.end()
@@ -55,7 +55,7 @@ async def listen(
         await backoff.wait()
 
 
-async def _heard(
+async def _messages(
     store: Store, pubsub: Any, channels: tuple[str, ...], reason: str, quiet: float
 ) -> AsyncGenerator[Message | Gap, None]:
     await heeding(pubsub.subscribe(*channels))

@@ -1,4 +1,4 @@
-"""What an event means for its check: the new state, and whether anybody is told, and why not."""
+"""What an event means for its check: the new state, and whether a notification is due, and why."""
 
 import enum
 from collections.abc import Callable
@@ -32,7 +32,7 @@ OPTIONAL = (
 ACKNOWLEDGED_FOR = 14_400
 """Seconds of unscheduled maintenance where an acknowledgement names none."""
 
-TOLD = ("unknown", "warning", "critical", "acknowledgement", "recovery")
+NOTIFIED = ("unknown", "warning", "critical", "acknowledgement", "recovery")
 """What the latest notification can have been; of two in one second, the later in this list."""
 
 
@@ -60,7 +60,7 @@ class Facts(Struct, kw_only=True):
     check: str
     entity_known: bool = True
     is_quiet: bool = False
-    """Whether it is well, nobody was told otherwise, and no maintenance is planned or under way."""
+    """Whether it is ok, no problem was notified, and no maintenance is scheduled or open."""
     state: str | None = None
     last_change: int = 0
     summary: str | None = None
@@ -72,7 +72,7 @@ class Facts(Struct, kw_only=True):
     scheduled: Window | None = None
     unscheduled: Window | None = None
     windows: list[Window] = []
-    told: dict[str, int] = {}
+    notified: dict[str, int] = {}
     """When a notification of each kind was last made."""
     delays: dict[str, int] = {}
     """What was set for this check."""
@@ -88,17 +88,17 @@ class Facts(Struct, kw_only=True):
 
 
 class Verdict(enum.Enum):
-    """Why somebody is told, or nobody; the values are what people read."""
+    """Why a notification is made, or not; the values are what people read, the names are stored."""
 
     TELL = "nothing holds it back"
-    FIRST_OK = "the first report about the check says that all is well"
-    NEVER_TOLD = "all is well, and nobody was told of a problem"
-    RECOVERY_TOLD = "all is well, and that was told already"
+    FIRST_OK = "the first report about the check is ok"
+    NEVER_TOLD = "it is ok, and nobody was notified of a problem"
+    RECOVERY_TOLD = "it is ok, and the recovery was notified already"
     SCHEDULED = Maintenance.SCHEDULED.value
     UNSCHEDULED = Maintenance.UNSCHEDULED.value
-    RECOVERY_DELAY = "it has not been well for long enough"
+    RECOVERY_DELAY = "it has not been ok for long enough"
     FAILURE_DELAY = "it has not failed for long enough"
-    REPEAT_DELAY = "the same was told a moment ago"
+    REPEAT_DELAY = "the same was notified a moment ago"
     NOT_FAILING = "there is no failure to acknowledge"
 
 
@@ -113,7 +113,7 @@ class Outcome(Struct, kw_only=True):
     changed: bool = False
     timestamp: int = 0
     """The second that the change of state is recorded under."""
-    told_at: int = 0
+    notified_at: int = 0
     """The second that the notification is recorded under, later than that of the last one."""
     verdict: Verdict = Verdict.TELL
     until: int | None = None
@@ -131,7 +131,7 @@ class Outcome(Struct, kw_only=True):
 
 
 QUIET = Outcome(verdict=Verdict.NEVER_TOLD)
-"""What follows from a report that a quiet check is well: nothing."""
+"""What follows from a report that a quiet check is ok: nothing."""
 
 
 class Situation(NamedTuple):
@@ -146,19 +146,19 @@ class Situation(NamedTuple):
     now: int
 
 
-def latest_told(told: dict[str, int]) -> str | None:
+def latest_notified(notified: dict[str, int]) -> str | None:
     """What the latest notification was; None where there was none."""
-    kinds = [kind for kind in TOLD if kind in told]
-    return max(kinds, key=lambda kind: (told[kind], TOLD.index(kind)), default=None)
+    kinds = [kind for kind in NOTIFIED if kind in notified]
+    return max(kinds, key=lambda kind: (notified[kind], NOTIFIED.index(kind)), default=None)
 
 
-def all_is_well(at: Situation) -> Held | None:
+def ok_without_problem(at: Situation) -> Held | None:
     if at.event.state != "ok":
         return None
-    told = latest_told(at.facts.told)
-    if told is None:
+    latest = latest_notified(at.facts.notified)
+    if latest is None:
         return Held(Verdict.NEVER_TOLD)
-    return Held(Verdict.RECOVERY_TOLD) if told == "recovery" else None
+    return Held(Verdict.RECOVERY_TOLD) if latest == "recovery" else None
 
 
 def in_maintenance(at: Situation) -> Held | None:
@@ -177,14 +177,14 @@ def too_early(at: Situation) -> Held | None:
         delay = at.delays.initial_recovery
         return _waits(Verdict.RECOVERY_DELAY, at.last_change, delay, at.now)
     held = _waits(Verdict.FAILURE_DELAY, at.last_change, at.delays.initial_failure, at.now)
-    problem = at.facts.told.get("problem")
-    if held or problem is None or latest_told(at.facts.told) != at.event.state:
+    problem = at.facts.notified.get("problem")
+    if held or problem is None or latest_notified(at.facts.notified) != at.event.state:
         return held
     return _waits(Verdict.REPEAT_DELAY, problem, at.delays.repeat_failure, at.now)
 
 
 def _waits(verdict: Verdict, since: int, delay: int, now: int) -> Held | None:
-    """What took a later second than its own has lasted no less than no time."""
+    """A change stamped in the future has lasted 0 s, never less."""
     return Held(verdict, since + delay) if max(now - since, 0) < delay else None
 
 
@@ -195,7 +195,7 @@ def nothing_to_acknowledge(at: Situation) -> Held | None:
 
 
 FILTERS: list[Callable[[Situation], Held | None]] = [
-    all_is_well,
+    ok_without_problem,
     in_maintenance,
     too_early,
     nothing_to_acknowledge,
@@ -245,7 +245,7 @@ def _decided(
         outcome.ended = now if facts.unscheduled else None
         outcome.opened = Window(now, now + (event.duration or ACKNOWLEDGED_FOR))
     outcome.notification = _notification(facts, event, tags, outcome, last_change, count, now)
-    outcome.told_at = _told_at(outcome.notification, facts.told, now)
+    outcome.notified_at = _notified_at(outcome.notification, facts.notified, now)
     return outcome
 
 
@@ -278,16 +278,19 @@ def _follow_outcome(facts: Facts, event: CheckEvent, outcome: Outcome, now: int)
         facts.scheduled = outcome.entered
     if outcome.decision:
         facts.last_decision = outcome.decision
-    told = outcome.notification
-    if told is not None:
-        facts.told = {**facts.told, **dict.fromkeys(kinds(told), max(now, outcome.told_at))}
+    notification = outcome.notification
+    if notification is not None:
+        facts.notified = {
+            **facts.notified,
+            **dict.fromkeys(kinds(notification), max(now, outcome.notified_at)),
+        }
 
 
-def _told_at(notification: Notification, told: dict[str, int], now: int) -> int:
-    """Two notifications never share a second: which was the last one would be lost with it."""
+def _notified_at(notification: Notification, notified: dict[str, int], now: int) -> int:
+    """Two notifications of a check never share a second, or it would be lost which came last."""
     if notification.type == "test":
         return now
-    return max([now, *(told[kind] + 1 for kind in TOLD if kind in told)])
+    return max([now, *(notified[kind] + 1 for kind in NOTIFIED if kind in notified)])
 
 
 def kinds(notification: Notification) -> tuple[str, ...]:
@@ -302,13 +305,13 @@ def promised(facts: Facts, event: CheckEvent) -> int | None:
     return event.ttl if event.ttl is not None else facts.ttl
 
 
-def has_news(facts: Facts, event: CheckEvent) -> bool:
-    """Whether a report that a quiet check is well says something that the last one did not."""
+def says_more(facts: Facts, event: CheckEvent) -> bool:
+    """Whether a report that a quiet check is ok says something that the last one did not."""
     return event.summary != facts.latest_summary or bool(facts.has_fields) or has_more(event)
 
 
 def has_more(event: CheckEvent) -> bool:
-    """Whether it says more of the check than its state and a summary."""
+    """Whether it has more than a state and a summary."""
     return event.details is not None or event.perfdata is not None or has_delays(event)
 
 
@@ -382,15 +385,15 @@ def _windows(facts: Facts, outcome: Outcome) -> list[Window]:
 
 
 def _severity(facts: Facts, event: CheckEvent) -> State:
-    """The worst of this state and of what was told since the last recovery."""
+    """The worst of this state and of those notified since the last recovery."""
     if event.state == "test_notifications":
         return "critical"
-    recovered = facts.told.get("recovery", 0)
+    recovered = facts.notified.get("recovery", 0)
     states: list[State] = ["ok"]
     if event.state in ("warning", "critical", "unknown"):
         states.append(event.state)
-    told: tuple[State, ...] = ("warning", "critical", "unknown")
-    states += [state for state in told if facts.told.get(state, 0) > recovered]
+    failing: tuple[State, ...] = ("warning", "critical", "unknown")
+    states += [state for state in failing if facts.notified.get(state, 0) > recovered]
     return max(states, key=SEVERITY.__getitem__)
 
 

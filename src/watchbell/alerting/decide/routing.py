@@ -1,4 +1,4 @@
-"""Who is told of a notification, by which media, and why the others are not."""
+"""Who is alerted of a notification, by which media, and why the others are not."""
 
 import enum
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ ENDING = ("recovery", "acknowledgement")
 
 
 class Route(Struct, kw_only=True, gc=False):
-    """The media by which a contact is to be told, and what led there."""
+    """The media by which a contact is alerted, and what led there."""
 
     media: list[str] = []
     reason: str = ""
@@ -37,14 +37,14 @@ class Fate(enum.Enum):
     QUEUED = "queued"
     ROLLED_UP = "queued as a summary of all that fails"
     ROLLUP_ENDS = "queued as the end of the summaries"
-    INTERVAL = "told within its interval"
+    INTERVAL = "notified within its interval"
     SUMMARY_SENT = "a summary was sent within its interval"
 
 
 _NONE: frozenset[str] = frozenset()
 _EVERY = frozenset(KNOWN_MEDIA)
-TELLING = (Fate.QUEUED, Fate.ROLLED_UP, Fate.ROLLUP_ENDS)
-"""Fates by which a message is sent."""
+SENDING = (Fate.QUEUED, Fate.ROLLED_UP, Fate.ROLLUP_ENDS)
+"""Fates by which an alert is sent."""
 
 
 class Standing(Struct, kw_only=True, gc=False):
@@ -65,9 +65,9 @@ class Alerting(Struct, kw_only=True, gc=False):
     is_countable: bool = True
     """Whether it is failing by now, enabled, and in no maintenance."""
     held_until: int = 0
-    """Until when nothing of the check is told."""
+    """Until when alerts about the check are suppressed."""
     dropped_until: dict[str, int] = {}
-    """Until when a state of the check is not told again; 0 for: it may be."""
+    """Until when alerts about a state of the check are suppressed; 0 for not at all."""
 
 
 class Settled(Struct, kw_only=True, gc=False):
@@ -78,8 +78,8 @@ class Settled(Struct, kw_only=True, gc=False):
     """Whether the check counts among the failing ones from now on; None for: as before."""
 
     @property
-    def tells(self) -> bool:
-        return self.fate in TELLING
+    def is_sent(self) -> bool:
+        return self.fate in SENDING
 
 
 class Condition(Struct, frozen=True, kw_only=True, gc=False):
@@ -142,9 +142,9 @@ def _condition(rule: Rule, media: Iterable[str]) -> Condition:
         rule=replace(
             rule,
             time_restrictions=(),
-            critical_media=_meant(rule.critical_media, media),
-            warning_media=_meant(rule.warning_media, media),
-            unknown_media=_meant(rule.unknown_media, media),
+            critical_media=_all_media(rule.critical_media, media),
+            warning_media=_all_media(rule.warning_media, media),
+            unknown_media=_all_media(rule.unknown_media, media),
         ),
         entities=frozenset(rule.entities) if rule.entities else _NONE,
         is_timed=bool(rule.time_restrictions),
@@ -153,8 +153,8 @@ def _condition(rule: Rule, media: Iterable[str]) -> Condition:
     )
 
 
-def _meant(named: tuple[str, ...], media: Iterable[str]) -> tuple[str, ...]:
-    """The media that a rule means, for a contact with these."""
+def _all_media(named: tuple[str, ...], media: Iterable[str]) -> tuple[str, ...]:
+    """The media that a rule names: all of the contact's where it names every known one."""
     return (*named, *media) if _EVERY.issubset(named) else named
 
 
@@ -173,13 +173,13 @@ def route(to: Addressee, notification: Notification, now: int) -> Route:
     if not rules:
         found.reason = "no rule matches"
     elif severity == "ok":
-        found.reason = "nobody was told of the failure, so no rule can name its severity"
+        found.reason = "nobody was notified of the failure, so no rule can name its severity"
     elif hole := next((rule for rule in rules if getattr(rule, f"{severity}_blackhole")), None):
         found.reason = f"rule {hole.id} drops everything {severity}"
     else:
         wanted = {medium for rule in rules for medium in getattr(rule, f"{severity}_media")}
         found.media = [medium for medium in to.contact.media if medium in wanted]
-        found.reason = _told(wanted, found.media, severity)
+        found.reason = _media_reason(wanted, found.media, severity)
     return found
 
 
@@ -232,7 +232,7 @@ def settle(
         alerting.is_counted = counted
     settled = _rolled_up(medium, settings, standing, now)
     settled.counted = counted
-    if settled.tells and notification.type not in ENDING:
+    if settled.is_sent and notification.type not in ENDING:
         alerting.dropped_until[notification.state] = now + settings.interval
     return settled
 
@@ -248,8 +248,8 @@ def zone_of(contact: Contact, default: str) -> ZoneInfo:
 
 
 def _counted(alerting: Alerting, notification: Notification) -> bool | None:
-    """A problem may be over by the time that it is told; and once its end is told, whatever came
-    since is told, and counted, by its own notification."""
+    """A problem may be over by the time that it is notified; and whatever came after its end has
+    a notification of its own, by which it is counted."""
     if notification.type in ENDING or not alerting.is_countable:
         return False
     return True if notification.type == "problem" else None
@@ -271,7 +271,7 @@ def _rolled_up(medium: str, settings: Medium, standing: Standing, now: int) -> S
     return Settled(fate=Fate.QUEUED)
 
 
-def _told(wanted: set[str], media: list[str], severity: str) -> str:
+def _media_reason(wanted: set[str], media: list[str], severity: str) -> str:
     if media:
         return f"{severity}: {', '.join(media)}"
     if wanted:

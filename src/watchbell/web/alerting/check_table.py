@@ -49,7 +49,7 @@ class CheckSource:
 
     def published(self, message: Message) -> Published:
         self.windows_changed += message.channel == self.channels[1]
-        names = change_feed.heard(message.body)
+        names = change_feed.checks_named(message.body)
         checks = [name for name in names if split_id(name)[1]]
         return Published(checks, is_shared=len(checks) < len(names))  # an entity: its tags
 

@@ -245,7 +245,7 @@ def _gateways(request: Asked) -> list[str]:
 async def export_contacts(request: Asked) -> list[dict[str, Any]]:
     """All contacts as a file has them that can be imported again; secrets are not shown."""
     people = await contacts.everybody(services_of(request).store)
-    return [json_items.of_contact(json_items.shown(one)) for one in people]
+    return [json_items.of_contact(json_items.without_secrets(one)) for one in people]
 
 
 @post("/contacts/import", status_code=200, opt=needs("write"))
@@ -304,7 +304,7 @@ def _contact(contact_id: str, data: ContactBody) -> Contact:
 
 
 def _shown(request: Asked, contact: Contact) -> ContactShown:
-    seen = json_items.shown(contact)
+    seen = json_items.without_secrets(contact)
     return ContactShown(
         id=seen.id,
         first_name=seen.first_name,
@@ -330,7 +330,7 @@ def _medium(medium: Medium) -> MediumShown:
 
 def _version(contact: Contact) -> str:
     """Of what is shown: a digest of secrets would let everybody try which ones they are."""
-    return version(replace(json_items.shown(contact), rules=()))
+    return version(replace(json_items.without_secrets(contact), rules=()))
 
 
 def _differences(before: Contact, after: Contact) -> str:
