@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.cron.crew import definition, ended, put, running, serving, until
-from watchbell.cron import history, jobs, triggers
+from watchbell.cron import jobs, latest_runs, triggers
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.triggers import Answer, Trigger
 from watchbell.store.client import Store
@@ -83,12 +83,12 @@ async def test_the_latest_run_of_a_job_is_the_one_that_goes_on(store: Store, fol
     async with serving(store, folder):
         await jobs.trigger(store, "job")
         [first] = await ended(store, "job")
-        found = await history.latest(store, "job")
+        found = await latest_runs.latest(store, "job")
         assert found is not None
         assert found.id == first.id
         await jobs.trigger(store, "job")
         [second] = await running(store, "job")
-        found = await history.latest(store, "job")
+        found = await latest_runs.latest(store, "job")
         assert found is not None
         assert found.id == second.id
         gate.touch()

@@ -1,82 +1,18 @@
-"""What is known of runs, and of fires that were not run, for people who look."""
+"""Runs as they are stored, and fires that were not run: found, listed, followed."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
 from watchbell.cron.keys import Cron, CronOwn
-from watchbell.cron.model import Detail, Omission, Record, Status, decoded, parsed
+from watchbell.cron.model import Detail, Omission, Record, decoded, parsed
 from watchbell.errors import NotFound, Refused
 from watchbell.runs.output_store import OutputLine, OutputStore
 from watchbell.store.client import Store
-from watchbell.store.script import READ, Script
+from watchbell.store.script import Script
 
 Verdict = Literal["success", "fail"]
-
-# KEYS rundata; ARGV[1] beginning of results, ARGV[2] the middle, then names of jobs. Returns for
-# each the last success and the last failure, each as run, score and record.
-_LAST = Script(
-    READ
-    + """
-local answers = {}
-for i = 3, #ARGV do
-  local found = {}
-  for _, verdict in ipairs({'success', 'fail'}) do
-    local key = ARGV[1] .. ARGV[i] .. ARGV[2] .. verdict
-    local last = read('ZRANGE', key, -1, -1, 'WITHSCORES') or {}
-    if last[1] then
-      last[3] = redis.call('HGET', KEYS[1], last[1])
-      found[#found + 1] = last
-    end
-  end
-  answers[#answers + 1] = found
-end
-return answers
-"""
-)
-
-# KEYS rundata; ARGV[1] beginning of results, ARGV[2] the middle, ARGV[3] how many, then names of
-# jobs. Returns for each its latest runs that ended, the newest first, each as run, score, verdict,
-# and what its record says of status and duration. Records end with the duration, after whatever was
-# printed, so that it is looked for there first.
-_SPANS = Script(
-    READ
-    + """
-local function last(key, verdict, into)
-  local found = read('ZREVRANGE', key, 0, ARGV[3] - 1, 'WITHSCORES') or {}
-  for i = 1, #found, 2 do into[#into + 1] = {found[i], found[i + 1], verdict} end
-end
-
-local function told(record)
-  local took = string.match(string.sub(record, -100), '[^\\\\]"duration":%s*([%d.]+)')
-  if took then return took end
-  local is_json, fields = pcall(cjson.decode, record)
-  return is_json and type(fields) == 'table' and tostring(fields.duration or '') or ''
-end
-
-local answers = {}
-for i = 4, #ARGV do
-  local runs = {}
-  for _, verdict in ipairs({'success', 'fail'}) do
-    last(ARGV[1] .. ARGV[i] .. ARGV[2] .. verdict, verdict, runs)
-  end
-  table.sort(runs, function(a, b) return tonumber(a[2]) > tonumber(b[2]) end)
-  local kept = {}
-  for n = 1, math.min(#runs, tonumber(ARGV[3])) do
-    local record = redis.call('HGET', KEYS[1], runs[n][1])
-    if record then
-      runs[n][4] = told(record)
-      runs[n][5] = string.find(record, '"status":%s*"frozen"') and 'frozen' or ''
-      kept[#kept + 1] = runs[n]
-    end
-  end
-  answers[#answers + 1] = kept
-end
-return answers
-"""
-)
-_SPANS_AT_ONCE = 25
 
 # KEYS rundata; ARGV[1] cursor, ARGV[2] the beginning of an id. Returns the next cursor, and the ids
 # of this slice that begin so.
@@ -101,65 +37,17 @@ class RunRecord(Struct, frozen=True):
     ended: float | None = None
 
 
-class Span(Struct, frozen=True):
-    """How a run that ended fared, in short."""
-
-    id: str
-    ended: float
-    status: Status
-    duration: float | None = None
-
-
 class Place(NamedTuple):
-    """Of a run among those that ended."""
+    """Where a run stands among those that ended."""
 
     ended: float
     id: str
 
 
-async def spans(store: Store, names: Sequence[bytes], most: int) -> list[list[Span]]:
-    """Of each of these jobs the latest runs, the newest first."""
-    keys = Cron(store.prefix)
-    begin, middle, _ = keys.job_results.literals
-    found: list[list[Span]] = []
-    for first in range(0, len(names), _SPANS_AT_ONCE):
-        some = names[first : first + _SPANS_AT_ONCE]
-        answers = await _SPANS(store, [keys.runs()], [begin, middle, most, *some])
-        found += [[_span(*one) for one in answer] for answer in answers]
-    return found
-
-
-def _span(run: bytes, score: bytes, verdict: bytes, took: bytes, frozen: bytes) -> Span:
-    status: Status = "success" if verdict == b"success" else "frozen" if frozen else "fail"
-    return Span(run.decode(errors="replace"), float(score), status, _number(took))
-
-
-def _number(text: bytes) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-async def lasts(store: Store, names: Sequence[bytes]) -> list[RunRecord | None]:
-    """The last run of each of these jobs that ended."""
-    if not names:
-        return []
-    keys = Cron(store.prefix)
-    begin, middle, _ = keys.job_results.literals
-    answers = await _LAST(store, [keys.runs()], [begin, middle, *names])
-    return [_newest(answer) for answer in answers]
-
-
-def _newest(found: Iterable[Any]) -> RunRecord | None:
-    seen = [_seen(run, record, None, float(score)) for run, score, record in found]
-    known = [one for one in seen if one]
-    return max(known, key=lambda one: one.ended or 0, default=None)
-
-
-def _seen(
+def run_record(
     run: bytes, raw: bytes | None, more: bytes | None, ended: float | None
 ) -> RunRecord | None:
+    """Of what is stored of a run; None where that can't be read."""
     record = decoded(raw) if raw is not None else None
     if record is None:
         return None
@@ -167,9 +55,17 @@ def _seen(
 
 
 async def active(store: Store, most: int = 0) -> list[RunRecord]:
-    """The runs under way, the one that gave no sign of life for longest first; 0 is for all."""
+    """The runs under way, the one with the oldest heartbeat first; at most so many, 0 for all."""
     runs = await store.call("ZRANGE", Cron(store.prefix).active(), 0, most - 1)
     return await _all(store, [(run, None) for run in runs])
+
+
+async def running(store: Store) -> dict[str, tuple[str, ...]]:
+    """The ids of the runs under way, by their jobs."""
+    found: dict[str, tuple[str, ...]] = {}
+    for one in await active(store):
+        found[one.record.job_name] = (*found.get(one.record.job_name, ()), one.id)
+    return found
 
 
 async def ended(
@@ -186,7 +82,7 @@ async def ended_before(
     verdicts: Sequence[Verdict] = ("success", "fail"),
     most: int = 50,
 ) -> tuple[list[RunRecord], Place | None]:
-    """As `ended`, of those before a place; and the place after which there are more."""
+    """As `ended`, from before a place on; and the place after which there are more."""
     keys = Cron(store.prefix)
     found: list[tuple[bytes, float]] = []
     for verdict in verdicts:
@@ -203,7 +99,7 @@ async def ended_before(
 async def _before(
     store: Store, key: str, place: Place | None, most: int
 ) -> list[tuple[bytes, float]]:
-    """Runs that ended at the very time of the place are told apart by their ids."""
+    """Runs that ended at the same time are ordered by their ids."""
     top: float | str = "+inf" if place is None else place.ended
     found: list[tuple[bytes, float]] = []
     offset = 0
@@ -241,14 +137,14 @@ async def _all(store: Store, runs: Sequence[tuple[bytes, float | None]]) -> list
     records = await store.call("HMGET", Cron(store.prefix).runs(), *names)
     details = await store.call("HMGET", CronOwn(store.prefix).details(), *names)
     seen = [
-        _seen(run, record, detail, at)
+        run_record(run, record, detail, at)
         for (run, at), record, detail in zip(runs, records, details, strict=True)
     ]
     return [one for one in seen if one]
 
 
 async def run(store: Store, run_id: str) -> RunRecord:
-    """The run of this id, or the only one whose id begins so."""
+    """The run of this id, or the only one whose id has it as a prefix."""
     found = await _all(store, [(run_id.encode(), None)])
     if not found:
         found = await _all(store, [(run, None) for run in await _beginning(store, run_id)])
@@ -264,7 +160,7 @@ async def run(store: Store, run_id: str) -> RunRecord:
 
 
 async def _beginning(store: Store, prefix: str) -> list[bytes]:
-    """Ids that begin so; of many some."""
+    """Ids with this prefix; some of them where there are many."""
     key, cursor, found = Cron(store.prefix).runs(), b"0", set[bytes]()
     while len(found) <= _MOST_NAMED:
         cursor, some = await _PREFIXED(store, [key], [cursor, prefix])
@@ -285,30 +181,6 @@ def follow(store: Store, run_id: str) -> AsyncIterator[list[OutputLine]]:
         return (await run(store, run_id)).record.status != "running"
 
     return output(store, run_id).follow(is_over)
-
-
-async def latest(store: Store, job: str) -> RunRecord | None:
-    """The run of a job that goes on, the newest of several; else the one that ended last."""
-    active_ones = [one for one in await active(store) if one.record.job_name == job]
-    if active_ones:
-        return max(active_ones, key=lambda one: one.record.start_time)
-    last = (await lasts(store, [job.encode()]))[0]
-    return await run(store, last.id) if last else None
-
-
-async def run_or_latest(store: Store, word: str) -> RunRecord:
-    """The run of this id, else the latest of the job of this name, else by the beginning of an
-    id."""
-    exact = await _all(store, [(word.encode(), None)])
-    found = exact[0] if exact else await latest(store, word)
-    if found:
-        return found
-    if await store.call("HEXISTS", Cron(store.prefix).jobs(), word):
-        raise NotFound(f"job {word!r} has not run yet")
-    try:
-        return await run(store, word)
-    except NotFound:
-        raise NotFound(f"there is no job and no run {word!r}") from None
 
 
 async def check_job(store: Store, job: str) -> None:

@@ -1,7 +1,7 @@
 """All jobs as one process knows them, so that a page of them costs the same whatever their number.
 
-They are read anew when somebody asks, at most every second or two; a definition that did not change
-is not judged again. Who changes something says so by `forget`.
+They are read when a page asks, at most every second or two; a definition that did not change is not
+validated again. Whoever changes a job calls `forget`.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from watchbell.store.client import Store
 from watchbell.store.script import READ, Script
 
 KEPT = 1.5
-"""Seconds for which what was read is good."""
+"""Seconds until the jobs are read again."""
 _SLICE = 500
 
 # ARGV[1] beginning of results, ARGV[2] the middle, then names of jobs. Returns for each when its
@@ -47,7 +47,7 @@ class JobCache:
         self._busy = asyncio.Lock()
 
     def forget(self) -> None:
-        """What is known is not good any more, nor is what is being read just now."""
+        """What is known is out of date, and so is what is being read just now."""
         self._good_until = 0.0
         self._changes += 1
 
@@ -62,21 +62,21 @@ class JobCache:
             return self._orders
 
     async def one(self, name: str) -> JobStatus:
-        """As it is now, whatever is known of it."""
+        """The job as it is in the store now."""
         for key, raw in await definitions.some(self._store, [name]):
-            standing = self._standing(key, raw)
-            await self._place({key: standing})
-            return standing
+            status = self._status(key, raw)
+            await self._place({key: status})
+            return status
         raise NotFound(f"there is no job {name!r}")
 
-    def _standing(self, key: bytes, raw: bytes) -> JobStatus:
+    def _status(self, key: bytes, raw: bytes) -> JobStatus:
         known = self._jobs.get(key)
         return known if known and known.raw == raw else JobStatus(key, raw, self._reading)
 
     async def _read(self) -> None:
         found: dict[bytes, JobStatus] = {}
         async for pairs in definitions.every(self._store):
-            found |= {key: self._standing(key, raw) for key, raw in pairs}
+            found |= {key: self._status(key, raw) for key, raw in pairs}
         await self._place(found)
         self._jobs = found
         self._orders = Orders(list(found.values()), self._clock.now())
@@ -84,16 +84,14 @@ class JobCache:
     async def _place(self, found: dict[bytes, JobStatus]) -> None:
         keys = Cron(self._store.prefix)
         paused = await definitions.paused_names(self._store)
-        running: dict[str, list[str]] = {}
-        for seen in await history.active(self._store):
-            running.setdefault(seen.record.job_name, []).append(seen.id)
+        running = await history.running(self._store)
         begin, middle, _ = keys.job_results.literals
-        standings = list(found.values())
-        for first in range(0, len(standings), _SLICE):
-            some = standings[first : first + _SLICE]
+        statuses = list(found.values())
+        for first in range(0, len(statuses), _SLICE):
+            some = statuses[first : first + _SLICE]
             names = [one.key for one in some]
             ends = await _VERDICTS(self._store, [keys.jobs()], [begin, middle, *names])
             for i, one in enumerate(some):
                 one.succeeded, one.failed = float(ends[2 * i] or 0), float(ends[2 * i + 1] or 0)
                 one.is_paused = is_paused(one.judgement, paused)
-                one.running = tuple(running.get(one.name, ()))
+                one.running = running.get(one.name, ())

@@ -1,4 +1,4 @@
-"""Jobs with where they stand: what they say, when they are due, how they fared."""
+"""Jobs as the command line lists them: definition, status, next fire, last run."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from watchbell.cron import definitions, history, instances
+from watchbell.cron import definitions, history, instances, latest_runs
 from watchbell.cron.definitions import Pair
 from watchbell.cron.history import RunRecord
 from watchbell.cron.job_status import Verdict, is_paused, status
@@ -19,7 +19,7 @@ from watchbell.store.client import Store
 
 
 class Listed(Struct, frozen=True, kw_only=True):
-    """A job with where it stands."""
+    """A job, its status and its last run."""
 
     name: str
     definition: Any
@@ -54,6 +54,12 @@ class Listed(Struct, frozen=True, kw_only=True):
         )
 
 
+class _State(NamedTuple):
+    paused: set[str]
+    running: dict[str, tuple[str, ...]]
+    """The ids of runs under way, by their jobs."""
+
+
 async def listed(
     store: Store, reading: Reading, now: float, names: Sequence[str] = ()
 ) -> list[Listed]:
@@ -66,34 +72,23 @@ async def listed(
 
 
 async def first(store: Store, reading: Reading, now: float, most: int) -> tuple[list[Listed], int]:
-    """The first jobs by name, and how many there are: of the others nothing but the names is
-    read."""
+    """The first jobs by name, and how many there are. Of the others, only the names are read."""
     pairs, total = await definitions.first(store, most)
     return await _all(store, pairs, reading, now, await _state(store)), total
 
 
-class _State(NamedTuple):
-    paused: set[str]
-    running: dict[str, list[str]]
-    """Runs by their jobs."""
-
-
 async def _state(store: Store) -> _State:
-    paused = await definitions.paused_names(store)
-    running: dict[str, list[str]] = {}
-    for seen in await history.active(store):
-        running.setdefault(seen.record.job_name, []).append(seen.id)
-    return _State(paused, running)
+    return _State(await definitions.paused_names(store), await history.running(store))
 
 
 async def _all(
     store: Store, pairs: Sequence[Pair], reading: Reading, now: float, state: _State
 ) -> list[Listed]:
-    lasts = await history.lasts(store, [name for name, _ in pairs])
+    lasts = await latest_runs.lasts(store, [name for name, _ in pairs])
     found = []
     for (name, raw), last in zip(pairs, lasts, strict=True):
         judgement = read(name, raw, reading)
-        of_job = tuple(state.running.get(judgement.name, ()))
+        of_job = state.running.get(judgement.name, ())
         found.append(_listed(judgement, raw, state.paused, now, last, of_job))
     return found
 

@@ -9,7 +9,7 @@ import msgspec
 
 from watchbell import logs
 from watchbell.alerting.keys import Alerting
-from watchbell.cron import check_reports, history, last_handled, lua
+from watchbell.cron import check_reports, last_handled, latest_runs, lua
 from watchbell.cron.fires import JobEntry
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.last_handled import handled
@@ -177,7 +177,7 @@ class Watchdog:
 
     async def _failing(self, names: Sequence[str]) -> set[str]:
         """Those whose last run failed."""
-        lasts = await history.lasts(self._store, [name.encode() for name in names])
+        lasts = await latest_runs.lasts(self._store, [name.encode() for name in names])
         pairs = zip(names, lasts, strict=True)
         return {name for name, last in pairs if last and last.record.status != "success"}
 

@@ -10,7 +10,7 @@ from watchbell.cli.arguments import storable
 from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import plain, when
 from watchbell.cli.options import opened, with_settings
-from watchbell.cron import history, jobs, run_texts, triggers
+from watchbell.cron import history, jobs, latest_runs, run_texts, triggers
 from watchbell.cron.history import RunRecord
 from watchbell.cron.reading import reading
 from watchbell.cron.triggers import Answer, Trigger
@@ -104,7 +104,7 @@ def output(*, loaded: Loaded, which: str, follow: bool, times: bool) -> None:
 
 async def _output(settings: Settings, which: str, follow: bool, times: bool) -> None:
     async with opened(settings) as store:
-        seen = await history.run_or_latest(store, which)
+        seen = await latest_runs.run_or_latest(store, which)
         if follow:
             printed = await _follow(store, seen.id, times)
         else:

@@ -7,9 +7,10 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from watchbell.cron import history, run_texts
-from watchbell.cron.history import RunRecord, Span
+from watchbell.cron import history, latest_runs, run_texts
+from watchbell.cron.history import RunRecord
 from watchbell.cron.job_status import AHEAD, JobStatus
+from watchbell.cron.latest_runs import Span
 from watchbell.cron.model import DefinitionError, Job, parsed
 from watchbell.schedule.dst_notes import remark, zone_of
 from watchbell.schedule.firing import Schedule
@@ -31,7 +32,7 @@ async def rows(
     store: Store, jobs: Sequence[JobStatus], now: float, *, masked: bool
 ) -> list[JobRow]:
     """Reads what is shown of these jobs beyond what the board has."""
-    spans = await history.spans(store, [one.key for one in jobs], SPANS)
+    spans = await latest_runs.spans(store, [one.key for one in jobs], SPANS)
     newest = [found[0].id for found in spans if found]
     lasts = await history.some(store, newest)
     return [
