@@ -118,7 +118,7 @@ def test_of_edits_at_the_same_time_none_undoes_another(place: servers.Single) ->
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("add", "a", "--at", "61 * * * *", "--", "true"), 1, "minute: expected 0 to 59"),
+        (("add", "a", "--at", "61 * * * *", "--", "true"), 1, "expected a minute from 0 to 59"),
         (("add", "a", "--", "true"), 2, "say when"),
         (("add", "a", "--at", "@daily", "--on", "hour=1", "--", "true"), 2, "exclude each other"),
         (("add", "a", "--on", "hour", "--", "true"), 2, "expected NAME=VALUE"),
@@ -191,13 +191,13 @@ def test_a_preview_says_what_clocks_that_are_set_do_to_a_fire(place: servers.Sin
 def test_a_run_says_once_that_it_was_frozen_or_skipped(place: servers.Single) -> None:
     record = {"job_name": "a", "start_time": 5, "host": "h", "status": "frozen"}
     place.server.call("HSET", KEYS.runs(), "r1", json.dumps(record))
-    detail = {"reason": "frozen: no sign of life from h"}
+    detail = {"reason": "frozen: no heartbeat from h"}
     place.server.call("HSET", OWN.details(), "r1", json.dumps(detail))
     place.server.call("ZADD", KEYS.results("fail"), 5, "r1")
     skipped = {"job": "a", "first": 1, "last": 1, "count": 1, "reason": "skipped: so", "at": 2}
     place.server.call("LPUSH", OWN.omissions(), json.dumps(skipped))
     said = ran(place, "runs")
-    assert "  frozen: no sign of life from h  " in said
+    assert "  frozen: no heartbeat from h  " in said
     assert "  skipped: so" in said
 
 

@@ -19,7 +19,7 @@ from tests.cli.test_cron_commands import (
     ran,
 )
 from tests.conftest import bare_environment, watchbell
-from watchbell.cron.validation import _CONDUCT
+from watchbell.cron.validation import _OPTIONS
 
 __all__ = ["place"]
 
@@ -164,7 +164,7 @@ def test_everything_that_a_definition_can_hold_has_an_option(place: servers.Sing
         "alert": False,
         **{field: value for _, field, value in EVERY_OPTION.values()},
     }
-    assert set(_CONDUCT) <= set(found)
+    assert set(_OPTIONS) <= set(found)
     ran(place, "edit", "job", "--at", "@hourly", "--retries", "1")
     assert definition(place, "job")["cron_args"]["start_date"] == "2026-12-01"
     unset = [word for option in EVERY_OPTION for word in ("--unset", option.removeprefix("--"))]
@@ -203,7 +203,7 @@ def test_a_job_is_shown_with_its_retries_and_where_it_runs(
     words = ["--retries", "3", "--tag", "gpu", "--host", "web-1"]
     ran(place, "add", "job", "--at", "@daily", *words, "--", "true")
     said = ran(place, "show", "job")
-    assert "tried again up to 3 times, after 1 minute, 2 minutes, 4 minutes\n" in said
+    assert "retried up to 3 times, after 1 minute, 2 minutes, 4 minutes\n" in said
     assert "runs only on web-1\n" in said
     assert "runs only on instances with the tags gpu\n" in said
     assert "no instance may run it" not in said

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from watchbell.cron.commands import Command, parse, said
+from watchbell.cron.commands import Command, encoded, parse
 from watchbell.errors import Refused
 
 
@@ -32,7 +32,7 @@ from watchbell.errors import Refused
 )
 def test_each_action_of_the_document_is_understood(action: str, args: Any, meant: Any) -> None:
     assert parse(json.dumps({"action": action, "args": args}).encode()) == Command(action, meant)
-    assert parse(said(action, args)) == Command(action, meant)
+    assert parse(encoded(action, args)) == Command(action, meant)
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_each_action_of_the_document_is_understood(action: str, args: Any, meant
         (b"", "not JSON"),
         (b"\xff\xfe", "not JSON"),
         (b"reload", "not JSON"),
-        (b"5", "a command: expected an object with action and args"),
-        (b'{"args":"x"}', "a command: expected an object"),
+        (b"5", "command: expected an object with action and args"),
+        (b'{"args":"x"}', "command: expected an object"),
         (b'{"action":"explode","args":"x"}', "action: expected one of pause, resume"),
         (b'{"action":["pause"],"args":"x"}', "action: expected one of"),
         (b'{"action":"pause"}', "args: expected a name, not None"),

@@ -205,7 +205,7 @@ async def test_of_a_job_one_fire_waits_for_the_lock(store: Store) -> None:
     claims = [claim(queued, FIRE + n) for n in range(3)]
     answers, _, _ = await fires(store).claim(claims, 5)
     assert answers == [BEGUN, QUEUED, LEFT_OUT]
-    assert "another fire already waits" in (await reasons(store))[0]
+    assert "another run already waits" in (await reasons(store))[0]
 
 
 async def lapse(store: Store, lock: str) -> None:

@@ -128,7 +128,7 @@ async def test_when_an_instance_is_killed_its_child_is_dead_before_another_start
     assert not rows[0].overlaps
     [frozen] = await ended(store, "long", 1)
     assert (frozen.id, frozen.record.status, frozen.record.retcode) == (row.run, "frozen", None)
-    assert "no sign of life" in frozen.detail.reason
+    assert "no heartbeat" in frozen.detail.reason
     await stopped(fleet, store)
 
 

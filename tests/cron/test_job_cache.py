@@ -33,7 +33,7 @@ async def result(store: Store, job: str, verdict: str, ended: float, run: str) -
 
 
 def named(orders: Orders, sort: Sort, **wanted: Any) -> list[str]:
-    found = job_filter.chosen(orders.of(sort), JobFilter(**wanted))
+    found = job_filter.filtered(orders.of(sort), JobFilter(**wanted))
     return [one.name for _, one in found]
 
 

@@ -69,7 +69,7 @@ async def test_runs_without_heartbeat_are_frozen_in_either_form(store: Store, fo
     assert await store.call("EXISTS", KEYS.results("success")) == 0
     told = [json.loads(one) for one in await store.call("LRANGE", Alerting().events(), 0, -1)]
     assert {(one["check"], one["state"]) for one in told} == {("backup", "critical")}
-    assert "no sign of life from old" in told[0]["summary"]
+    assert "no heartbeat from old" in told[0]["summary"]
 
 
 async def test_what_is_active_without_a_record_is_cleared_away(store: Store, folder: Path) -> None:

@@ -31,7 +31,7 @@ def run(status: Status, retcode: int | None = None) -> Record:
         (run("fail", -9), "", KILLED),
         (run("fail", None), "no such folder", "no such folder"),
         (run("fail", None), "", "it was not started"),
-        (run("frozen"), "frozen: no sign of life from web-1", "frozen: no sign of life from web-1"),
+        (run("frozen"), "frozen: no heartbeat from web-1", "frozen: no heartbeat from web-1"),
     ],
 )
 def test_a_run_says_how_it_ended(record: Record, reason: str, words: str) -> None:

@@ -18,7 +18,7 @@ ASIDE = "test:aside"
     [
         ("active", "keep runs alive"),
         ("pending", "look at the store"),
-        ("instances", "give signs of life"),
+        ("instances", "send heartbeats"),
     ],
 )
 async def test_a_key_of_a_wrong_type_ends_no_run_and_all_tasks_come_back(

@@ -1,4 +1,4 @@
-"""What alerting is told of jobs: a check event for each run that ended, or never came about."""
+"""Check events about jobs: a run ended, was missed, or is late."""
 
 from watchbell.alerting.event import encode
 from watchbell.alerting.model import CheckEvent, State
@@ -29,7 +29,7 @@ def missed(job: str, reason: str, words: str, now: float) -> bytes:
 
 
 def late(job: str, reason: str, now: float, *, is_failing: bool) -> bytes:
-    """Of a job that does not come to run; one whose last run failed stays critical."""
+    """Of an overdue job; one whose last run failed stays critical."""
     return _event(job, "critical" if is_failing else "warning", reason, "", now)
 
 
@@ -43,6 +43,6 @@ def _event(job: str, state: State, summary: str, details: str, now: float) -> by
             time=int(now),
             summary=summary,
             details=details.strip() or None,
-            initial_failure_delay=0,  # the next run may be a day away: somebody is told of this one
+            initial_failure_delay=0,  # the next run may be a day away
         )
     )

@@ -17,7 +17,8 @@ from watchbell.cron.model import Begun, Fire, parsed
 from watchbell.store.script import Script
 
 TRIGGERS_KEPT = 3_600_000
-"""Milliseconds for which instances remember who ran which trigger; longer than any is stopped."""
+"""Milliseconds for which it is stored which instance ran which trigger; longer than any instance is
+stopped."""
 
 BEGUN, PENDING, LEFT_OUT, QUEUED, PAUSED, TOO_EARLY, GONE = -1, -2, -3, -4, -5, -6, -7
 """What became of a claim; a number from 0 on is the mark that another instance has set."""
@@ -25,7 +26,7 @@ BEGUN, PENDING, LEFT_OUT, QUEUED, PAUSED, TOO_EARLY, GONE = -1, -2, -3, -4, -5, 
 # ARGV[1] as for `COMMON`, ARGV[2] how many may be begun here, ARGV[3] msgpack: claims, each
 # {job, fire, mark, run, fire as JSON, instant} or, for fires that are left out, {job, last, mark,
 # '', first, count, reason, event, whether the job is in the store}. The mark is empty where the job
-# has none: without lock, every instance runs it. Where somebody handled some of the fires that are
+# has none: without lock, every instance runs it. Where another instance handled some of the fires
 # to be left out, what is claimed of the job is out of date. Where its instant is to come, a fire
 # that can't be begun now is left as it is: by then it may be. A mark beyond the present says
 # nothing of a fire of this moment.
@@ -133,7 +134,7 @@ return {begun, waiting(), bad}
 )
 
 # ARGV[2] where 1, it may be begun here, ARGV[3] a run, ARGV[4] fire as JSON, ARGV[5] triggers,
-# ARGV[6] up to which of them we know, ARGV[7] ms for which they are kept. Every instance hears of a
+# ARGV[6] up to which of them we know, ARGV[7] ms for which they are kept. Every instance receives a
 # trigger; the first to come here runs it, and each other finds that one's entry, the next after the
 # last it knew. Entries beyond the present are of a clock that was set back since. Returns the
 # entry's score, what became of the trigger, and the run where begun here.

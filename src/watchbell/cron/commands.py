@@ -1,4 +1,4 @@
-"""Commands as they are said on the channel: what each is called, and what it is told."""
+"""Commands on the channel: their names, their arguments, and their JSON."""
 
 import re
 from collections.abc import Callable
@@ -22,34 +22,34 @@ class Command(Struct, frozen=True):
 
 
 def parse(raw: bytes) -> Command:
-    """Raises Refused for whatever is no command."""
+    """Refused for anything else."""
     if len(raw) > MOST_BYTES:
         raise Refused(f"a command is at most {MOST_BYTES:,} bytes long, this has {len(raw):,}")
     try:
-        said = msgspec.json.decode(raw)
+        command = msgspec.json.decode(raw)
     except UNREADABLE as error:
         raise Refused(f"this is not JSON: {error}") from error
-    if not isinstance(said, dict) or "action" not in said:
-        refuse("a command", "an object with action and args", said)
-    action = said["action"]
+    if not isinstance(command, dict) or "action" not in command:
+        refuse("command", "an object with action and args", command)
+    action = command["action"]
     if not isinstance(action, str) or action not in _ACTIONS:
         refuse("action", f"one of {', '.join(_ACTIONS)}", action)
-    args = _ACTIONS[action](said.get("args"))
-    return Command(action, (args, _id(said.get("id"))) if action == "trigger" else args)
+    args = _ACTIONS[action](command.get("args"))
+    return Command(action, (args, _id(command.get("id"))) if action == "trigger" else args)
 
 
-def said(action: str, args: Any) -> bytes:
+def encoded(action: str, args: Any) -> bytes:
     """The command as it is published."""
     return msgspec.json.encode({"action": action, "args": args})
 
 
-def triggered(job: str, trigger: str) -> bytes:
+def encoded_trigger(job: str, trigger: str) -> bytes:
     """The command to run a job, with an id for the answer; other programs ignore the id."""
     return msgspec.json.encode({"action": "trigger", "args": job, "id": trigger})
 
 
 def _id(given: object) -> str:
-    """Empty where there is none, or one that we did not make."""
+    """Empty where there is none, or none of ours."""
     return given if isinstance(given, str) and re.fullmatch(r"\w{1,64}", given) else ""
 
 
@@ -76,7 +76,7 @@ def _job(args: object) -> tuple[str, bytes]:
     return _name(args.get("job_name")), msgspec.json.encode(definition)
 
 
-def _nothing(args: object) -> None:  # noqa: ARG001 whatever is said with it
+def _nothing(args: object) -> None:  # noqa: ARG001 whatever comes with it
     return None
 
 

@@ -1,5 +1,5 @@
-"""Obeys what is said on the channel, and reads the jobs anew whenever something may have been
-missed there."""
+"""Carries out commands from the channel, and reads the jobs again whenever one may have been
+missed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -23,7 +23,7 @@ from watchbell.store.store_clock import StoreClock
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 """Seconds until jobs that could not be read are read again."""
 _EARLIER = 1.0
-"""Seconds by which we may have begun to listen before we were told so."""
+"""Seconds by which we may have been subscribed before we knew."""
 
 
 class Control:
@@ -79,7 +79,7 @@ class Control:
             self._scheduler.wake()
 
     async def retry(self) -> None:
-        """Reads the jobs again, for ever, while they could not be read."""
+        """Reads the jobs again whenever they could not be read."""
         pause = _FIRST_PAUSE
         while True:
             await self._is_unread.wait()
@@ -97,7 +97,7 @@ class Control:
         return self._problem
 
     async def _load(self, reason: str, *, keep_announced: bool = True) -> None:
-        """What can't be read now, because a key is of a wrong type perhaps, is tried again."""
+        """A failure, such as a key of a wrong type, is tried again later."""
         async with self._loading:
             try:
                 await patiently(lambda: self._loader.reload(keep_announced=keep_announced))
@@ -156,7 +156,7 @@ class Control:
         self._triggers[name] = await self._scheduler.trigger(entry, known, trigger)
 
     async def _validate(self, names: tuple[str, ...]) -> None:
-        await definitions.judge(self._store, names, self._reading)
+        await definitions.validate(self._store, names, self._reading)
 
     async def _drain(self, hosts: tuple[str, ...]) -> None:
         if self._host in hosts:

@@ -42,7 +42,7 @@ class Skipped(Struct, frozen=True):
 
 def entries(text: str, *, has_users: bool = False) -> Iterator[Entry | Skipped]:
     """The lines of a crontab in their order. With `has_users`, as in /etc/crontab, the field after
-    the times names who runs the command."""
+    the times names the user who runs the command."""
     variables: dict[str, str] = {}
     taken: set[str] = set()
     for number, raw in enumerate(text.split("\n"), 1):
@@ -53,7 +53,7 @@ def entries(text: str, *, has_users: bool = False) -> Iterator[Entry | Skipped]:
         if assigned and not line.startswith(("*", "@")):
             variables[assigned[2]] = value = _unquoted(assigned[3])
             if value and assigned[2] in _MAIL:
-                yield Skipped(number, line, "nothing is mailed; a job that fails is told by alerts")
+                yield Skipped(number, line, "nothing is mailed; failures are reported by alerts")
             continue
         try:
             yield _entry(number, line, variables, taken, has_users)
@@ -108,10 +108,10 @@ def _cmd(command: str, shell: str) -> str:
 
 
 def _named(command: str, taken: set[str]) -> str:
-    """A name by what is run, that no other line has."""
+    """A name after the program, which no other line has."""
     words = [word for word in command.split() if "=" not in word] or ["job"]
-    said = words[0].rpartition("/")[2]
-    base = _WORD.sub("-", said).strip("-")[:_LONGEST_NAME] or "job"
+    program = words[0].rpartition("/")[2]
+    base = _WORD.sub("-", program).strip("-")[:_LONGEST_NAME] or "job"
     name, number = base, 1
     while name in taken:
         number += 1

@@ -1,4 +1,4 @@
-"""Definitions in the store: reading them all, and changing what they say of their own state."""
+"""Definitions in the store: read, validated, and changed where they contain their own state."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 
@@ -50,7 +50,7 @@ async def paused_names(store: Store) -> set[str]:
 
 
 async def every(store: Store) -> AsyncIterator[list[Pair]]:
-    """Names and definitions, some at a time; one that is changed meanwhile may come twice."""
+    """Names and definitions, some at a time; one that changes meanwhile may come twice."""
     key, cursor = Cron(store.prefix).jobs(), 0
     while True:
         cursor, found = await store.call("HSCAN", key, cursor, "COUNT", _SLICE)
@@ -85,14 +85,14 @@ async def first(store: Store, most: int) -> tuple[list[Pair], int]:
 
 
 async def replace(store: Store, replacements: Sequence[Replacement]) -> None:
-    """Changes definitions that nobody else has changed meanwhile."""
+    """Replaces definitions that were not changed meanwhile."""
     if replacements:
         packed = msgspec.msgpack.encode([[verbatim(part) for part in one] for one in replacements])
         await _REPLACE(store, [Cron(store.prefix).jobs()], [packed])
 
 
-def judged(name: bytes, raw: bytes, judgement: Job | Invalid) -> Replacement | None:
-    """How a definition is to tell what is wrong with it, where it does not do so already."""
+def with_errors(name: bytes, raw: bytes, judgement: Job | Invalid) -> Replacement | None:
+    """The definition with what is wrong with it; None where it says so already."""
     if isinstance(judgement, Invalid):
         changed = with_state(raw, validation_errors=judgement.text)
     else:
@@ -100,12 +100,14 @@ def judged(name: bytes, raw: bytes, judgement: Job | Invalid) -> Replacement | N
     return (name, raw, changed) if changed is not None else None
 
 
-async def judge(store: Store, names: Sequence[str], reading: Reading) -> dict[str, Job | Invalid]:
+async def validate(
+    store: Store, names: Sequence[str], reading: Reading
+) -> dict[str, Job | Invalid]:
     """Writes into these definitions, or into all, what is wrong with them."""
     found: dict[str, Job | Invalid] = {}
-    async for pairs in chosen(store, names):
+    async for pairs in selected(store, names):
         judgements = [(name, raw, read(name, raw, reading)) for name, raw in pairs]
-        changes = [judged(*one) for one in judgements]
+        changes = [with_errors(*one) for one in judgements]
         await replace(store, [change for change in changes if change])
         found |= {job.name: job for _, _, job in judgements}
     return found
@@ -117,7 +119,7 @@ async def set_paused(
     """Of these jobs, or of all. Returns the names of those that exist."""
     key, command = Cron(store.prefix).paused(), "SADD" if paused else "SREM"
     found: list[str] = []
-    async for pairs in chosen(store, names):
+    async for pairs in selected(store, names):
         if pairs:
             await store.call(command, key, *(name for name, _ in pairs))
         jobs = [job for pair in pairs if isinstance(job := read(*pair, reading), Job)]
@@ -132,7 +134,7 @@ def _with_pause(raw: bytes, *, paused: bool) -> bytes | None:
     return with_state(raw, paused=True if paused else None)
 
 
-async def chosen(store: Store, names: Sequence[str]) -> AsyncIterator[list[Pair]]:
+async def selected(store: Store, names: Sequence[str]) -> AsyncIterator[list[Pair]]:
     if names:
         yield await some(store, names)
         return

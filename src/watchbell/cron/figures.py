@@ -1,4 +1,4 @@
-"""What cron has run and what waits: the figures that metrics show."""
+"""Counts of runs, jobs and waiting fires, for metrics."""
 
 from msgspec import Struct
 

@@ -1,4 +1,4 @@
-"""What scripts about fires have in common: their Lua, their keys, and who calls them."""
+"""What all scripts about fires share: Lua, keys, and the caller that passes them."""
 
 import hashlib
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ local function omit(job, first, last, count, reason, is_gone)
                              reason = reason, at = tonumber(now)})
   redis.call('LPUSH', omissions, text)
   redis.call('LTRIM', omissions, 0, own.most_omissions - 1)
-  if is_gone then return end -- nobody would clear away what is kept of the job
+  if is_gone then return end -- nothing would ever clear what is stored of the job
   redis.call('LPUSH', own.job_omissions .. job, text)
   redis.call('LTRIM', own.job_omissions .. job, 0, own.most_job_omissions - 1)
 end
@@ -94,7 +94,7 @@ local function skip_held(item, reason)
   return skip(item, reason)
 end
 
--- A fire that waits for its lock; of each job one may, or all that are made up for.
+-- Lets a fire wait for its lock: one of each job, or all that are run late.
 local function queue(item)
   local key = own.waiting .. item.lock
   for _, other in ipairs(item.overlap == 'each' and {} or redis.call('LRANGE', key, 0, -1)) do
@@ -111,7 +111,7 @@ local function queue(item)
 end
 
 -- Takes the lock for a run. Returns whether that has it, and else which job does. Fires that wait
--- for the lock come before those that come later. A lock that has lapsed is nobody's until the
+-- for the lock come before those that come later. A lock that has lapsed is not free until the
 -- notice to its last run is over; fires wait meanwhile.
 local function take_lock(run, item)
   local key = own.locks .. item.lock
@@ -158,7 +158,7 @@ local function begin(run, item, text, at)
 end
 
 -- Whether a call before this one, whose answer was lost, began the run. Its lock may have lapsed
--- since, and be another's: the next renewal tells.
+-- since, and be another run's: the next renewal finds out.
 local function was_begun(run)
   local text, record = redis.call('HGET', details, run), redis.call('HGET', runs, run)
   if not text or decoded(record).status ~= 'running' then return false end

@@ -1,4 +1,4 @@
-"""Jobs from the text of a file: what would be made of it, and making it; and back into text."""
+"""Imports jobs from the text of a file, with a preview, and exports them as a crontab."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""One instance of a fleet: everything that it does, from the first sign of life to the last run."""
+"""One instance of a fleet: builds its parts, runs them, and winds down."""
 
 import asyncio
 import gc
@@ -59,8 +59,8 @@ async def run(
     say: Callable[[str], None],
     secrets: Collection[str] = (),
 ) -> None:
-    """Until cancelled; then runs are given the time of the settings, and ended after it. `secrets`
-    are variables that no job inherits."""
+    """Until cancelled; then waits for runs as long as the settings allow, and ends the rest.
+    `secrets` are variables that no job inherits."""
     name, owner, clock = ids.process_name(), f"cron {data}", StoreClock()
     beat = instances.first_beat(name, store.url, settings.capacity, settings.tags)
     call = Caller(
@@ -184,7 +184,7 @@ class Instance:
             "claim fires": self._scheduler.run,
             "take pending fires": self._scheduler.take,
             "end frozen runs": self._reaper.run,
-            "give signs of life": self._be_present,
+            "send heartbeats": self._be_present,
             "look at the store": self._look,
             "obey commands": lambda: self._control.run(self._ready.set),
             "read the jobs again": self._control.retry,
@@ -226,13 +226,13 @@ class Instance:
         self._results.least_hold = LEAST_HOLD if is_mixed else 0
 
     async def _be_present(self) -> None:
-        """From when the jobs are read: who sees us may count on us."""
+        """Sends heartbeats once the jobs are read: others may rely on us from then on."""
         await self._ready.wait()
         gc.freeze()  # to look through a hundred thousand jobs for garbage stops the loop
         await self._presence.run()
 
     async def _look(self) -> None:
-        """Keeps up with the store's time, and with what waits there for somebody to take it."""
+        """Measures the store's time, and looks for fires that wait there."""
         while True:
             try:
                 moved, pending = await self._clock.measure(
@@ -270,7 +270,7 @@ class Instance:
             async with asyncio.timeout(_WRITE_WAIT):
                 await reaper.bury(self._store, self._claims, self._beat.name)
         except (StoreUnavailable, TimeoutError) as error:
-            self._log.warning("the store was not told that we leave", reason=str(error))
+            self._log.warning("could not sign off from the store", reason=str(error))
 
     async def _until(self, condition: Callable[[], bool], seconds: float) -> None:
         """Or until the time is over."""

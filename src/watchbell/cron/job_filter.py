@@ -1,4 +1,4 @@
-"""Which jobs somebody wants to see, in which order, and how many there are of each kind."""
+"""Filters, sorts and counts jobs, and cuts them into pages."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from watchbell.cron.job_status import JobStatus
 
 Sort = Literal["name", "-name", "next", "-next", "last", "-last"]
 Place = tuple[str | float, str]
-"""Of a job in an order: what it is sorted by, and its name."""
+"""Where a job is in an order: what it is sorted by, and its name."""
 
 Placed = tuple[Place, JobStatus]
 
@@ -19,10 +19,10 @@ NEVER = 1 << 40
 
 
 class JobFilter(Struct, frozen=True, kw_only=True):
-    """Nothing is asked for what is None."""
+    """None accepts both."""
 
     text: str = ""
-    """Words that the name or the command has, all of them."""
+    """Words that all have to be in the name or the command."""
     paused: bool | None = None
     invalid: bool | None = None
     failing: bool | None = None
@@ -33,7 +33,7 @@ EVERYTHING = JobFilter()
 
 
 class JobCounts(Struct, frozen=True, kw_only=True):
-    """Of all jobs, whatever is asked for."""
+    """Of all jobs, whatever the filter."""
 
     all: int
     paused: int
@@ -42,7 +42,7 @@ class JobCounts(Struct, frozen=True, kw_only=True):
     running: int
 
 
-def chosen(jobs: Sequence[Placed], wanted: JobFilter) -> Sequence[Placed]:
+def filtered(jobs: Sequence[Placed], wanted: JobFilter) -> Sequence[Placed]:
     """In the order in which they are given."""
     if wanted == EVERYTHING:
         return jobs
@@ -74,7 +74,7 @@ def _counts(jobs: Sequence[JobStatus]) -> JobCounts:
 
 
 class Orders:
-    """Jobs in every order that was asked for, each made once: as they stood then."""
+    """Jobs in every order that was requested; each is made once."""
 
     def __init__(self, jobs: Sequence[JobStatus], now: float) -> None:
         self._jobs, self._now = jobs, now
@@ -98,14 +98,14 @@ class Orders:
 def page(
     found: Sequence[Placed], sort: Sort, after: Place | None, most: int
 ) -> tuple[list[JobStatus], Place | None]:
-    """Those after a place, and the place of the last where there are more."""
+    """Jobs after a place, and the place of the last one where there are more."""
     first = 0
     if after is not None:
         is_past = after.__gt__ if sort.startswith("-") else after.__lt__
         first = bisect_left(found, 1, key=lambda pair: is_past(pair[0]))
-    chosen = found[first : first + most]
-    last = chosen[-1][0] if len(found) > first + most else None
-    return [one for _, one in chosen], last
+    items = found[first : first + most]
+    last = items[-1][0] if len(found) > first + most else None
+    return [one for _, one in items], last
 
 
 def _places(sort: Sort, now: float) -> Callable[[JobStatus], Place]:

@@ -1,4 +1,4 @@
-"""The jobs of an instance: read from the store into its agenda, and kept up with it."""
+"""Reads jobs from the store into the agenda of an instance, and follows their changes."""
 
 from collections.abc import Sequence
 
@@ -39,8 +39,8 @@ class JobLoader:
         self._log = logs.get(role="cron")
 
     async def reload(self, *, keep_announced: bool) -> None:
-        """Reads all jobs; what did not change goes on undisturbed. Jobs that were only announced on
-        the channel, and are not in the store, stay if they are to."""
+        """Reads all jobs; those that did not change are left alone. Without `keep_announced`, drops
+        jobs that were only announced on the channel and are not in the store."""
         paused = await definitions.paused_names(self._store)
         gone = {entry.job.name for entry in self._agenda}
         invalid: dict[bytes, int] = {}
@@ -55,7 +55,7 @@ class JobLoader:
         await self.drop([entry.job.name for entry in found if entry.is_kept])
 
     async def drop(self, names: Sequence[str]) -> None:
-        """Jobs that are no longer in the store: nobody runs them, and their checks are settled."""
+        """Removes jobs that are no longer in the store, and settles their checks."""
         for name in names:
             self._agenda.remove(name)
             self._log.info("the job was deleted", job=name)
@@ -96,8 +96,8 @@ class JobLoader:
         await definitions.set_paused(self._store, names, self._reading, paused=paused)
         for start in range(0, len(entries), _SLICE):
             some = entries[start : start + _SLICE]
-            chosen = {entry.job.name for entry in some} if paused else set()
-            marks = await marked(self._store, [entry.job for entry in some], paused=chosen)
+            names_paused = {entry.job.name for entry in some} if paused else set()
+            marks = await marked(self._store, [entry.job for entry in some], paused=names_paused)
             self._settle(some, marks, paused=paused)
 
     def _settle(self, entries: Sequence[JobEntry], marks: dict[str, int], *, paused: bool) -> None:
@@ -110,7 +110,7 @@ class JobLoader:
             self._agenda.plan(entry)
 
     def skip(self) -> None:
-        """What every instance runs was not missed while this one was not to begin anything."""
+        """Jobs that every instance runs missed nothing while this one was drained."""
         now = int(self._clock.now())
         for entry in self._agenda:
             if not entry.job.lock:
@@ -140,7 +140,7 @@ class JobLoader:
                 invalid[name] = digest
                 continue
             job = read(name, raw, self._reading)
-            change = definitions.judged(name, raw, job)
+            change = definitions.with_errors(name, raw, job)
             if change:
                 changes.append(change)
                 digest = hash(change[2])
@@ -179,7 +179,7 @@ class JobLoader:
             self._agenda.add(entry)
 
     def _own_mark(self, job: Job, now: int) -> int:
-        """Of a job that every instance runs: each knows for itself where it stands."""
+        """Of a job that every instance runs: each has a mark of its own."""
         before = self._agenda.get(job.name)
         if before is None or before.is_paused or before.job.fingerprint != job.fingerprint:
             return now

@@ -1,4 +1,4 @@
-"""What people do with jobs: save, remove, pause, trigger; in the store first, then on the channel.
+"""Changes that people make to jobs and runs: in the store first, then announced on the channel.
 
 One job is announced by itself, so that a change costs the same whatever the number of jobs.
 """
@@ -20,8 +20,8 @@ from watchbell.store.client import Store
 from watchbell.store.script import Script
 
 Mode = Literal["new", "known", "either"]
-UNHEARD = "nobody heard it: no instance of cron is running"
-DRAINED = "every instance of cron is drained, and begins nothing until they are told to reload"
+NO_INSTANCE = "no instance of cron is running; start one with `watchbell run cron`"
+DRAINED = "every instance of cron is drained; `watchbell cron reload` makes them run jobs again"
 
 # KEYS jobs, paused, fired; ARGV[1] name, ARGV[2] definition, ARGV[3] whether it is paused, ARGV[4]
 # fingerprint, empty without lock, ARGV[5] channel, ARGV[6] and ARGV[7] commands to remove and add,
@@ -62,11 +62,11 @@ return was_there
 """
 )
 
-# KEYS[1] channel; ARGV what to say there. Returns how many heard it.
-_SAY_ALL = Script("""
-local heard = 0
-for _, said in ipairs(ARGV) do heard = redis.call('PUBLISH', KEYS[1], said) end
-return heard
+# KEYS[1] channel; ARGV messages. Returns how many clients received the last one.
+_PUBLISH_ALL = Script("""
+local receivers = 0
+for _, message in ipairs(ARGV) do receivers = redis.call('PUBLISH', KEYS[1], message) end
+return receivers
 """)
 
 # KEYS results of the job, results of all, rundata, details; ARGV[1] beginning of outputs. Forgets
@@ -85,7 +85,7 @@ return #old
 
 
 def version(raw: bytes) -> str:
-    """By which a definition is told from what it becomes when somebody changes it."""
+    """Changes with every change of the definition."""
     return hashlib.sha1(raw, usedforsecurity=False).hexdigest()
 
 
@@ -117,14 +117,14 @@ async def save(
             int(job.is_paused),
             last_handled.fingerprint(job, is_paused=job.is_paused) if job.lock else "",
             keys.commands(),
-            commands.said("remove", name),
-            commands.said("add", announced),
+            commands.encoded("remove", name),
+            commands.encoded("add", announced),
             mode,
             replaces,
         ],
     )
     if done < 0:
-        raise Changed(f"job {name!r} was changed by somebody else meanwhile; look at it anew")
+        raise Changed(f"job {name!r} was changed by somebody else meanwhile; load it again")
     if not done:
         if mode == "new":
             raise Refused(
@@ -143,7 +143,7 @@ def _without_errors(definition: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def remove(store: Store, name: str) -> None:
-    """With all that is known of its runs; one that goes on does so to its end."""
+    """Also forgets its runs; one that is under way continues to its end."""
     keys, own = Cron(store.prefix), CronOwn(store.prefix)
     was_there = await _REMOVE(
         store,
@@ -158,7 +158,7 @@ async def remove(store: Store, name: str) -> None:
             retirement.packed_names(store, retirement.UNBOUNDED),
             name,
             keys.commands(),
-            commands.said("remove", name),
+            commands.encoded("remove", name),
         ],
     )
     for verdict in ("success", "fail"):
@@ -185,23 +185,24 @@ async def _set_paused(store: Store, name: str, reading: Reading, *, paused: bool
     found = await definitions.set_paused(store, names, reading, paused=paused)
     if names and not found:
         raise NotFound(f"there is no job {name!r}")
-    await _say(store, "pause" if paused else "resume", name)
+    await _publish(store, "pause" if paused else "resume", name)
     return found
 
 
-async def turn_some(
+async def set_paused(
     store: Store, names: Sequence[str], reading: Reading, *, paused: bool
 ) -> list[str]:
     """Pauses or resumes these. Returns the names of those that were found."""
     found = await definitions.set_paused(store, names, reading, paused=paused) if names else []
-    await _say_all(store, "pause" if paused else "resume", found)
+    messages = [commands.encoded("pause" if paused else "resume", name) for name in found]
+    await _publish_all(store, messages)
     return found
 
 
 async def trigger_some(
     store: Store, names: Sequence[str], reading: Reading = AS_USUAL
 ) -> tuple[list[Trigger], dict[str, str]]:
-    """Those that were triggered, and by name why others were not; unknown ones are in neither."""
+    """The triggers, and by name why other jobs were refused; unknown jobs are in neither."""
     beats = await instances.alive(store)
     made: list[Trigger] = []
     refused: dict[str, str] = {}
@@ -217,9 +218,9 @@ async def trigger_some(
             made.append(new_trigger(job, beats))
     if made and await instances.is_idle(store):
         raise Refused(DRAINED)
-    said = [commands.triggered(one.job, one.id) for one in made]
+    messages = [commands.encoded_trigger(one.job, one.id) for one in made]
     if made:
-        await _check_heard(store, await _SAY_ALL(store, [Cron(store.prefix).commands()], said))
+        await _check_received(store, await _publish_all(store, messages))
     return made, refused
 
 
@@ -236,8 +237,8 @@ async def trigger(store: Store, name: str, reading: Reading = AS_USUAL) -> Trigg
 async def validate(
     store: Store, names: Sequence[str], reading: Reading
 ) -> dict[str, Job | Invalid]:
-    """Of these jobs, or of all; what is wrong with them is written into them."""
-    found = await definitions.judge(store, names, reading)
+    """Validates these jobs, or all, and writes what is wrong into their definitions."""
+    found = await definitions.validate(store, names, reading)
     unknown = [name for name in names if name not in found]
     if unknown:
         raise NotFound(f"there is no job {unknown[0]!r}")
@@ -258,42 +259,43 @@ async def _signal(store: Store, action: str, run: str) -> None:
     seen = await history.run(store, run)
     if await store.call("ZSCORE", Cron(store.prefix).active(), seen.id) is None:
         raise NotFound(f"no run {run!r} is under way")
-    await _heard(store, action, seen.id)
+    await _command(store, action, seen.id)
 
 
 async def drain(store: Store, hosts: Sequence[str]) -> None:
-    """Instances on these hosts begin nothing new, until all are told to reload."""
+    """Instances on these hosts begin nothing new until the next `reload`."""
     known = await instances.hosts(store)
     unknown = [host for host in hosts if host not in known]
     if known and unknown:
         raise NotFound(f"no instance of cron runs on {unknown[0]!r}")
-    await _heard(store, "drain_nodes", list(hosts))
+    await _command(store, "drain_nodes", list(hosts))
 
 
 async def reload(store: Store) -> None:
-    """Every instance reads the jobs anew, and goes on where it was drained."""
-    await _heard(store, "reload", {})
+    """Every instance reads the jobs again, and is no longer drained."""
+    await _command(store, "reload", {})
 
 
-async def _heard(store: Store, action: str, args: Any) -> None:
-    await _check_heard(store, await _say(store, action, args))
+async def _command(store: Store, action: str, args: Any) -> None:
+    """Refused where no instance receives it."""
+    await _check_received(store, await _publish(store, action, args))
 
 
-async def _check_heard(store: Store, heard: int) -> None:
-    """Refused where no instance heard what was said. A cluster counts only those who listen at one
-    of its nodes, so there the heartbeats decide."""
+async def _check_received(store: Store, receivers: int) -> None:
+    """Refused where nobody received a command. A cluster counts only the clients of one of its
+    nodes, so there the heartbeats decide."""
     is_cluster = store.url.topology == "cluster"
-    if not heard and not (is_cluster and await instances.hosts(store)):
-        raise Refused(UNHEARD)
+    if not receivers and not (is_cluster and await instances.hosts(store)):
+        raise Refused(NO_INSTANCE)
 
 
-async def _say_all(store: Store, action: str, names: Sequence[str]) -> int:
+async def _publish_all(store: Store, messages: Sequence[bytes]) -> int:
     channel = Cron(store.prefix).commands()
-    heard: int = await _SAY_ALL(store, [channel], [commands.said(action, name) for name in names])
-    return heard
+    receivers: int = await _PUBLISH_ALL(store, [channel], messages)
+    return receivers
 
 
-async def _say(store: Store, action: str, args: Any) -> int:
+async def _publish(store: Store, action: str, args: Any) -> int:
     channel = Cron(store.prefix).commands()
-    heard: int = await store.call("PUBLISH", channel, commands.said(action, args))
-    return heard
+    receivers: int = await store.call("PUBLISH", channel, commands.encoded(action, args))
+    return receivers

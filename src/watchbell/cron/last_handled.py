@@ -1,4 +1,4 @@
-"""Marks: of each job, the last fire that was handled, by whomever and with whatever outcome."""
+"""Marks: the last fire of each job that was handled, by any instance and with any outcome."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
 
 PAUSED = "paused"
-"""In place of a fingerprint: nothing is claimed of a job while it is marked so."""
+"""In place of a fingerprint: no fire of the job is claimed while it is marked so."""
 MOST_AHEAD = 30
 """Seconds by which a mark may lie beyond the store's present. After a small step of the store's
 clock, or a failover to a server whose clock is behind, jobs wait until the present has caught up
@@ -95,14 +95,14 @@ def mark(fire: int, job: Job) -> str:
 
 
 def handled(raw: bytes | None, job: Job) -> int | None:
-    """The last fire that the mark tells of; None where it is of another schedule, or is none."""
+    """The fire that the mark names; None where it belongs to another schedule, or is no mark."""
     last, _, known = (raw or b"").partition(b":")
     is_time = last.isdigit() and len(last) < 12
     return int(last) if is_time and known == job.fingerprint.encode() else None
 
 
 def fingerprint(job: Job, *, is_paused: bool) -> str:
-    """What stands beside the job's mark."""
+    """What is stored beside the job's mark."""
     return PAUSED if is_paused else job.fingerprint
 
 

@@ -28,8 +28,8 @@ end
 # Needs fired, ahead, seconds, own.most_ahead and REPORT. `mark_of` returns the last fire of a job
 # that was handled, the fingerprint of its schedule, and whether the mark lay beyond the present: by
 # more than `most_ahead` seconds, because the store's clock was set back or somebody edited it. Such
-# a mark is moved to the present, which happens once whoever sees it, and `report_ahead` reports all
-# that this call moved: on the check of ours, and in `ahead` for `doctor`.
+# a mark is moved to the present, once, whichever instance sees it. `report_ahead` reports all that
+# this call moved: by a check of our own, and in `ahead` for `doctor`.
 MARKS = """
 local moved = {}
 
@@ -85,7 +85,7 @@ local function record_holder(lock, run, ttl)
   redis.call('SET', own.holders .. lock, string.format('%d:%s', notice, run))
 end
 
--- The run, and for how many milliseconds no other one will begin at the least. Nil where the lock
+-- The run, and for at least how many milliseconds no other one begins. Nil where the lock
 -- was released.
 local function recorded_holder(lock)
   local value = redis.pcall('GET', own.holders .. lock)
@@ -112,7 +112,7 @@ end
 """
 
 # Needs runs, awaited, own.locks, own.waiting, own.turn, `decoded` and `list_of`. A
-# lock that is let go while fires wait for it is kept for the first of them, for `turn`
+# lock that is released while fires wait for it is kept for the first of them, for `turn`
 # milliseconds, so that no newer fire overtakes it on its way through the list of pending ones.
 LOCKS = """
 -- The job that has a lock: that of the run that holds it, or of the fire whose turn it is. Empty

@@ -1,4 +1,4 @@
-"""What things are in cron: jobs, fires, runs and what was left out, as the store has them."""
+"""Jobs, fires, runs and omissions, as they are stored."""
 
 import hashlib
 from collections.abc import Mapping
@@ -24,23 +24,23 @@ UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """How a job is to be run, beyond what the document knows: its `watchbell` part."""
+    """How a job is run, beyond what the document knows: the `watchbell` part of its definition."""
 
     alert: bool = True
     """Whether its runs are reported as check events."""
     missed: Missed = "skip"
-    """What becomes of fires that are late by more than `grace`."""
+    """What to do about fires that are late by more than `grace`."""
     grace: int | None = None
     """Seconds by which a fire may be late and be run all the same; None for the setting's."""
     overlap: Overlap | None = None
-    """What becomes of a fire while the lock is held; None for `skip`, or `allow` without a lock."""
+    """What to do about a fire while the lock is held; None for `skip`, without a lock `allow`."""
     time_limit: float | None = None
     kill_after: float | None = None
     """Seconds from SIGTERM to SIGKILL; None for the setting's."""
     linger: float | None = 10
-    """Seconds for which what the command left behind may go on; None for as long as it likes."""
+    """Seconds that processes may outlive their command; None for no limit."""
     daemons: Daemons = "end"
-    """Whether processes that began a session of their own end with the run."""
+    """Whether processes with a session of their own end with the run."""
     environment: Mapping[str, str] = {}
     folder: str = ""
     user: str = ""
@@ -50,7 +50,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     output_limit: int | None = None
     """MiB up to which a run's output is complete; None for the setting's."""
     retries: int = 0
-    """How often a failed run is tried again."""
+    """How often a failed run is retried."""
     retry_delay: float = 60
     """Seconds from a failure to the first retry."""
     retry_factor: float = 2
@@ -131,7 +131,7 @@ class Fire(Struct, frozen=True, kw_only=True):
     attempt: int | UnsetType = UNSET
     """Of a job with retries: which attempt this is, from 1 on."""
     attempts: int | UnsetType = UNSET
-    """How many there are at the most."""
+    """How many attempts there are at most."""
     only_on: str | UnsetType = UNSET
     """Of a retry of a job without lock: the instance that runs it."""
     pool: str | UnsetType = UNSET
@@ -141,8 +141,7 @@ class Fire(Struct, frozen=True, kw_only=True):
 
 
 class Begun(NamedTuple):
-    """A run that is in the store as running, and is to be started at once, or at its start where
-    that is to come."""
+    """A run that is recorded as running, and has to be started now, or at its start time."""
 
     run: str
     start: float
@@ -163,7 +162,7 @@ class Record(Struct, kw_only=True):
 
 
 class Detail(Struct, kw_only=True, omit_defaults=True):
-    """What more we know of a run."""
+    """What we store of a run beyond its record."""
 
     job: str = ""
     fire: int = 0
@@ -183,7 +182,7 @@ class Detail(Struct, kw_only=True, omit_defaults=True):
     """Processes that the command left behind and that were ended, each with its pid."""
     cpu: float = 0
     memory: int = 0
-    """Bytes at the most."""
+    """The most bytes at one time."""
     output_bytes: int = 0
 
 
@@ -197,11 +196,11 @@ class Omission(Struct, frozen=True, kw_only=True):
     """How many there are from the first to the last; None for more than were counted."""
     reason: str
     at: float
-    """When that was settled."""
+    """When that was decided."""
 
 
 class Beat(Struct, kw_only=True):
-    """What an instance says of itself."""
+    """What an instance reports about itself."""
 
     name: str
     host: str
@@ -218,12 +217,12 @@ class Beat(Struct, kw_only=True):
     every: float = 30
     """Seconds between two of these."""
     is_silent: bool = False
-    """Whether it gave no sign of life for three times as long. Not in the store: it follows from
+    """Whether it sent no heartbeat for three times as long. Not in the store: it follows from
     `seen`."""
 
 
 def parsed(raw: bytes | None, kind: type[T]) -> T | None:
-    """What JSON in the store means; None where there is none, or it is something else."""
+    """Stored JSON as a value of this type; None where there is none, or it is something else."""
     try:
         return None if raw is None else msgspec.json.decode(raw, type=kind)
     except UNREADABLE:
@@ -231,12 +230,12 @@ def parsed(raw: bytes | None, kind: type[T]) -> T | None:
 
 
 def lock_of(name: str) -> str:
-    """How the lock of this name is called in the store; empty where it has none."""
+    """The part of a lock's key that stands for its name; empty for no lock."""
     return hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest() if name else ""
 
 
 def encoded(record: Record, *, upstream: bool) -> bytes:
-    """The record as it lies in the store; in upstream's form what is not known is left out."""
+    """The record as it is stored; upstream's form leaves out what is not known."""
     if not upstream:
         return msgspec.json.encode(record)
     fields = msgspec.structs.asdict(record) | {"start_time": f"{record.start_time:.6f}"}
@@ -244,7 +243,7 @@ def encoded(record: Record, *, upstream: bool) -> bytes:
 
 
 def decoded(raw: bytes) -> Record | None:
-    """The record in either form; None for what is none."""
+    """The record in either form; None where it can't be read."""
     try:
         found = msgspec.convert(msgspec.json.decode(raw), Record, strict=False)
     except UNREADABLE:

@@ -66,7 +66,7 @@ async def listed(
     """These jobs, or all, by name."""
     state = await _state(store)
     found: dict[str, Listed] = {}
-    async for pairs in definitions.chosen(store, names):
+    async for pairs in definitions.selected(store, names):
         found |= {one.name: one for one in await _all(store, pairs, reading, now, state)}
     return [found[name] for name in sorted(found)]
 

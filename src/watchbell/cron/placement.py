@@ -26,9 +26,9 @@ class Placement(Struct, frozen=True, order=True):
     """Where a job may run. Without hosts and tags: everywhere."""
 
     hosts: tuple[str, ...] = ()
-    """Host names, of which the instance must have one; upper and lower case are the same."""
+    """The instance must be on one of these hosts; case does not matter."""
     tags: tuple[str, ...] = ()
-    """All of these the instance must have."""
+    """The instance must have all of these."""
 
     def __bool__(self) -> bool:
         """Whether it restricts anything."""

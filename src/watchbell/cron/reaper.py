@@ -1,5 +1,4 @@
-"""Ends in the store what has ended elsewhere: runs without heartbeat, and what instances that are
-gone left behind."""
+"""Ends runs that send no heartbeat any more, and clears what instances left that are gone."""
 
 import asyncio
 from collections.abc import Callable, Container, Sequence
@@ -28,7 +27,7 @@ _MOST = 100
 _SWEEP_EVERY = 3_600.0
 _MARK_KEPT = 86_400
 
-# KEYS fired, jobs; ARGV[1] cursor, ARGV[2] beginning of the omissions of a job, ARGV[3] seconds.
+# KEYS fired, jobs; ARGV[1] cursor, ARGV[2] prefix of the omissions of a job, ARGV[3] seconds.
 # Forgets marks of jobs that are gone, unless they are younger. Returns the next cursor.
 _SWEEP = Script("""
 local found = redis.call('HSCAN', KEYS[1], ARGV[1], 'COUNT', 500)
@@ -58,8 +57,8 @@ class Reaper:
         unplaced: UnplacedJobs,
         steady: Callable[[], float],
     ) -> None:
-        """`ours` are runs that this instance answers for; `steady` tells for how many seconds the
-        store was there without a break: nobody could give a sign of life while it was not."""
+        """`ours` are the runs that this instance answers for; `steady` returns for how many seconds
+        the store has been available: no heartbeat could be sent while it was not."""
         self._store, self._claims, self._writer, self._clock = store, claims, writer, clock
         self._settings, self._ours, self._find, self._steady = settings, ours, find, steady
         self._keys, self._own = Cron(store.prefix), CronOwn(store.prefix)
@@ -94,8 +93,8 @@ class Reaper:
             await self._sweep()
 
     async def _follow_clock(self) -> None:
-        """Signs of life beyond the present, from before the store's clock was set back, count as
-        given now: they would keep what is dead alive until then."""
+        """Heartbeats beyond the present, from before the store's clock was set back, count as sent
+        now: otherwise dead runs and instances would seem alive until then."""
         now = self._clock.now()
         latest = f"({now + MOST_AHEAD:.6f}"
         runs = await self._store.call("ZRANGEBYSCORE", self._keys.active(), latest, "+inf")
@@ -107,8 +106,8 @@ class Reaper:
             beat = parsed(text, Beat)
             if beat and beat.seen > now + MOST_AHEAD:
                 beat.seen = now
-                said = msgspec.json.encode(beat)
-                await self._store.call("HSET", self._own.instances(), name, said)
+                moved = msgspec.json.encode(beat)
+                await self._store.call("HSET", self._own.instances(), name, moved)
 
     async def _frozen(self, stale: float) -> list[bytes]:
         found = await self._store.call(
@@ -124,7 +123,7 @@ class Reaper:
             if known:
                 await self._freeze_one(run.decode(), known, detail, stale)
             else:
-                # Nothing is known of it but its place among the active ones, which it loses.
+                # Nothing is known of it but that it is listed as active, which ends here.
                 await self._store.call("ZREM", self._keys.active(), run)
 
     async def _freeze_one(
@@ -132,14 +131,14 @@ class Reaper:
     ) -> None:
         now = self._clock.now()
         detail = parsed(raw_detail, Detail) or Detail()
-        detail.reason = f"frozen: no sign of life from {record.host}"
+        detail.reason = f"frozen: no heartbeat from {record.host}"
         record.status, record.duration = "frozen", round(max(now - record.start_time, 0), 6)
         record.output = await history.output(self._store, run).tail(self._settings.last_lines)
         job = self._find(record.job_name)
         alert = job is None or job.options.alert
         attempt = fires.described(detail.attempt, detail.attempts)
         event = check_reports.ended(record, detail.reason, now, attempt) if alert else b""
-        # What every instance runs can be tried again only where it failed, and that one is gone.
+        # What every instance runs can be retried only where it failed, and that instance is gone.
         failed = fires.fire_from(record.job_name, detail)
         retry = fires.following(job, failed, "", now) if job and job.lock else None
         detail.retry_at = round(retry.at, 3) if retry else 0
@@ -189,7 +188,7 @@ def _is_text(run: bytes) -> bool:
 
 
 async def bury(store: Store, claims: Claims, instance: str) -> None:
-    """Of an instance that is gone: what only it would have run is recorded as not run."""
+    """Of an instance that is gone: records as not run what only it would have run."""
     own = CronOwn(store.prefix)
     reason = f"skipped: the instance {instance} ended before its turn came"
     while texts := await store.call("LRANGE", own.own_pending(instance), 0, _MOST - 1):

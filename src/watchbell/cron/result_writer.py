@@ -135,10 +135,10 @@ return {answers, redis.call('LLEN', pending), refused}
 class Outcome(Enum):
     DONE = "done"
     OVER = "over"
-    """Somebody else had ended it: declared it frozen, most likely."""
+    """Somebody else had ended it, most likely by declaring it frozen."""
     GONE = "gone"
     ALIVE = "alive"
-    """It gave a sign of life, and was not ended."""
+    """It sent a heartbeat, and was not ended."""
 
 
 class RunResult(NamedTuple):
@@ -174,7 +174,7 @@ class ResultWriter:
         as_list: bool,
         on_pending: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """`on_pending` is told how many fires wait, whenever something was written."""
+        """`on_pending` is called after each write with how many fires wait."""
         keys, own = Cron(store.prefix), CronOwn(store.prefix)
         self._store, self._on_pending = store, on_pending
         self._keys = [
@@ -191,7 +191,7 @@ class ResultWriter:
             keys.jobs(),
         ]
         self.least_hold = 0
-        """Milliseconds for which a lock is held at the least."""
+        """Milliseconds for which a lock is held at least."""
         self._own = msgspec.msgpack.encode(
             {
                 **prefixes(keys, own),

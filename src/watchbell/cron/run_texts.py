@@ -1,4 +1,4 @@
-"""How runs ended, in words that people understand."""
+"""How runs ended, in words."""
 
 import signal
 from collections.abc import Iterator
@@ -7,18 +7,18 @@ from watchbell.cron.model import Detail, Record, RunOptions
 from watchbell.schedule.lengths import in_words
 
 _SIGNALS = {
-    signal.SIGHUP: "hung up on",
+    signal.SIGHUP: "its terminal was closed",
     signal.SIGINT: "interrupted",
-    signal.SIGQUIT: "told to quit",
-    signal.SIGILL: "it ran an instruction that does not exist",
-    signal.SIGABRT: "it gave up by itself",
-    signal.SIGBUS: "it used memory that is not there",
-    signal.SIGFPE: "it calculated what can't be",
+    signal.SIGQUIT: "asked to quit",
+    signal.SIGILL: "illegal instruction",
+    signal.SIGABRT: "it aborted",
+    signal.SIGBUS: "it accessed memory that does not exist",
+    signal.SIGFPE: "arithmetic error",
     signal.SIGKILL: "killed, perhaps because memory ran out",
-    signal.SIGSEGV: "it used memory that is not its own",
-    signal.SIGPIPE: "nobody read what it wrote",
+    signal.SIGSEGV: "it accessed memory that is not its own",
+    signal.SIGPIPE: "the reader of its output was gone",
     signal.SIGALRM: "its own alarm",
-    signal.SIGTERM: "told to end",
+    signal.SIGTERM: "asked to end",
     signal.SIGXCPU: "it used more CPU time than its limit",
     signal.SIGXFSZ: "it wrote more than its limit",
 }
@@ -32,35 +32,35 @@ _SHELL = 128
 
 def ending(record: Record, detail: Detail) -> str:
     """In one line; empty for a run that goes on."""
-    said = _ending(record, detail)
+    words = _ending(record, detail)
     if not detail.leftovers:
-        return said
-    return f"{said}; processes that it left behind were ended: {', '.join(detail.leftovers)}"
+        return words
+    return f"{words}; processes that it left behind were ended: {', '.join(detail.leftovers)}"
 
 
 def _ending(record: Record, detail: Detail) -> str:
     if record.status == "running":
         return ""
     if record.status == "frozen":
-        return detail.reason or "frozen: it gave no sign of life any more"
+        return detail.reason or "frozen: it sent no heartbeat any more"
     if record.status == "success":
         return "done"
     if not detail.reason:
         return exit_code(record.retcode)
     if record.retcode is None:
         return detail.reason
-    # Who ended it, and why, is known: what the signal may mean otherwise is not the cause.
+    # The reason is known, so what the signal usually means does not matter.
     return f"{detail.reason}; {exit_code(record.retcode, explained=True)}"
 
 
-def conduct_in_words(options: RunOptions) -> Iterator[str]:
-    """What a definition says of retries and of where the job may run, a line each."""
+def options_in_words(options: RunOptions) -> Iterator[str]:
+    """Retries and placement of a job, a line each."""
     policy = options.retrying
     if policy.retries:
         pauses = [in_words(round(policy.pause(n + 1))) for n in range(min(policy.retries, 5))]
         more = ", …" if policy.retries > len(pauses) else ""
         times = "once" if policy.retries == 1 else f"up to {policy.retries} times"
-        yield f"a failed run is tried again {times}, after {', '.join(pauses)}{more}"
+        yield f"a failed run is retried {times}, after {', '.join(pauses)}{more}"
     if options.hosts:
         yield f"runs only on {', '.join(options.hosts)}"
     if options.tags:
@@ -68,7 +68,7 @@ def conduct_in_words(options: RunOptions) -> Iterator[str]:
 
 
 def status_code(record: Record) -> int:
-    """What a program that waited for the run exits with: the run's exit code, 128 and the number of
+    """The exit code of a command that waited for the run: that of the run, 128 plus the number of
     the signal that ended it, or 1 for a run that was not started or froze."""
     if record.retcode is None:
         return 1
@@ -89,7 +89,7 @@ def exit_code(retcode: int | None, *, explained: bool = False) -> str:
 
 
 def signal_name(number: int, *, known: bool = False) -> str:
-    """Such as `SIGTERM (told to end)`; with `known`, empty for a number that is no signal."""
+    """Such as `SIGTERM (asked to end)`; with `known`, empty for a number that is no signal."""
     try:
         found = signal.Signals(number)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Runs on this instance, from the process to the result in the store."""
+"""Runs on this instance: starts the process, follows its output, and writes the result."""
 
 import asyncio
 from collections import Counter
@@ -33,9 +33,9 @@ NOT_ADOPTED = "its instance was killed"
 NO_JOB = "not started: the job is gone, or its definition is no longer valid"
 
 _LONGEST_HOLD = 1.0
-"""Seconds; more would be a clock that was set back since the claim."""
+"""Seconds; a longer wait would mean that the clock was set back since the claim."""
 _MOST_UNWRITTEN = 64 << 20
-"""Bytes that wait for an absent store; of what comes then, only the newest lines are kept."""
+"""Bytes that may wait for an absent store; of more output, only the newest lines are kept."""
 
 
 class Runs:
@@ -57,21 +57,21 @@ class Runs:
         self._by_job: Counter[str] = Counter()
         self._log = logs.get(role="cron")
         self.free = settings.capacity
-        """Places; who begins a run in the store reserves one here before."""
+        """Places; one is reserved before a run is begun in the store."""
         self.done = 0
 
     def of(self, job: str) -> int:
-        """How many runs of a job there are here."""
+        """How many runs of a job are under way here."""
         return self._by_job[job]
 
     def start(self, group: asyncio.TaskGroup, begun: Begun, asked: float) -> None:
-        """Of a run that was begun in the store by a call that was sent at `asked`."""
+        """A run that was begun in the store by a call sent at `asked`."""
         running = self._running(begun)
         self._leases.begin(running, asked)
         self._enter(group, begun, running)
 
     def adopt(self, group: asyncio.TaskGroup, process: Run, note: str) -> None:
-        """A run that an instance before us had started, and left with this note."""
+        """A run that an earlier instance had started, and left with this note."""
         begun = msgspec.json.decode(note, type=Begun)
         running = self._running(begun)
         self._leases.adopt(running)
@@ -112,7 +112,7 @@ class Runs:
         await self._finish(begun, running, job, ended, reason, printed, end)
 
     async def _asked(self, question: Callable[[], Awaitable[T]]) -> T:
-        """One run waits for its answer, and no other is ended by that."""
+        """Waits for an answer without ending other runs by a failure."""
         return await enduring(lambda: patiently(question), "cron", "read a job")
 
     def _leave(self, running: Running) -> None:
@@ -149,7 +149,7 @@ class Runs:
         ended = await process.ended()
         if ended.leftovers:
             self._log.warning(
-                "ended what the command had left behind",
+                "ended processes that the command left behind",
                 run=running.id,
                 job=running.name,
                 processes=", ".join(ended.leftovers),

@@ -88,7 +88,7 @@ class Scheduler:
         return bool(self._asking)
 
     def expect(self, pending: int) -> None:
-        """So many fires wait for a place."""
+        """This many fires wait for a place."""
         self._pending = pending
         if pending and self._runs.free > 0:
             self._wanted.set()
@@ -145,7 +145,7 @@ class Scheduler:
     def _intent(self, entry: JobEntry, now: float) -> "_Intent":
         job, fire = entry.job, entry.fire
         assert fire is not None
-        if now - entry.at < 1:  # and fires are a second apart at the least
+        if now - entry.at < 1:  # and fires are at least a second apart
             return entry, [self._claim_of(entry, fire, "schedule", now)]
         grace = lateness.grace(job, self._grace)
         # What is delayed by jitter is due, and late, by that much later.
@@ -192,7 +192,7 @@ class Scheduler:
                 probe("cron.claimed")
             except StoreUnavailable as error:
                 failure = error
-                # What was claimed before the answer was lost is ours; the rest is judged anew.
+                # What was claimed before the answer was lost is ours; the rest is claimed again.
                 begun, answers, pending = await patiently(lambda: self._claims.recall(names)), [], 0
             places.start(begun, asked)
         if failure:
@@ -207,11 +207,11 @@ class Scheduler:
         self.expect(pending)
 
     def _share(self, due: int) -> int:
-        """Of fires that are due together, those that we begin before others had the chance to."""
+        """How many fires that are due together we begin; the others are left to our peers."""
         return ceil(due / self.peers)
 
     async def _wait_for_store(self, error: StoreUnavailable) -> None:
-        """Until it accepts writes, which is later than that it can be read."""
+        """Until it accepts writes: it can be read earlier."""
         outage.begin(error)
         await self._backoff.wait()
         await patiently(lambda: health.check_writable(self._claims.call.store))
@@ -232,7 +232,7 @@ class Scheduler:
         return gone
 
     async def take(self) -> None:
-        """Fills free places with fires that wait, for ever."""
+        """Fills free places with fires that wait."""
         while True:
             await self._wanted.wait()
             self._wanted.clear()
@@ -272,12 +272,12 @@ class Scheduler:
             self._backoff.reset()
         self._pending = pending
         for text in bad:
-            self._log.error("what was pending is no fire, and was dropped", found=text)
+            self._log.error("dropped a pending item that is no fire", found=text)
         return pending > 0
 
     async def trigger(self, entry: JobEntry, known: float, trigger: str = "") -> float:
-        """Runs the job now, unless an instance that heard of the trigger before us does. Returns
-        up to which trigger of the job we know."""
+        """Runs the job now, unless another instance was faster. Returns up to which trigger of the
+        job we know."""
         job, run, fire = entry.job, ids.token(), int(self._clock.now())
         item = entry.item(fire, "trigger", trigger)
         claim = Claim(job.name, fire, "", run, item)
@@ -298,7 +298,7 @@ class Scheduler:
 
 
 class _Places:
-    """Places that are reserved while the store is asked to fill them; the others are given back."""
+    """Places that are reserved while the store is asked to fill them; the rest is given back."""
 
     def __init__(self, runs: Runs, start: Start, most: int, asking: "set[_Places]") -> None:
         self._runs, self._start, self._asking = runs, start, asking

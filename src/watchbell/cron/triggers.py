@@ -1,4 +1,4 @@
-"""What becomes of a trigger: who would run the job, and what the instances answer."""
+"""Triggers: which instances would run the job, and what they answer."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -16,16 +16,16 @@ _EVERY = 0.05
 
 
 class Trigger(Struct, frozen=True, kw_only=True):
-    """A job that was told to run."""
+    """A request to run a job now."""
 
     id: str
     job: str
     runs: int = 1
-    """How many runs there will be: one, or of a job without lock one on each instance."""
+    """How many runs there will be: one, or one on each instance for a job without lock."""
 
 
 class Answer(Struct, frozen=True):
-    """What an instance says of a trigger: one of these."""
+    """What an instance answers to a trigger: one of these."""
 
     run: str = ""
     """The id of the run that was begun."""

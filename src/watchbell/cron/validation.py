@@ -1,4 +1,4 @@
-"""What a job's definition may say: JSON becomes a job, or the reasons why it can't be one."""
+"""Validates definitions: JSON becomes a job, or a list of what is wrong with it."""
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ from watchbell.schedule.due import Missed
 from watchbell.schedule.fields import BadValue, refuse
 
 EVERYBODY = "all"
-"""What no job is called, since `pause` and `resume` mean every job by it."""
+"""No job may have this name: to `pause` and `resume` it means every job."""
 LONGEST_NAME = 500
 LONGEST_CMD = 100_000
 """Bytes; a system takes no longer argument than 128 KiB."""
@@ -36,23 +36,23 @@ LONGEST_GRACE = 3_600
 MOST_NAMES = 100
 """Of hosts, or of tags, of one job."""
 
-_NO_CONDUCT = RunOptions()
+_NO_OPTIONS = RunOptions()
 
 
 def read(name: bytes | str, raw: bytes, reading: Reading = AS_USUAL) -> Job | Invalid:
     """Never raises, whatever the bytes."""
     shown = name if isinstance(name, str) else name.decode(errors="backslashreplace")
     try:
-        said = msgspec.json.decode(raw)
+        definition = msgspec.json.decode(raw)
     except UNREADABLE as error:
         return Invalid(shown, (_error(Refused(f"the definition is not JSON: {error}")),))
-    if not isinstance(said, dict):
+    if not isinstance(definition, dict):
         return Invalid(shown, (_error(Refused("the definition is not a JSON object")),))
-    return from_fields(name, said, reading)
+    return from_fields(name, definition, reading)
 
 
 def from_fields(
-    name: bytes | str, said: Mapping[str, Any], reading: Reading = AS_USUAL
+    name: bytes | str, definition: Mapping[str, Any], reading: Reading = AS_USUAL
 ) -> Job | Invalid:
     errors: list[DefinitionError] = []
     text = name if isinstance(name, str) else name.decode(errors="backslashreplace")
@@ -65,14 +65,14 @@ def from_fields(
             return None
 
     each(_name, name)
-    schedule = each(_schedule, said.get("cron_args"), reading)
-    args = each(_object, "job_args", said.get("job_args")) or {}
+    schedule = each(_schedule, definition.get("cron_args"), reading)
+    args = each(_object, "job_args", definition.get("job_args")) or {}
     cmd = each(_cmd, args.get("cmd"))
     lock = each(_lock, args.get("lock"), text)
     ttl = each(_ttl, args.get("ttl"), lock != "")
-    state = each(_object, "job_state", said.get("job_state") or {}) or {}
+    state = each(_object, "job_state", definition.get("job_state") or {}) or {}
     is_paused = each(_yes_or_no, "job_state.paused", state.get("paused") or False)
-    options = _conduct(said.get("watchbell"), each)
+    options = _options(definition.get("watchbell"), each)
     if options.overlap == "queue" and lock == "":
         reason = "a job without a lock has nothing to queue for"
         errors.append(_error(Refused(reason, field="watchbell.overlap")))
@@ -84,7 +84,7 @@ def from_fields(
         lock=lock,
         ttl=ttl,
         schedule=schedule,
-        fingerprint=_fingerprint(said["cron_args"], reading),
+        fingerprint=_fingerprint(definition["cron_args"], reading),
         is_paused=is_paused,
         options=options,
     )
@@ -112,144 +112,150 @@ def _name(name: bytes | str) -> None:
         refuse("name", f"another, since {EVERYBODY!r} means every job", text)
 
 
-def _schedule(said: object, reading: Reading) -> Any:
-    if said is None:
+def _schedule(value: object, reading: Reading) -> Any:
+    if value is None:
         raise Refused("enter when it runs: cronstring or single fields", field="cron_args")
-    return cron_args.from_cron_args(said, reading.zone, upstream_weekdays=reading.upstream_weekdays)
+    return cron_args.from_cron_args(
+        value, reading.zone, upstream_weekdays=reading.upstream_weekdays
+    )
 
 
-def _fingerprint(said: Mapping[str, Any], reading: Reading) -> str:
-    meant = [sorted(said.items()), reading.zone.key, reading.upstream_weekdays]
-    return f"{zlib.crc32(msgspec.json.encode(meant)):08x}"
+def _fingerprint(cron_args: Mapping[str, Any], reading: Reading) -> str:
+    parts = [sorted(cron_args.items()), reading.zone.key, reading.upstream_weekdays]
+    return f"{zlib.crc32(msgspec.json.encode(parts)):08x}"
 
 
-def _object(field: str, said: object) -> Mapping[str, Any]:
-    if said is None:
+def _object(field: str, value: object) -> Mapping[str, Any]:
+    if value is None:
         raise Refused("enter an object", field=field)
-    if not isinstance(said, dict):
-        refuse(field, "an object", said)
-    return said
+    if not isinstance(value, dict):
+        refuse(field, "an object", value)
+    return value
 
 
-def _cmd(said: object) -> str:
-    if said is None:
+def _cmd(value: object) -> str:
+    if value is None:
         raise Refused("enter the command to run", field="job_args.cmd")
-    if not isinstance(said, str) or not said.strip() or "\0" in said:
-        refuse("job_args.cmd", "the command to run, as text without NUL", said)
-    if len(said.encode()) > LONGEST_CMD:
-        refuse("job_args.cmd", f"at most {LONGEST_CMD:,} bytes; put it into a script", said)
-    return said
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        refuse("job_args.cmd", "the command to run, as text without NUL", value)
+    if len(value.encode()) > LONGEST_CMD:
+        refuse("job_args.cmd", f"at most {LONGEST_CMD:,} bytes; put it into a script", value)
+    return value
 
 
-def _lock(said: object, name: str) -> str:
-    if said is None:
+def _lock(value: object, name: str) -> str:
+    if value is None:
         raise Refused("enter true, false or the name of a lock", field="job_args.lock")
-    if isinstance(said, bool):
-        return name if said else ""
-    if not isinstance(said, str):
-        refuse("job_args.lock", "true, false or the name of a lock", said)
-    return said
+    if isinstance(value, bool):
+        return name if value else ""
+    if not isinstance(value, str):
+        refuse("job_args.lock", "true, false or the name of a lock", value)
+    return value
 
 
-def _ttl(said: object, is_locked: bool) -> int:
-    if said is None:
+def _ttl(value: object, is_locked: bool) -> int:
+    if value is None:
         raise Refused("enter for how many seconds a dead lock is kept", field="job_args.ttl")
-    number = _whole(said)
+    number = _whole(value)
     least = 1 if is_locked else 0
     if number is None or not least <= number <= LONGEST_TIME:
-        refuse("job_args.ttl", f"a whole number of seconds from {least} to {LONGEST_TIME}", said)
+        refuse("job_args.ttl", f"a whole number of seconds from {least} to {LONGEST_TIME}", value)
     return number
 
 
-def _whole(said: object) -> int | None:
+def _whole(value: object) -> int | None:
     """Also of text, and of a number with a fraction of 0, which instances of Cronken accept."""
-    if isinstance(said, str) and len(said) < 20 and said.strip().isdecimal():
-        return int(said)
-    if isinstance(said, float) and said.is_integer():
-        return int(said)
-    return said if isinstance(said, int) and not isinstance(said, bool) else None
+    if isinstance(value, str) and len(value) < 20 and value.strip().isdecimal():
+        return int(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _yes_or_no(field: str, said: object) -> bool:
-    if not isinstance(said, bool):
-        refuse(field, "true or false", said)
-    return said
+def _yes_or_no(field: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        refuse(field, "true or false", value)
+    return value
 
 
-def _conduct(said: object, each: Callable[..., Any]) -> RunOptions:
-    if said is None:
-        return _NO_CONDUCT
-    parts = each(_object, "watchbell", said) or {}
-    given = {}
+def _options(given: object, each: Callable[..., Any]) -> RunOptions:
+    if given is None:
+        return _NO_OPTIONS
+    parts = each(_object, "watchbell", given) or {}
+    read = {}
     for name, value in parts.items():
-        reader = _CONDUCT.get(name)
+        reader = _OPTIONS.get(name)
         if reader is None:
-            each(refuse, "watchbell", f"only {', '.join(_CONDUCT)}", name)
+            each(refuse, "watchbell", f"only {', '.join(_OPTIONS)}", name)
         elif value is not None or name == "linger":
-            given[name] = each(reader, f"watchbell.{name}", value)
-    return RunOptions(**given)
+            read[name] = each(reader, f"watchbell.{name}", value)
+    return RunOptions(**read)
 
 
 def _one_of(words: tuple[str, ...]) -> Callable[[str, object], str]:
-    def reader(field: str, said: object) -> str:
-        if not isinstance(said, str) or said not in words:
-            refuse(field, f"one of {', '.join(words)}", said)
-        return said
+    def reader(field: str, value: object) -> str:
+        if not isinstance(value, str) or value not in words:
+            refuse(field, f"one of {', '.join(words)}", value)
+        return value
 
     return reader
 
 
 def _number(least: float, most: float) -> Callable[[str, object], float]:
-    def reader(field: str, said: object) -> float:
-        if isinstance(said, bool) or not isinstance(said, int | float) or not least <= said <= most:
-            refuse(field, f"a number of seconds from {least:g} to {most:g}", said)
-        return said
+    def reader(field: str, value: object) -> float:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not least <= value <= most
+        ):
+            refuse(field, f"a number of seconds from {least:g} to {most:g}", value)
+        return value
 
     return reader
 
 
-def _factor(field: str, said: object) -> float:
-    if isinstance(said, bool) or not isinstance(said, int | float) or not 1 <= said <= 100:
-        refuse(field, "a number from 1 to 100", said)
-    return said
+def _factor(field: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value <= 100:
+        refuse(field, "a number from 1 to 100", value)
+    return value
 
 
-def _names(field: str, said: object) -> tuple[str, ...]:
+def _names(field: str, value: object) -> tuple[str, ...]:
     """Each once, in the order of the alphabet."""
-    if not isinstance(said, list) or len(said) > MOST_NAMES or not all(map(_is_name, said)):
-        refuse(field, f"a list of at most {MOST_NAMES} names without spaces and commas", said)
-    return tuple(sorted(set(said)))
+    if not isinstance(value, list) or len(value) > MOST_NAMES or not all(map(_is_name, value)):
+        refuse(field, f"a list of at most {MOST_NAMES} names without spaces and commas", value)
+    return tuple(sorted(set(value)))
 
 
-def _is_name(said: object) -> bool:
-    fits = isinstance(said, str) and 0 < len(said) <= LONGEST_HOST and said.isprintable()
-    return fits and not set(str(said)) & {" ", ","}
+def _is_name(value: object) -> bool:
+    fits = isinstance(value, str) and 0 < len(value) <= LONGEST_HOST and value.isprintable()
+    return fits and not set(str(value)) & {" ", ","}
 
 
 def _integer(least: int, most: int) -> Callable[[str, object], int]:
-    def reader(field: str, said: object) -> int:
-        number = _whole(said)
+    def reader(field: str, value: object) -> int:
+        number = _whole(value)
         if number is None or not least <= number <= most:
-            refuse(field, f"a whole number from {least} to {most}", said)
+            refuse(field, f"a whole number from {least} to {most}", value)
         return number
 
     return reader
 
 
-def _linger(field: str, said: object) -> float | None:
-    return None if said is None else _number(0, LONGEST_TIME)(field, said)
+def _linger(field: str, value: object) -> float | None:
+    return None if value is None else _number(0, LONGEST_TIME)(field, value)
 
 
-def _text(field: str, said: object) -> str:
-    if not isinstance(said, str) or "\0" in said:
-        refuse(field, "text without NUL", said)
-    return said
+def _text(field: str, value: object) -> str:
+    if not isinstance(value, str) or "\0" in value:
+        refuse(field, "text without NUL", value)
+    return value
 
 
-def _environment(field: str, said: object) -> Mapping[str, str]:
-    if not isinstance(said, dict) or not all(map(_is_variable, said.items())):
-        refuse(field, "an object of names and texts, without = in a name", said)
-    return said
+def _environment(field: str, value: object) -> Mapping[str, str]:
+    if not isinstance(value, dict) or not all(map(_is_variable, value.items())):
+        refuse(field, "an object of names and texts, without = in a name", value)
+    return value
 
 
 def _is_variable(item: tuple[str, object]) -> bool:
@@ -258,18 +264,18 @@ def _is_variable(item: tuple[str, object]) -> bool:
     return fits and bool(name) and "=" not in name
 
 
-def _limits(field: str, said: object) -> Mapping[str, int]:
-    if not isinstance(said, dict) or not set(said) <= set(LIMITS):
-        refuse(field, f"an object with some of {', '.join(LIMITS)}", said)
-    return dict(_each_limit(field, said))
+def _limits(field: str, value: object) -> Mapping[str, int]:
+    if not isinstance(value, dict) or not set(value) <= set(LIMITS):
+        refuse(field, f"an object with some of {', '.join(LIMITS)}", value)
+    return dict(_each_limit(field, value))
 
 
-def _each_limit(field: str, said: Mapping[str, object]) -> Iterator[tuple[str, int]]:
-    for name, value in said.items():
+def _each_limit(field: str, limits: Mapping[str, object]) -> Iterator[tuple[str, int]]:
+    for name, value in limits.items():
         yield name, _integer(0, (1 << 63) - 1)(f"{field}.{name}", value)
 
 
-_CONDUCT: dict[str, Callable[[str, object], Any]] = {
+_OPTIONS: dict[str, Callable[[str, object], Any]] = {
     "alert": _yes_or_no,
     "missed": _one_of(get_args(Missed)),
     "grace": _integer(0, LONGEST_TIME),
@@ -298,14 +304,14 @@ def with_state(raw: bytes, **state: object) -> bytes | None:
 
     None where nothing would change, or the definition has no place for them.
     """
-    said: Any = parsed(raw, object)
-    known = said.get("job_state") or {} if isinstance(said, dict) else None
+    definition: Any = parsed(raw, object)
+    known = definition.get("job_state") or {} if isinstance(definition, dict) else None
     if not isinstance(known, dict):
         return None
     new = {name: value for name, value in (known | state).items() if value is not None}
     if new == known:
         return None
-    said["job_state"] = new
+    definition["job_state"] = new
     if not new:
-        del said["job_state"]
-    return msgspec.json.encode(said)
+        del definition["job_state"]
+    return msgspec.json.encode(definition)

@@ -1,5 +1,5 @@
-"""Looks after a fleet, one instance at a time: jobs that do not come to run, marks beyond the
-present, and check events that alerting does not take."""
+"""Watches over a fleet, one instance at a time: overdue jobs, marks beyond the present, and check
+events that alerting does not process."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -24,11 +24,11 @@ from watchbell.store.script import READ, Script
 
 _EVERY = 5.0
 _LEASE, _MARKS_LEASE = 4_000, 20_000
-"""Milliseconds for which no other instance looks after the same."""
+"""Milliseconds for which no other instance does the same."""
 
-# KEYS skipped, awaited, pending, overdue, rundata, pools; ARGV[1] beginning of locks, ARGV[2] of
+# KEYS skipped, awaited, pending, overdue, rundata, pools; ARGV[1] prefix of locks, ARGV[2] of
 # fires that wait for one, ARGV[3] of pending fires by placement. Returns the time, skipped fires,
-# those that wait for a lock, the oldest pending ones, what was reported, and who has the locks.
+# those that wait for a lock, the oldest pending ones, what was reported, and who holds the locks.
 _SURVEY = Script(
     READ
     + """
@@ -166,7 +166,7 @@ class Watchdog:
         args: list[Argument] = [self._most_events, *packed]
         for name in await _REPORT(self._store, self._report_keys, args):
             job = name.decode(errors="replace")
-            self._log.warning("job does not come to run", job=job, reason=found[job])
+            self._log.warning("job is overdue", job=job, reason=found[job])
 
     def _event(self, name: str, found: dict[str, str], failing: set[str], survey: Survey) -> str:
         job = self._job(name)

@@ -16,7 +16,7 @@ from watchbell.clock import SYSTEM
 from watchbell.cron import overview
 from watchbell.cron.overview import Listed
 from watchbell.cron.reading import reading
-from watchbell.cron.run_texts import conduct_in_words
+from watchbell.cron.run_texts import options_in_words
 from watchbell.settings import Loaded, Settings
 
 
@@ -121,7 +121,7 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
         click.echo(f"\n{found.job.schedule.describes()}")
         for fire in islice(found.job.schedule.fires_between(now, now + 10 * 366 * 86_400), 3):
             click.echo(f"  {dated(found.job.schedule, fire)}")
-        for line in conduct_in_words(found.job.options):
+        for line in options_in_words(found.job.options):
             click.echo(line)
     if found.obstacle:
         click.echo(plain(found.obstacle))

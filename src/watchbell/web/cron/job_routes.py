@@ -94,7 +94,7 @@ async def list_jobs(
     services = services_of(request)
     now, known = services.clock.now(), await services.jobs.jobs()
     wanted = JobFilter(text=text, paused=paused, invalid=invalid, failing=failing, running=running)
-    found = job_filter.chosen(known.of(sort), wanted)
+    found = job_filter.filtered(known.of(sort), wanted)
     after = _place(cursor, sort) if cursor else None
     chosen, last = job_filter.page(found, sort, after, limit)
     return JobPage(
@@ -234,7 +234,7 @@ async def resume(request: Asked, data: JSONBody[Chosen]) -> Items:
 
 async def _turn(request: Asked, names: list[str], *, paused: bool) -> Items:
     async with changing(request):
-        found = await jobs.turn_some(
+        found = await jobs.set_paused(
             services_of(request).store, names, reading_of(request), paused=paused
         )
     return await _answered(request, "cron.pause" if paused else "cron.resume", names, found)
