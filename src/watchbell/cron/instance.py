@@ -11,6 +11,7 @@ from watchbell import ids, logs
 from watchbell.cron import history, instances, pending_fires, reaper
 from watchbell.cron.claims import Claims
 from watchbell.cron.control import Control
+from watchbell.cron.executor import Executor
 from watchbell.cron.fire_scripts import Caller
 from watchbell.cron.fires import JobEntry
 from watchbell.cron.instances import Fleet, InstancePresence
@@ -21,7 +22,6 @@ from watchbell.cron.reading import reading
 from watchbell.cron.reaper import Reaper
 from watchbell.cron.renewals import Renewals
 from watchbell.cron.result_writer import Outcome, ResultWriter, RunResult
-from watchbell.cron.runs import Runs
 from watchbell.cron.scheduler import Scheduler
 from watchbell.cron.unattended_jobs import UnplacedJobs
 from watchbell.cron.watchdog import Watchdog
@@ -46,10 +46,10 @@ _WARDEN_GRACE = 0.5
 """Seconds from SIGTERM to SIGKILL for runs of an instance that was killed: less than is left of the
 shortest lock."""
 LEAST_HOLD = 200
-"""Milliseconds for which a lock is held in a fleet with instances of Cronken: one that finds it
-held tries again after 100."""
+"""Milliseconds for which a lock is held in a fleet with instances of Cronken: they try a held lock
+again after 100."""
 _WRITE_WAIT = 5.0
-"""Seconds for which an absent store is waited for when the instance is stopped."""
+"""Seconds to wait for an absent store when the instance is stopped."""
 
 
 async def run(
@@ -126,7 +126,7 @@ class Instance:
         self._writer = RunWriter[RunResult, Outcome](self._results.write)
         renewals = Renewals(store)
         self._leases = RunLeases(renewals.renew, settings.heartbeat, clock, role="cron")
-        self._runs = Runs(
+        self._executor = Executor(
             processes,
             self._writer,
             self._leases,
@@ -140,7 +140,7 @@ class Instance:
         self._scheduler = Scheduler(
             claims,
             self._agenda,
-            self._runs,
+            self._executor,
             clock,
             settings.missed_grace,
             self._start,
@@ -176,7 +176,7 @@ class Instance:
     async def work(self, adopted: Sequence[Adopted]) -> None:
         for run, note in adopted:
             self._log.info("adopted a run of an earlier instance", run=run.id)
-            self._runs.adopt(self._group, run, note)
+            self._executor.adopt(self._group, run, note)
         # A key of a wrong type must not end the runs that go on, as the failure of a task would.
         parts: dict[str, Callable[[], Awaitable[None]]] = {
             "write results": self._writer.run,
@@ -203,7 +203,7 @@ class Instance:
                 task.cancel()
 
     def _start(self, begun: Begun, asked: float) -> None:
-        self._runs.start(self._group, begun, asked)
+        self._executor.start(self._group, begun, asked)
 
     def _expect(self, pending: int) -> None:
         self._scheduler.expect(pending)
@@ -248,7 +248,7 @@ class Instance:
                     self._scheduler.wake()
                 self._scheduler.expect(pending)
             running, jobs = len(self._leases.runs), len(self._agenda)
-            words = f"running: {running:,}, jobs: {jobs:,}, runs so far: {self._runs.done:,}"
+            words = f"running: {running:,}, jobs: {jobs:,}, runs so far: {self._executor.done:,}"
             self._say(self._control.problem or words)
             await asyncio.sleep(_LOOK_EVERY)
 

@@ -9,11 +9,11 @@ from typing import Self
 from watchbell import ids, logs
 from watchbell.cron import check_reports, lateness
 from watchbell.cron.claims import GONE, PAUSED, TOO_EARLY, Claim, Claims, Left
+from watchbell.cron.executor import Executor
 from watchbell.cron.fire_scripts import GOES_ON_HERE
 from watchbell.cron.fires import JobEntry
 from watchbell.cron.last_handled import mark
 from watchbell.cron.model import Begun, Why
-from watchbell.cron.runs import Runs
 from watchbell.errors import StoreUnavailable
 from watchbell.probes import probe
 from watchbell.schedule.agenda import Agenda
@@ -49,13 +49,13 @@ class Scheduler:
         self,
         claims: Claims,
         agenda: Agenda[JobEntry],
-        runs: Runs,
+        executor: Executor,
         clock: StoreClock,
         grace: int,
         start: Start,
         drop: Drop,
     ) -> None:
-        self._claims, self._agenda, self._runs = claims, agenda, runs
+        self._claims, self._agenda, self._executor = claims, agenda, executor
         self._clock, self._grace, self._start, self._drop = clock, grace, start, drop
         self.peers = 1
         """Instances that begin runs, this one included."""
@@ -90,7 +90,7 @@ class Scheduler:
     def expect(self, pending: int) -> None:
         """This many fires wait for a place."""
         self._pending = pending
-        if pending and self._runs.free > 0:
+        if pending and self._executor.free > 0:
             self._wanted.set()
 
     async def run(self) -> None:
@@ -168,7 +168,7 @@ class Scheduler:
     def _goes_on_here(self, entry: JobEntry) -> bool:
         """Whether a run of a job without lock keeps its next one from being begun."""
         job = entry.job
-        return not job.lock and job.overlap == "skip" and self._runs.of(job.name) > 0
+        return not job.lock and job.overlap == "skip" and self._executor.of(job.name) > 0
 
     def _left(self, entry: JobEntry, stretch: Stretch, now: float) -> Left:
         job = entry.job
@@ -236,7 +236,7 @@ class Scheduler:
         while True:
             await self._wanted.wait()
             self._wanted.clear()
-            while self._runs.free > 0:
+            while self._executor.free > 0:
                 await self._recorded.wait()  # fires that are due come before those that wait
                 await self._give_head_start()
                 if self.is_closed or not await self._take_some():
@@ -244,7 +244,7 @@ class Scheduler:
 
     def _is_spread(self) -> bool:
         """Whether other instances are to have a part of what is pending."""
-        return self.peers > 1 and self._pending < self._runs.free * self.peers
+        return self.peers > 1 and self._pending < self._executor.free * self.peers
 
     async def _give_head_start(self) -> None:
         left = self._shared_at + _HEAD_START - self._clock.monotonic()
@@ -294,23 +294,23 @@ class Scheduler:
         return known
 
     def _places(self, most: int) -> "_Places":
-        return _Places(self._runs, self._start, most, self._asking)
+        return _Places(self._executor, self._start, most, self._asking)
 
 
 class _Places:
     """Places that are reserved while the store is asked to fill them; the rest is given back."""
 
-    def __init__(self, runs: Runs, start: Start, most: int, asking: "set[_Places]") -> None:
-        self._runs, self._start, self._asking = runs, start, asking
-        self.reserved = max(min(runs.free, most), 0)
+    def __init__(self, executor: Executor, start: Start, most: int, asking: "set[_Places]") -> None:
+        self._executor, self._start, self._asking = executor, start, asking
+        self.reserved = max(min(executor.free, most), 0)
 
     def __enter__(self) -> Self:
-        self._runs.free -= self.reserved
+        self._executor.free -= self.reserved
         self._asking.add(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._runs.free += self.reserved
+        self._executor.free += self.reserved
         self._asking.discard(self)
 
     def start(self, begun: Sequence[Begun], asked: float) -> None:

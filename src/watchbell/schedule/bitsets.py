@@ -1,4 +1,4 @@
-"""Sets of small numbers as integers: bit N tells whether N is in the set."""
+"""Sets of small numbers as integers: bit N is set if N is in the set."""
 
 from collections.abc import Iterable
 from typing import Final

@@ -1,4 +1,4 @@
-"""Times that a calendar and a clock show: how they are held, and how the next one is found.
+"""Calendars of times and dates, and the search for the next one.
 
 All are sets of bits in which the next number is found by a shift, so that a schedule takes a few
 hundred bytes, and an answer a few microseconds.
@@ -36,14 +36,14 @@ class Calendar(Schedule):
     minutes: int = SIXTY
     seconds: int = 1
     days: tuple[Days, ...] = ()
-    """A date has to be among each of these."""
+    """A date has to be in each of these."""
     months: int = ALL_MONTHS
     weeks: int = ANY
     """Numbered as ISO 8601 has it."""
     years: int = ANY
     """Counted from 1970."""
     once: bool
-    """Whether a time is meant once a day, however clocks are set. See `zones.next_moment`."""
+    """Whether a time fires once a day even where clocks are set. See `zones.next_moment`."""
 
     def next_after(self, instant: float) -> int | None:
         return zones.next_moment(self._following, self.zone, instant, once=self.once)

@@ -1,4 +1,4 @@
-"""Schedules as jobs have them in `cron_args`, and as people type them."""
+"""Reads schedules from the `cron_args` of a job, and from text."""
 
 from collections.abc import Mapping
 from zoneinfo import ZoneInfo
@@ -49,7 +49,7 @@ def parse(
 def from_cron_args(
     said: object, zone: ZoneInfo = _UTC, *, upstream_weekdays: bool = False
 ) -> Schedule:
-    """The schedule of a job; `zone` is that of a job which names none."""
+    """The schedule of a job; `zone` is used where it names none."""
     args = {key: one for key, one in fields.mapping("cron_args", said).items() if one is not None}
     for key in args:
         if key not in _KEYS:

@@ -1,4 +1,4 @@
-"""What clocks that are set do to fires: which are moved, which come twice, which once only."""
+"""How clock changes affect fires: which are moved, come twice, or come only once."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,13 +13,13 @@ _1970 = wallclock.shown(datetime.fromtimestamp(0, UTC))
 
 
 def zone_of(schedule: Schedule) -> ZoneInfo | None:
-    """Whose clock it goes by; none for one that counts seconds, or never fires."""
+    """The zone of a schedule; None for one that counts seconds, or never fires."""
     calendar = _calendar(schedule)
     return calendar.zone if calendar else None
 
 
 def remark(schedule: Schedule, fire: int) -> str:
-    """What is special about this fire, since clocks are set around it; empty for nothing."""
+    """How a clock change affects this fire; empty where it does not."""
     calendar = _calendar(schedule)
     if calendar is None:
         return ""

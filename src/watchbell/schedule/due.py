@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from watchbell.schedule.firing import Schedule
 
 Missed = Literal["skip", "once", "all"]
-"""Whether fires that nobody ran in time are run later: none of them, only the last, or all."""
+"""Which fires that were not run in time are run later: none of them, the last, or all."""
 
 PROMPT = 2.0
 """Seconds by which a fire may be late and still count as on time."""

@@ -1,4 +1,4 @@
-"""How the fields of a time restriction are read, and refused by name where they make no sense."""
+"""Reads fields of schedules and time restrictions, and refuses bad values by field."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What says when something fires, whatever its kind; and the kinds that need no calendar."""
+"""The type of all schedules, and the kinds that need no calendar."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ class Schedule(Protocol):
 
     @property
     def jitter(self) -> int:
-        """By up to how many seconds each fire may be delayed; the caller draws the lot."""
+        """The most seconds by which a fire may be delayed; `due.delay` says by how many."""
         return 0
 
     def next_after(self, instant: float) -> int | None:
-        """The first fire after an instant, never at it; none if none will come."""
+        """The first fire after an instant, never at it; None if there is none."""
 
     def fires_between(self, since: float, until: float) -> Iterator[int]:
-        """The fires after the one instant, up to and including the other."""
+        """The fires after `since`, up to and including `until`."""
         fire = self.next_after(since)
         while fire is not None and fire <= until:
             yield fire
@@ -37,7 +37,7 @@ class Schedule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Never(Schedule):
-    """Fires only when somebody triggers it."""
+    """Fires only when it is triggered."""
 
     def next_after(self, instant: float) -> int | None:  # noqa: ARG002
         return None
@@ -48,7 +48,7 @@ class Never(Schedule):
 
 @dataclass(frozen=True, slots=True)
 class Every(Schedule):
-    """Fires at the multiples of a period since 1970, so that all machines mean the same moments."""
+    """Fires at the multiples of a period since 1970: at the same moments on all machines."""
 
     seconds: int
 
@@ -59,7 +59,7 @@ class Every(Schedule):
 
     def describes(self) -> str:
         words = in_words(self.seconds)
-        # Of several units, "every hour, 30 minutes" would say something else.
+        # With several units, "every hour, 30 minutes" would mean something else.
         period = f"{self.seconds} seconds" if "," in words else words.removeprefix("1 ")
         return f"every {period}, counted from 1970-01-01 UTC"
 

@@ -15,7 +15,7 @@ from watchbell.schedule.calendars import Calendar
 from watchbell.schedule.days import FIRST_YEAR, Days
 
 LONGEST = 1000
-"""Characters of a field; whoever needs more has lost the view of it."""
+"""The most characters of a field."""
 
 _KEPT = 4096
 _RANGE = re.compile(r"(?:\*|([a-z]+|\d{1,4})(?:-([a-z]+|\d{1,4}))?)(?:/(\d{1,4}))?", re.ASCII)
@@ -33,7 +33,7 @@ class _Field(NamedTuple):
     low: int
     high: int
     unset: str
-    """What it is taken for when only larger fields are set."""
+    """Its value when only larger fields are set."""
     expected: str
     named: Callable[[str], int | None] | None = None
 
@@ -54,7 +54,7 @@ NAMES = tuple(_FIELDS)
 
 
 def calendar(field: str, said: Mapping[str, object], zone: ZoneInfo) -> Calendar:
-    """Fields that are not set are any, or the least if all that is set is larger."""
+    """A field that is not set means any value, or the least one if only larger fields are set."""
     texts = _completed({name: _text(field, name, said[name]) for name in NAMES if name in said})
     for name, text in texts.items():
         try:

@@ -237,7 +237,7 @@ def _merged(included: tuple[Times, ...], excluded: tuple[Times, ...]) -> Times:
 
 
 class Plan:
-    """Windows of one length that open where patterns and single points say, but for exceptions."""
+    """Windows of one length that open by patterns and at single points, except for exceptions."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Time restrictions: recurring windows on the wall clock of whoever is to be told.
+"""Time restrictions: recurring windows on the wall clock of a contact.
 
 A window opens when an occurrence starts and is [start, end) of what the clock on the wall shows.
 Where clocks are set forward, one that would open in the gap opens at the first moment after it;
@@ -57,7 +57,7 @@ class Restriction:
         )
 
     def length_in(self, zone: ZoneInfo) -> int:
-        """Seconds that a window is long by the clock of the zone."""
+        """The length of a window in seconds, by the clock of the zone."""
         return wallclock.shown_in(self.end, zone) - wallclock.shown_in(self.start, zone)
 
     def _plan(self, zone: ZoneInfo) -> Plan:
@@ -122,7 +122,7 @@ def _read(said: Mapping[str, object]) -> Restriction:
 
 
 def _first(said: Mapping[str, object], *names: str) -> tuple[str, object]:
-    """The name and the value of the first of the fields that is there."""
+    """The name and the value of the first field that is present."""
     for name in names:
         if said.get(name) is not None:
             return name, said[name]

@@ -1,4 +1,4 @@
-"""Recurrence rules: what they say, and how they are read from the hashes of ice_cube."""
+"""Recurrence rules, and how they are read from the hashes of ice_cube."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -106,7 +106,7 @@ def _unit(field: str, value: object) -> Unit:
 
 
 def _validations(field: str, value: object) -> dict[str, Any]:
-    """The fields of a rule that validations speak of."""
+    """The fields of a rule that `validations` set."""
     read: dict[str, Any] = {}
     for key, values in fields.mapping(field, value).items():
         if key == "day_of_week":

@@ -1,4 +1,4 @@
-"""Moments and spans of time as people say them.
+"""Reads moments and spans of time from plain English.
 
 A reading of the clock that comes twice, as clocks are set back, means its first coming; one that
 is skipped means the first moment after the gap. Lengths are elapsed time: `in 1 day` is 86,400
@@ -65,7 +65,7 @@ def _day_first(said: str) -> str:
 
 
 def _relative(said: str, now: float) -> int | None:
-    """Told from now, or since 1970."""
+    """Relative to now, or seconds since 1970."""
     if said == "now":
         return int(now)
     if found := re.fullmatch(r"@?(\d+)|@?(\d{6,})\.\d+", said, re.ASCII):

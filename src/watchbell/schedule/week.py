@@ -31,14 +31,14 @@ class NotWeekly:
     """Restrictions that no week of half hours shows."""
 
     reasons: tuple[str, ...]
-    """What each of those says that can't be painted, and why."""
+    """Each of those in words, and why it can't be painted."""
 
     def __str__(self) -> str:
         return "; ".join(self.reasons)
 
 
 def grid_of(restrictions: Iterable[Mapping[str, object]], today: date) -> Grid | NotWeekly:
-    """The week that restrictions mean from today on; all of it where there are none."""
+    """The week of these restrictions from today on; all of it where there are none."""
     painted: set[int] | None = None
     reasons = []
     for said in restrictions:
@@ -61,7 +61,7 @@ def grid_of(restrictions: Iterable[Mapping[str, object]], today: date) -> Grid |
 
 
 def restrictions_of(grid: Grid) -> list[dict[str, object]]:
-    """The restrictions that mean a week; none for all of it."""
+    """The restrictions for a week; none for all of it."""
     if grid == ALWAYS:
         return []
     found: dict[tuple[int, int], list[str]] = {}
@@ -109,7 +109,7 @@ def _is_weekly(rule: Rule) -> bool:
 
 
 def _is_on_half_hours(rule: Rule, start: datetime) -> bool:
-    """Told by its sets alone, since of a rule with all seconds there are many openings."""
+    """Decided by its sets alone, since a rule with all seconds opens very often."""
     minutes, seconds = rule.minutes or {start.minute}, rule.seconds or {start.second}
     return minutes <= {0, 30} and seconds <= {0}
 

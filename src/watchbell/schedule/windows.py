@@ -1,4 +1,4 @@
-"""Recurring windows as people say them, made into the hash of a time restriction."""
+"""Reads recurring windows from plain English, as hashes of time restrictions."""
 
 import re
 from collections.abc import Callable
@@ -26,7 +26,7 @@ _EXAMPLE = "say, for example, 'mon-fri 08:00-18:00', 'sat,sun', '1st mon 09:00-1
 
 @dataclass
 class _Said:
-    """What the words of one window have said so far."""
+    """What was read of one window so far."""
 
     text: str
     weekdays: list[int] = field(default_factory=list)
@@ -76,7 +76,7 @@ def _words(text: str) -> list[str]:
 
 
 def _take(said: _Said, words: list[str]) -> None:
-    """Takes the next thing that is said off the words."""
+    """Reads the next part, and removes its words."""
     word = words.pop(0)
     if ordinals := _list(word, names.ordinal, 31):
         _take_ordinals(said, word, ordinals, words)

@@ -12,14 +12,14 @@ from watchbell.schedule import fields, wallclock
 from watchbell.schedule.wallclock import DAY
 
 FIRST, LAST = 0, int(datetime(9998, 1, 1, tzinfo=UTC).timestamp())
-"""Nothing fires before 1970, nor where we run out of dates."""
+"""Nothing fires before 1970, nor after the last date that Python knows."""
 
 _1970 = wallclock.shown(datetime.fromtimestamp(0, UTC))
 _CHUNK = 25
 """Stretches are found for 2 ** 25 seconds at once, a little more than a year."""
 _KEPT = 4096
 _MOST_STRETCHES = 100
-"""What is skipped whenever it should come is not looked for until the end of time."""
+"""A time that clocks always skip is not searched for ever."""
 
 
 class Stretch(NamedTuple):

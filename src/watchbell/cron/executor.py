@@ -1,4 +1,4 @@
-"""Runs on this instance: starts the process, follows its output, and writes the result."""
+"""Executes runs on this instance: starts the process, follows its output, writes the result."""
 
 import asyncio
 from collections import Counter
@@ -38,7 +38,7 @@ _MOST_UNWRITTEN = 64 << 20
 """Bytes that may wait for an absent store; of more output, only the newest lines are kept."""
 
 
-class Runs:
+class Executor:
     def __init__(
         self,
         processes: Runner,
@@ -89,29 +89,29 @@ class Runs:
 
     def _enter(self, group: asyncio.TaskGroup, begun: Begun, running: Running) -> None:
         self._by_job[running.name] += 1
-        group.create_task(self._live(begun, running), name=f"run {running.id}")
+        group.create_task(self._execute(begun, running), name=f"run {running.id}")
 
-    async def _live(self, begun: Begun, running: Running) -> None:
+    async def _execute(self, begun: Begun, running: Running) -> None:
         process, stored = running.process, 0
         if process:
-            stored = await self._asked(lambda: self._stored(running.id))
+            stored = await self._read(lambda: self._stored(running.id))
         as_list = self._settings.upstream_data
         printed = OutputLines(self._settings.last_lines, as_list=as_list, stored=stored)
         try:
-            job = await self._asked(lambda: self._find(running.name))
-            following = (
-                self._followed(running, job, process, printed)
+            job = await self._read(lambda: self._find(running.name))
+            outcome = (
+                self._follow(running, job, process, printed)
                 if process
-                else self._ended(begun, running, job, printed)
+                else self._start_and_follow(begun, running, job, printed)
             )
-            ended, reason = await following
+            ended, reason = await outcome
         finally:
             self._leave(running)
         probe("cron.ended")
         end = self._clock.now()
         await self._finish(begun, running, job, ended, reason, printed, end)
 
-    async def _asked(self, question: Callable[[], Awaitable[T]]) -> T:
+    async def _read(self, question: Callable[[], Awaitable[T]]) -> T:
         """Waits for an answer without ending other runs by a failure."""
         return await enduring(lambda: patiently(question), "cron", "read a job")
 
@@ -121,7 +121,7 @@ class Runs:
         if not self._by_job[running.name]:
             del self._by_job[running.name]
 
-    async def _ended(
+    async def _start_and_follow(
         self, begun: Begun, running: Running, job: Job | None, printed: OutputLines
     ) -> tuple[Ended | None, str]:
         """How the process ended, and why where not by itself."""
@@ -140,12 +140,12 @@ class Runs:
         except Refused as error:
             return None, str(error)
         running.started(process)
-        return await self._followed(running, job, process, printed)
+        return await self._follow(running, job, process, printed)
 
-    async def _followed(
+    async def _follow(
         self, running: Running, job: Job | None, process: Run, printed: OutputLines
     ) -> tuple[Ended | None, str]:
-        await self._print(process, printed, self._volume(job).complete)
+        await self._write_output(process, printed, self._volume(job).complete)
         ended = await process.ended()
         if ended.leftovers:
             self._log.warning(
@@ -170,7 +170,7 @@ class Runs:
         limit = job.options.output_limit if job else None
         return Volume(complete=(limit or self._settings.output_limit) << 20)
 
-    async def _print(self, process: Run, printed: OutputLines, complete: int) -> None:
+    async def _write_output(self, process: Run, printed: OutputLines, complete: int) -> None:
         async for batch in process.batches():
             self._writer.print(process.id, printed.add(batch))
             is_much = printed.weight > complete
