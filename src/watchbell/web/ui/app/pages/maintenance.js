@@ -95,7 +95,7 @@ export default function Maintenance() {
         options=${[["week", "Week"], ["month", "Month"], ["agenda", "List"]]} />
       <${Choice} label="Kind" value=${kind} onChange=${(/** @type {string} */ said) => setQuery({ kind: said })}
         options=${[["", "All"], ["scheduled", html`<span class="cal-key cal-scheduled"></span> Scheduled`], ["unscheduled", html`<span class="cal-key cal-unscheduled"></span> Acknowledged`]]} />
-      <${Search} value=${pattern} onSearch=${(/** @type {string} */ said) => setQuery({ pattern: said })} placeholder="Filter by check, e.g. web-*:HTTP" label="Filter by check" />
+      <${Search} value=${pattern} onSearch=${(/** @type {string} */ said) => setQuery({ pattern: said })} placeholder="web-*:HTTP" label="Filter by check" />
     </div>
     ${found.problem && html`<${Failed} problem=${found.problem} retry=${found.reload} />`}
     ${found.value?.next && html`<p class="notice">Not everything is shown. Select a shorter period or use filters.</p>`}

@@ -58,12 +58,13 @@ export function typeOf(schema) {
 }
 
 /**
- * The objects that a schema consists of, each with its fields.
+ * The objects that a schema consists of, each once.
  * @param {Schema} schema
  * @returns {Schema[]}
  */
 export function objectsOf(schema) {
   if (schema.$ref || schema.properties) return [schema];
   if (schema.items) return objectsOf(schema.items);
-  return (schema.oneOf ?? schema.anyOf ?? []).flatMap(objectsOf);
+  const all = (schema.oneOf ?? schema.anyOf ?? []).flatMap(objectsOf);
+  return all.filter((one, at) => !one.$ref || all.findIndex((other) => other.$ref === one.$ref) === at);
 }
