@@ -10,19 +10,9 @@ from tests.cron.crew import definition
 from watchbell import ids
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import history, pending_fires
-from watchbell.cron.claims import (
-    BEGUN,
-    LEFT_OUT,
-    PAUSED,
-    PENDING,
-    QUEUED,
-    TOO_EARLY,
-    Claim,
-    Claims,
-    Left,
-)
+from watchbell.cron.claims import BEGUN, LEFT_OUT, PAUSED, PENDING, QUEUED, TOO_EARLY, Claims
 from watchbell.cron.fire_scripts import PATIENCE, Caller
-from watchbell.cron.fires import JobEntry
+from watchbell.cron.fires import Claim, JobEntry, Left
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.last_handled import MOST_AHEAD, mark, marked
 from watchbell.cron.model import Job, Overlap, decoded, lock_of

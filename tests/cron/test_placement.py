@@ -11,8 +11,9 @@ from tests.cron.crew import EVERY_SECOND, definition, ended, now, put, running, 
 from tests.waiting import eventually
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import jobs, pending_fires
-from watchbell.cron.claims import Claim, Claims
+from watchbell.cron.claims import Claims
 from watchbell.cron.fire_scripts import Caller
+from watchbell.cron.fires import Claim
 from watchbell.cron.instances import instances, pending
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.model import lock_of

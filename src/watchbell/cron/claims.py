@@ -6,12 +6,13 @@ later, with whatever clock, finds the mark moved.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from watchbell.cron import last_handled
 from watchbell.cron.fire_scripts import COMMON, Caller
+from watchbell.cron.fires import Claim, Left
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.model import Begun, Fire, parsed
 from watchbell.store.script import Script
@@ -159,31 +160,6 @@ waiting()
 return {score, answer, begun}
 """
 )
-
-
-class Claim(NamedTuple):
-    job: str
-    fire: int
-    mark: str
-    run: str
-    item: str
-    at: str = ""
-    """The instant before which it may not be begun, where that is to come."""
-
-
-class Left(NamedTuple):
-    """Fires to be recorded as not run."""
-
-    job: str
-    last: int
-    mark: str
-    run: str
-    first: int
-    number: int | None
-    reason: str
-    event: str
-    is_kept: bool = False
-    """Whether the job is in the store; others were only announced on the channel."""
 
 
 class Claims:

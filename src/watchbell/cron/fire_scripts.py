@@ -8,6 +8,7 @@ import msgspec
 
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import last_handled, lua
+from watchbell.cron.fires import GOES_ON_HERE
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import parsed
 from watchbell.cron.placement import Placement, Site, permits
@@ -20,7 +21,6 @@ PATIENCE = 60
 """Seconds for which fires of a job may wait for a free place before later ones are left out."""
 MOST_OWN = 10_000
 """Fires of jobs without lock that may wait for a place on one instance."""
-GOES_ON_HERE = "skipped: a run goes on here"
 
 COMMON = (
     """

@@ -1,15 +1,21 @@
-"""Jobs in the agenda of an instance, their fires as they are stored, and the next attempt at one
+"""Jobs in the agenda of an instance, the claims of fires that are due, and the next attempt at one
 that failed."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET
 
-from watchbell.cron import retries
+from watchbell.cron import check_reports, lateness, retries
+from watchbell.cron.last_handled import mark
 from watchbell.cron.model import Detail, Fire, Job, Why, lock_of
 from watchbell.cron.retries import Verdict
 from watchbell.schedule.agenda import Entry
+from watchbell.schedule.due import Fate, Stretch, due
+from watchbell.schedule.lengths import in_words
+
+GOES_ON_HERE = "skipped: a run goes on here"
 
 
 class JobEntry(Entry):
@@ -58,6 +64,75 @@ def fire_of(job: Job, fire: int, why: Why, *, is_kept: bool = True) -> Fire:
         attempt=1 if attempts > 1 else UNSET,
         attempts=attempts if attempts > 1 else UNSET,
         pool=msgspec.json.encode(placement).decode() if placement else UNSET,
+    )
+
+
+class Claim(NamedTuple):
+    job: str
+    fire: int
+    mark: str
+    run: str
+    item: str
+    at: str = ""
+    """The instant before which it may not be begun, where that is to come."""
+
+
+class Left(NamedTuple):
+    """Fires to be recorded as not run."""
+
+    job: str
+    last: int
+    mark: str
+    run: str
+    first: int
+    number: int | None
+    reason: str
+    event: str
+    is_kept: bool = False
+    """Whether the job is in the store; others were only announced on the channel."""
+
+
+def is_held_back(job: Job, runs_here: int) -> bool:
+    """Whether a run of a job without lock, on this instance, keeps its next one from beginning."""
+    return not job.lock and job.overlap == "skip" and runs_here > 0
+
+
+def due_claims(
+    entry: JobEntry, now: float, usual_grace: int, *, runs_here: int, new_run: Callable[[], str]
+) -> list[Claim | Left]:
+    """What to claim, and what to record as not run, of a job that is due."""
+    job, fire = entry.job, entry.fire
+    assert fire is not None
+    is_idle = is_held_back(job, runs_here)
+
+    def claim(fire: int, why: Why) -> Claim | Left:
+        if is_idle:
+            return Left(job.name, fire, "", "", fire, 1, GOES_ON_HERE, "", entry.is_kept)
+        at = f"{entry.at:.6f}" if entry.at > now else ""
+        return Claim(job.name, fire, mark(fire, job), new_run(), entry.item(fire, why), at)
+
+    if now - entry.at < 1:  # and fires are at least a second apart
+        return [claim(fire, "schedule")]
+    grace = lateness.grace(job, usual_grace)
+    # What is delayed by jitter is due, and late, by that much later.
+    since = now - (entry.at - fire)
+    found = due(job.schedule, entry.mark, since, missed=job.options.missed, grace=grace)
+    left = [_left(entry, one, now) for one in found.omitted]
+    return [
+        *left,
+        *(claim(one, "schedule" if fate is Fate.ON_TIME else "late") for one, fate in found.fires),
+    ]
+
+
+def _left(entry: JobEntry, stretch: Stretch, now: float) -> Left:
+    job = entry.job
+    first, last, number, fate = stretch
+    event = ""
+    if fate is Fate.TOO_LATE and job.options.alert:
+        words = f"due {in_words(max(int(now) - last, 1))} ago"
+        event = check_reports.missed(job.name, fate.value, words, now).decode()
+    return Left(
+        job.name, last, mark(last, job), "", first, number, fate.value, event, entry.is_kept
     )
 
 

@@ -7,7 +7,8 @@ import msgspec
 
 from watchbell import logs
 from watchbell.cron import check_reports, fires, history, instances, pending_fires
-from watchbell.cron.claims import Claims, Left
+from watchbell.cron.claims import Claims
+from watchbell.cron.fires import Left
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
 from watchbell.cron.last_handled import MOST_AHEAD
 from watchbell.cron.model import Beat, Detail, Fire, Job, Record, decoded, encoded, parsed

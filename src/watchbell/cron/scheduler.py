@@ -7,18 +7,13 @@ from math import ceil, inf
 from typing import Self
 
 from watchbell import ids, logs
-from watchbell.cron import check_reports, lateness
-from watchbell.cron.claims import GONE, PAUSED, TOO_EARLY, Claim, Claims, Left
+from watchbell.cron.claims import GONE, PAUSED, TOO_EARLY, Claims
 from watchbell.cron.executor import Executor
-from watchbell.cron.fire_scripts import GOES_ON_HERE
-from watchbell.cron.fires import JobEntry
-from watchbell.cron.last_handled import mark
-from watchbell.cron.model import Begun, Why
+from watchbell.cron.fires import Claim, JobEntry, Left, due_claims, is_held_back
+from watchbell.cron.model import Begun
 from watchbell.errors import StoreUnavailable
 from watchbell.probes import probe
 from watchbell.schedule.agenda import Agenda
-from watchbell.schedule.due import Fate, Stretch, due
-from watchbell.schedule.lengths import in_words
 from watchbell.store import health, outage
 from watchbell.store.client import Backoff, patiently
 from watchbell.store.store_clock import StoreClock
@@ -120,7 +115,7 @@ class Scheduler:
         self._looked_ahead = now + _AHEAD
         found = self._agenda.take_few(self._looked_ahead, _FEW)
         for entry in found:
-            if self._goes_on_here(entry):
+            if is_held_back(entry.job, self._executor.of(entry.name)):
                 self._agenda.put_back(entry)
         return [entry for entry in found if not entry.ticket]
 
@@ -143,42 +138,9 @@ class Scheduler:
             await asyncio.sleep(0)  # nearer to the instant than the loop's timer comes
 
     def _intent(self, entry: JobEntry, now: float) -> "_Intent":
-        job, fire = entry.job, entry.fire
-        assert fire is not None
-        if now - entry.at < 1:  # and fires are at least a second apart
-            return entry, [self._claim_of(entry, fire, "schedule", now)]
-        grace = lateness.grace(job, self._grace)
-        # What is delayed by jitter is due, and late, by that much later.
-        since = now - (entry.at - fire)
-        found = due(job.schedule, entry.mark, since, missed=job.options.missed, grace=grace)
-        claims: list[Claim | Left] = [self._left(entry, one, now) for one in found.omitted]
-        for each, fate in found.fires:
-            why: Why = "schedule" if fate is Fate.ON_TIME else "late"
-            claims.append(self._claim_of(entry, each, why, now))
+        runs_here = self._executor.of(entry.name)
+        claims = due_claims(entry, now, self._grace, runs_here=runs_here, new_run=ids.token)
         return entry, claims
-
-    def _claim_of(self, entry: JobEntry, fire: int, why: Why, now: float) -> Claim | Left:
-        job = entry.job
-        if self._goes_on_here(entry):
-            return Left(job.name, fire, "", "", fire, 1, GOES_ON_HERE, "", entry.is_kept)
-        item = entry.item(fire, why)
-        at = f"{entry.at:.6f}" if entry.at > now else ""
-        return Claim(job.name, fire, mark(fire, job), ids.token(), item, at)
-
-    def _goes_on_here(self, entry: JobEntry) -> bool:
-        """Whether a run of a job without lock keeps its next one from being begun."""
-        job = entry.job
-        return not job.lock and job.overlap == "skip" and self._executor.of(job.name) > 0
-
-    def _left(self, entry: JobEntry, stretch: Stretch, now: float) -> Left:
-        job = entry.job
-        marked = mark(stretch.last, job)
-        event = ""
-        if stretch.fate is Fate.TOO_LATE and job.options.alert:
-            words = f"due {in_words(max(int(now) - stretch.last, 1))} ago"
-            event = check_reports.missed(job.name, stretch.fate.value, words, now).decode()
-        first, last, number, fate = stretch
-        return Left(job.name, last, marked, "", first, number, fate.value, event, entry.is_kept)
 
     async def _claim(self, intents: Sequence[_Intent]) -> None:
         claims = [claim for _, some in intents for claim in some]
