@@ -1,4 +1,4 @@
-"""The application: all endpoints behind one gate, one frame, one way to tell of problems."""
+"""The application: all endpoints behind one guard, with one form of errors."""
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
@@ -64,7 +64,7 @@ from watchbell.web.system import gateway_routes, metrics_routes, overview_routes
 from watchbell.web.system.key_sizes import KeySizes
 
 MOST_BYTES = 1 << 20
-"""Of a request's body, where an endpoint does not say otherwise."""
+"""The largest body of a request, unless an endpoint says otherwise."""
 
 ALERTING = (
     *(check_routes, check_list_routes, alert_routes, contact_routes, rule_routes),
@@ -113,7 +113,7 @@ async def open_services(
 
 
 def application(services: Services) -> Litestar:
-    """Without its frame, for what looks at its routes."""
+    """The application without the request envelope."""
     return Litestar(
         HANDLERS,
         guards=[guard],

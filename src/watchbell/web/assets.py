@@ -1,4 +1,4 @@
-"""Files of the pages: those that are packaged, under names that change as they do."""
+"""The static files of the pages, under names that change with their content."""
 
 import gzip
 import hashlib
@@ -34,7 +34,7 @@ class File(Struct, frozen=True):
 
 
 class Files(Struct, frozen=True):
-    """All there are, by their paths; nothing else on the disk has a name here."""
+    """All files by their paths; no other file can be requested."""
 
     digest: str
     by_path: dict[str, File]
@@ -44,7 +44,7 @@ class Files(Struct, frozen=True):
         return f"/static/{self.digest}/{path}"
 
     def modules(self, *beginnings: str) -> list[str]:
-        """These and all they import, so that a browser asks for them at once, not one by one."""
+        """These and all that they import, so that a browser requests them at once."""
         root, wanted = f"/static/{self.digest}", list(beginnings)
         for path in wanted:  # which grows
             folder = posixpath.join(root, posixpath.dirname(path))
@@ -80,7 +80,7 @@ def _file(path: str, content: bytes, digest: str) -> File:
 
 
 def _placed(found: re.Match[bytes], digest: str) -> bytes:
-    """Browsers know no packages: what is imported by a name gets its place on this server."""
+    """Browsers can't resolve package names, so imports by name get a path on this server."""
     library = _LIBRARIES.get(found[2].decode())
     if library is None:
         return found[0]

@@ -16,7 +16,7 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     time: int
     who: str
     action: str
-    """What was done, as `user.add`."""
+    """For example `user.add`."""
     subject: str = ""
     """What it was done to."""
     details: str = ""
@@ -52,7 +52,7 @@ class AuditFilter(Struct, frozen=True, kw_only=True):
     action: str = ""
     """Itself, or the noun of it: `user` for `user.add`."""
     text: str = ""
-    """Anywhere in an entry, in whatever case."""
+    """Anywhere in an entry, ignoring case."""
     since: int | None = None
     until: int | None = None
 
@@ -65,12 +65,12 @@ class AuditFilter(Struct, frozen=True, kw_only=True):
             return False
         if self.until is not None and entry.time >= self.until:
             return False
-        return self.text.casefold() in _words(entry)
+        return self.text.casefold() in _text(entry)
 
 
-def _words(entry: Entry) -> str:
-    words = (entry.who, entry.action, entry.subject, entry.details, entry.address)
-    return "\n".join(words).casefold()
+def _text(entry: Entry) -> str:
+    parts = (entry.who, entry.action, entry.subject, entry.details, entry.address)
+    return "\n".join(parts).casefold()
 
 
 def encoded(entry: Entry) -> bytes:

@@ -18,16 +18,16 @@ class Connection(Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request of it is being answered."""
+        """Whether it has no request in progress."""
 
     def hang_up(self) -> None: ...
 
 
 class Connections:
-    """Those that are open, by address, each with the one first that has been idle for longest."""
+    """Open connections by address, the longest idle first."""
 
     def __init__(self, most: int, most_of_one: int, is_proxy: Callable[[str], bool]) -> None:
-        """`most_of_one` is 0 for no limit, and does not hold for a proxy."""
+        """`most_of_one` is 0 for no limit, and does not apply to a proxy."""
         self._most, self._most_of_one, self._is_proxy = most, most_of_one, is_proxy
         self._open: dict[str, dict[Connection, None]] = {}
         self._count = 0

@@ -1,4 +1,4 @@
-"""What words a field may have, by the type of what it is in. Pure: types in, words out."""
+"""The values that a field may have, by the type of the request. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ _PART = re.compile(r"\[[^\]]*\]|[^.\[]+")
 
 
 def choices(kind: Any, path: str) -> list[str]:
-    """Of the field at a path as `filter.state[...]`; none where it may have any."""
+    """The values for a path such as `filter.state[...]`; none where any is allowed."""
     try:
         found = list(_plain(inspect.type_info(kind)))
     except TypeError:  # a type that only the framework knows
@@ -22,7 +22,7 @@ def choices(kind: Any, path: str) -> list[str]:
 
 
 def _plain(kind: inspect.Type) -> Iterator[inspect.Type]:
-    """A type without what is said about it; of a union each of its types."""
+    """A type without its annotations; of a union each of its types."""
     if isinstance(kind, inspect.Metadata):
         yield from _plain(kind.type)
     elif isinstance(kind, inspect.UnionType):

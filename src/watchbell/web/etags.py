@@ -1,4 +1,4 @@
-"""ETags: an answer that did not change since it was asked for last is not sent again."""
+"""ETags: an answer that has not changed since the last request is not sent again."""
 
 import hashlib
 from typing import cast
@@ -17,7 +17,7 @@ from litestar.types import (
 
 
 def tagged(app: ASGIApp) -> ASGIApp:
-    """A middleware: answers to GET that are JSON, and whole, bear an ETag."""
+    """Middleware that adds an ETag to complete JSON answers to GET."""
 
     async def middleware(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != ScopeType.HTTP or scope["method"] != "GET":
@@ -50,7 +50,7 @@ def _is_tagged(start: HTTPResponseStartEvent) -> bool:
 
 
 def _mark(start: HTTPResponseStartEvent, body: bytes, asked: str) -> bytes:
-    """Puts the tag on; the body that is to be sent, none where the asker has it already."""
+    """Adds the tag. Returns the body to send, empty where the client has it already."""
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     headers = MutableScopeHeaders.from_message(start)
     headers["etag"] = tag

@@ -56,7 +56,7 @@ def is_secure(request: Asked) -> bool:
 
 
 def _key_of(request: Asked) -> str | None:
-    """The key of an `Authorization` header: a bearer's, or the password of a basic one."""
+    """The key of an `Authorization` header: a bearer token, or a basic password."""
     header = request.headers.get("authorization")
     if header is None:
         return None
@@ -106,7 +106,7 @@ async def _token_fits(request: Asked, identity: Identity) -> None:
 
 
 def _same_origin(request: Asked) -> None:
-    """Refuses what another site's page makes a browser send."""
+    """Refuses requests that a page of another site makes a browser send."""
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if site is not None:
         is_ours = site in ("same-origin", "none")

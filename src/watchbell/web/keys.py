@@ -1,10 +1,10 @@
-"""The key families of the web: who may come in, who did, and what they changed."""
+"""The key families of the web: users, sessions, API keys, the audit log and the intake."""
 
 from watchbell.store.families import Hash, Keyspace, Set, SortedSet, Stream, String
 
 
 class Web(Keyspace, document="watchbell"):
-    """DIGEST stands for what is not to be read from the store: of a secret its SHA-256."""
+    """DIGEST is the SHA-256 of a secret, which itself is not stored."""
 
     users = Hash("web_users")
     sign_ins = Hash("web_sign_ins")

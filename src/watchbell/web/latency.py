@@ -1,4 +1,4 @@
-"""How long requests take until their answer begins, by method, route and status."""
+"""The time until the answer to a request begins, by method, route and status."""
 
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
@@ -10,7 +10,7 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 
 
 class Latency:
-    """Of one server. A stream counts with the time until it begins, not until it ends."""
+    """Of this server. A stream counts until it begins, not until it ends."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""How often somebody may try something: counted in the store, so that all processes count alike."""
+"""Rate limits, counted in the store for all processes together."""
 
 from ipaddress import IPv6Address, ip_address, ip_network
 
@@ -18,7 +18,7 @@ return 0
 
 
 def sender(address: str) -> str:
-    """Whom tries from an address are counted for: who has one of IPv6 has the 2⁶⁴ beside it."""
+    """The network for which attempts are counted: whoever has an IPv6 address has a whole /64."""
     try:
         known = ip_address(address)
     except ValueError:
@@ -36,7 +36,7 @@ class Limit:
         return Web(store.prefix).tries(digest(f"{self.what} {name}"))
 
     async def spend(self, store: Store, name: str) -> int:
-        """Seconds to wait; 0 where it may be done now. A try is counted before it is made."""
+        """Seconds to wait; 0 where it may be done now. An attempt counts before it is made."""
         return int(await _SPEND(store, [self.key(store, name)], [1, self.most, self.seconds]))
 
     async def forgive(self, store: Store, name: str) -> None:
@@ -48,4 +48,4 @@ BY_USER = Limit("sign-in as", 10, 900)
 BY_LINK = Limit("sign-in link from", 30, 300)
 BY_ACK_LINK = Limit("acknowledgement link from", 120, 300)
 KEYS_MADE = Limit("keys made by", 60, 3_600)
-"""So that nobody who only looks can push everything else out of the audit log."""
+"""So that a viewer can't push everything else out of the audit log."""

@@ -12,7 +12,7 @@ from watchbell.web.connections import Sockets
 
 
 class _Accepted(socket.socket):
-    """A socket that says when it is closed."""
+    """A socket that reports when it is closed."""
 
     on_close: Callable[[], None] | None = None
 
@@ -24,7 +24,7 @@ class _Accepted(socket.socket):
 
 
 class _Listener(socket.socket):
-    """Closes what it accepts from an address that has too many sockets, before TLS begins."""
+    """Closes connections from an address that has too many, before TLS begins."""
 
     sockets: Sockets
 

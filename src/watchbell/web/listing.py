@@ -1,4 +1,4 @@
-"""Lists, a page at a time: each page says where the next one begins."""
+"""Lists in pages, each of which says where the next one begins."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Generic, TypeVar
@@ -19,7 +19,7 @@ class Page(Struct, Generic[T], frozen=True):
 
 
 def paged(items: Sequence[T], name: Callable[[T], str], cursor: str, limit: int) -> Page[T]:
-    """The items after the cursor. Those are sorted by their names, which are no two alike."""
+    """The items after the cursor, which are sorted by unique names."""
     rest = [item for item in items if name(item) > cursor]
     chosen = rest[:limit]
     return Page(chosen, name(chosen[-1]) if len(rest) > limit else None)

@@ -1,4 +1,4 @@
-"""The pages' templates: every text in them is escaped."""
+"""The templates of pages; all values are escaped."""
 
 from functools import cache
 from pathlib import Path

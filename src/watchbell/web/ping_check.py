@@ -17,7 +17,7 @@ class Ping(Struct, frozen=True):
 
 
 def ping_of(text: str, ttl: int, now: int) -> Ping:
-    """The check of `ENTITY:CHECK`; Refused where no check may be called so."""
+    """The check of `ENTITY:CHECK`; Refused where that can't be the name of a check."""
     entity, check = split_id(text)
     fields = {"type": "service", "state": "ok", "entity": entity, "check": check, "ttl": ttl}
     judged = event.from_fields(fields, now)

@@ -1,4 +1,4 @@
-"""What goes wrong, as it is told: `application/problem+json` that names the field."""
+"""Errors as `application/problem+json`, which names the wrong field."""
 
 import re
 from collections.abc import Mapping
@@ -20,10 +20,10 @@ from watchbell.web.page_templates import page
 from watchbell.web.pages.paths import local
 
 _GONE = "client disconnected prematurely"
-"""What the framework says where a body ends before its end; it has no error of its own for that."""
+"""The framework's message for an incomplete body, for which it has no error class."""
 _MISSING = re.compile("Missing required [a-z]+ parameter '(.+)' for path ")
 RETRY_AFTER = 5
-"""Seconds after which it makes sense to ask again when the store is away."""
+"""Seconds after which to retry while the store is unavailable."""
 
 
 class FieldError(Struct, frozen=True):
@@ -32,7 +32,7 @@ class FieldError(Struct, frozen=True):
 
 
 class Problem(Struct, frozen=True, kw_only=True):
-    """An answer other than what was asked for."""
+    """An error."""
 
     title: str
     status: int
@@ -41,7 +41,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     """For programs that act on the reason; empty for most problems."""
     errors: list[FieldError] = []
     request: str = ""
-    """By this the log knows the request, where the fault is ours."""
+    """The id under which the log has the request, for errors of the server."""
 
 
 class HttpProblem(Exception):
@@ -69,8 +69,8 @@ def too_often(seconds: int) -> HttpProblem:
 
 
 def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
-    """The one place where an error becomes an answer."""
-    problem, headers = _told(request, error)
+    """The one place where an error becomes a response."""
+    problem, headers = _problem_of(request, error)
     return answered(request, problem, headers)
 
 
@@ -88,14 +88,14 @@ def answered(
 
 
 def _page(request: Request[Any, Any, Any], problem: Problem) -> bytes:
-    """Of an unknown page, for those signed in, the application with its navigation."""
+    """For an unknown page: the application with its navigation, for people who are signed in."""
     if problem.status == HTTPStatus.NOT_FOUND and request.cookies.keys() & set(SESSION_COOKIES):
         return page("app.html", module="overview")
     return page("problem.html", problem=problem)
 
 
 def _door(request: Request[Any, Any, Any]) -> str:
-    """Where one signs in, and comes back to the page that was asked for."""
+    """Redirects to the sign-in page, which leads back to the requested page."""
     query = request.scope["query_string"].decode("latin-1")
     asked = local(quote(request.url.path) + (f"?{query}" if query else ""))
     return (
@@ -104,12 +104,14 @@ def _door(request: Request[Any, Any, Any]) -> str:
 
 
 def wants_page(request: Request[Any, Any, Any]) -> bool:
-    """Whether a person with a browser asks for a page."""
+    """Whether a browser requests a page."""
     accepts = request.headers.get("accept", "")
     return "text/html" in accepts and not request.url.path.startswith("/api/v")
 
 
-def _told(request: Request[Any, Any, Any], error: Exception) -> tuple[Problem, Mapping[str, str]]:
+def _problem_of(
+    request: Request[Any, Any, Any], error: Exception
+) -> tuple[Problem, Mapping[str, str]]:
     if isinstance(error, HttpProblem):
         return _problem(error.status, error.detail, error.errors, error.code), error.headers
     if isinstance(error, StoreUnavailable):
@@ -137,8 +139,8 @@ def _of_framework(request: Request[Any, Any, Any], error: HTTPException) -> Prob
     if not isinstance(error, ValidationException):
         return _problem(error.status_code, error.detail)
     fields = _fields(request, error)
-    told = (f"{one.field}: {one.reason}" if one.field else one.reason for one in fields)
-    return _problem(400, "; ".join(told) or "the request does not fit", fields)
+    sentences = (f"{one.field}: {one.reason}" if one.field else one.reason for one in fields)
+    return _problem(400, "; ".join(sentences) or "the request does not fit", fields)
 
 
 def _problem(

@@ -1,4 +1,4 @@
-"""Around every request: headers that keep browsers strict, and an end to what takes too long."""
+"""Wraps every request: security headers, and a limit on time."""
 
 import asyncio
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ import msgspec
 from litestar.types import ASGIApp, HTTPResponseStartEvent, Message, Receive, Scope, Send
 
 SECONDS = 60.0
-"""Within which an answer must have begun, the request's body included."""
+"""Seconds within which the response must begin, including the time for the request's body."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
@@ -58,7 +58,7 @@ class RequestEnvelope:
 
 
 def _asked(scope: Scope) -> Scope:
-    """HEAD is answered as GET is; the server keeps the body to itself."""
+    """HEAD is handled as GET; the server drops the body."""
     if scope.get("method") != "HEAD":
         return scope
     return cast("Scope", {**scope, "method": "GET"})
@@ -78,11 +78,11 @@ async def _late(send: Any) -> None:
 
 
 async def send_problem(send: Any, status: int, detail: str, headers: Mapping[str, str]) -> None:
-    """An answer for what never gets as far as the application."""
+    """A response for requests that do not reach the application."""
     title = HTTPStatus(status).phrase
     body = msgspec.json.encode({"title": title, "status": status, "detail": detail})
     about = {"content-type": "application/problem+json", "content-length": str(len(body))}
-    told = {**about, **HEADERS, **headers}
-    pairs = [(name.encode(), value.encode()) for name, value in told.items()]
+    all_headers = {**about, **HEADERS, **headers}
+    pairs = [(name.encode(), value.encode()) for name, value in all_headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": pairs})
     await send({"type": "http.response.body", "body": body, "more_body": False})

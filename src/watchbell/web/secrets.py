@@ -1,4 +1,4 @@
-"""What only its holder knows: made here, and known again by its digest."""
+"""Random secrets and their digests."""
 
 import hashlib
 import secrets
@@ -18,5 +18,5 @@ def digest(text: str) -> str:
 
 
 def same(one: str, other: str) -> bool:
-    """Compared in a time that tells nothing of where they differ."""
+    """Compares in constant time."""
     return secrets.compare_digest(one.encode(errors="replace"), other.encode(errors="replace"))

@@ -1,4 +1,4 @@
-"""The HTTP server: bound where the settings say, patient with nobody for ever."""
+"""The HTTP server, with limits on connections, headers and time."""
 
 import asyncio
 import logging
@@ -22,26 +22,26 @@ from watchbell.web.listener import bound
 from watchbell.web.live.link import Link
 
 HEADER_SECONDS = 15.0
-"""Within which a request's headers must have come."""
+"""Seconds within which a request's headers must arrive."""
 HEAD_BYTES = 64 << 10
-"""About so long may a request's first line and headers be."""
+"""About the largest size of a request's first line and headers."""
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-length: 0\r\nconnection: close\r\n\r\n"
 )
 KEEP_ALIVE = 60
-"""Seconds for which a connection may wait for its next request."""
+"""Seconds that a connection may be idle between two requests."""
 _STOP_SECONDS = 5
 MOST_CONNECTIONS = 2_000
-"""In all, where the limit of open files leaves room for twice as many."""
+"""In total, where the limit of open files is at least twice as high."""
 _REFUSED = 100
-"""Connections that are told at a time that there is no room; others are cut."""
+"""Connections that get an answer at a time that there is no room; others are closed."""
 _WARNED = 60.0
 """Seconds between two lines in the log about that."""
 
 
 class _Forward(logging.Handler):
-    """Passes on what the server's library has to say, in our form."""
+    """Forwards the log of the server's library in our format."""
 
     def emit(self, record: logging.LogRecord) -> None:
         logs.get(role="web").warning(record.getMessage(), exc_info=record.exc_info)
@@ -59,7 +59,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals are the business of whoever runs the roles."""
+        """Signals are handled by whoever runs the roles."""
         yield
 
 
@@ -69,7 +69,7 @@ class _Config(uvicorn.Config):
 
 
 class _Refusals:
-    """Connections for which there is no room: a few are answered, all are logged now and then."""
+    """Connections for which there is no room: a few get an answer, and a summary is logged."""
 
     def __init__(self, most_of_one: int) -> None:
         self._most_of_one = most_of_one
@@ -95,7 +95,7 @@ class _Refusals:
 
 
 class _Protocol(HttpToolsProtocol):
-    """Hangs up on who sends the beginning of a request and no more; tells streams to end."""
+    """Closes connections that send an incomplete request; lets streams end."""
 
     config: _Config
     _hurry: asyncio.TimerHandle | None = None
@@ -179,7 +179,7 @@ class _Protocol(HttpToolsProtocol):
 
 @asynccontextmanager
 async def serving(app: ASGIApp, settings: Web) -> AsyncIterator[int]:
-    """The server, until left; gives the port that it got, where the settings say 0."""
+    """Serves until left. Gives the port, which the settings may leave open by 0."""
     trusted = ProxyHeadersMiddleware(cast("Any", app), list(settings.trusted_proxies)).trusted_hosts
 
     def is_proxy(address: str) -> bool:

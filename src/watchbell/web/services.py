@@ -36,7 +36,7 @@ Asked = Request[Any, Any, Any]
 class Services(Struct, frozen=True):
     settings: Settings
     origins: Mapping[str, str]
-    """Where the value of each setting comes from, where that is known."""
+    """Where the value of each setting comes from, if known."""
     store: Store
     clock: Clock
     users: Users
@@ -64,7 +64,7 @@ def services_of(request: Asked) -> Services:
 
 
 def identity_of(request: Asked) -> Identity:
-    """Who asks; there on all endpoints that are not public."""
+    """Who asks. Not available on public endpoints."""
     identity: Identity = request.scope["user"]
     return identity
 

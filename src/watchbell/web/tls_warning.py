@@ -1,4 +1,4 @@
-"""Whether what people send can be read on its way."""
+"""Whether requests can be read on the network."""
 
 from ipaddress import ip_address
 

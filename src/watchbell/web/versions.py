@@ -1,4 +1,4 @@
-"""Versions of what is changed as a whole, so that nobody undoes unknowingly what others did."""
+"""Versions of records for `If-Match`, so that nobody overwrites another's change."""
 
 import hashlib
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ IfMatch = Annotated[
     ),
 ]
 TRIES = 5
-"""How often a change is tried whose record somebody else changes at the same time."""
+"""How often a change is retried when somebody else changes the record at the same time."""
 STALE = {
     412: ResponseSpec(
         data_container=Problem,
@@ -30,12 +30,12 @@ STALE = {
 
 
 def version(record: Any) -> str:
-    """Differs where anything of a record does."""
+    """Differs whenever the record does."""
     return hashlib.sha256(msgspec.json.encode(record)).hexdigest()[:32]
 
 
 def fits(if_match: str, current: str) -> None:
-    """Ends the request where somebody wants to change another version than there is."""
+    """Refuses a change of another version than the current one."""
     asked = {one.strip().removeprefix("W/").strip('"') for one in if_match.split(",")}
     if asked & {"", "*", current}:
         return

@@ -356,14 +356,14 @@ async def test_a_search_that_took_long_is_good_for_a_while(store: Store) -> None
     clock = SlowClock(0)
     clock.step = 1
     directory_cache = DirectoryCache(store, clock)
-    assert (await directory_cache.seen()).contacts == []
+    assert (await directory_cache.current()).contacts == []
     await contacts.save(store, Contact(id="alice", first_name="Alice"))
     clock.step = 0
-    assert (await directory_cache.seen()).contacts == []
+    assert (await directory_cache.current()).contacts == []
     directory_cache.forget()
-    assert (await directory_cache.seen()).contacts == ["alice"]
+    assert (await directory_cache.current()).contacts == ["alice"]
     await contacts.save(store, Contact(id="bob", first_name="Bob"))
-    assert (await directory_cache.seen()).contacts == ["alice", "bob"]
+    assert (await directory_cache.current()).contacts == ["alice", "bob"]
 
 
 class SlowClock(SetClock):

@@ -167,7 +167,7 @@ async def test_what_was_posted_meanwhile_is_not_undone(store: Store) -> None:
         stale = await store.call("HGET", key, "web-1:HTTP")
         await program.post("/state", json=report(state="ok", ttl=-1))
         events = Alerting(store.prefix).events()
-        words = again._words("web-1:HTTP", stale, "critical", START + EVERY)
+        words = again._arguments("web-1:HTTP", stale, "critical", START + EVERY)
         assert len(words) == 3
         assert await states._REPEAT(store, [key, events], words) == 0
     assert [event["state"] for event in await queued(store)] == ["ok"]

@@ -17,7 +17,7 @@ from watchbell.store.processes import Process, RoleReport
 from watchbell.web import audit
 from watchbell.web.audit import AuditFilter, Entry, Stamp
 from watchbell.web.keys import Web
-from watchbell.web.system.setting_descriptions import words
+from watchbell.web.system.setting_descriptions import descriptions
 
 
 async def test_processes_and_servers_are_told(site: Site, store: Store) -> None:
@@ -66,8 +66,8 @@ async def test_settings_say_what_they_are_for_and_which_were_chosen(site: Site) 
 
 def test_every_setting_with_words_is_one() -> None:
     names = settings.as_shown(settings.Settings(data="/nonexistent"))  # type: ignore[arg-type]
-    assert set(words()) <= set(names)
-    assert set(names) - set(words()) == {"log.level"}
+    assert set(descriptions()) <= set(names)
+    assert set(names) - set(descriptions()) == {"log.level"}
 
 
 ENTRIES = [

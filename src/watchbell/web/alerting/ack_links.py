@@ -1,4 +1,4 @@
-"""Uses of the links by which messages are acknowledged: limited per address, and audited."""
+"""Acknowledgement links in messages: their use is limited per address, and audited."""
 
 from watchbell.gateways.ack_page import Use
 from watchbell.store.client import Store

@@ -1,4 +1,4 @@
-"""The page behind the links of messages, as the gateways make it."""
+"""The page behind acknowledgement links, as the gateways render it."""
 
 from litestar import MediaType, Response, Router, get, post
 from litestar.params import FromPath
@@ -19,7 +19,7 @@ async def ask(request: Asked, token: FromPath[str]) -> Response[str]:
 
 @post("/ack/{token:str}", opt=PUBLIC, include_in_schema=False, request_max_body_size=BODY_MOST)
 async def acknowledge(request: Asked, token: FromPath[str]) -> Response[str]:
-    """The link itself is the permission: it is signed, and for one check."""
+    """Public, because the link itself is the permission: it is signed, and for one check."""
     form = {name: str(value) for name, value in (await request.form()).items()}
     answers = services_of(request).answers
     return _sent(await answers.acknowledge(token, form, address_of(request)))

@@ -1,4 +1,4 @@
-"""Alerts: what was sent to whom, when, by what, and what the server answered."""
+"""Endpoints for alerts: what was sent to whom, when and how, and what the server answered."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -66,7 +66,7 @@ async def all_alerts(
 
 
 def _check(given: str) -> str:
-    """With its entity as it is kept."""
+    """The check with its entity in lower case, as it is stored."""
     if not given:
         return ""
     entity, check = split_id(given)
@@ -93,7 +93,7 @@ async def _names(request: Asked, ids: Iterable[str]) -> dict[str, str]:
 
 @get("/alert", opt=needs("read"))
 async def one_alert(request: Asked, id: Id) -> AlertShown:  # noqa: A002
-    """An alert with its text, what became of it and what the server answered."""
+    """An alert with its text, its delivery and what the server answered."""
     message = await alert_log.one(services_of(request).store, id)
     names = await _names(request, [message.sent.contact])
     return AlertShown(message=message, contact_name=names.get(message.sent.contact, ""))
@@ -101,7 +101,7 @@ async def one_alert(request: Asked, id: Id) -> AlertShown:  # noqa: A002
 
 @post("/alerts/retry", status_code=200, opt=needs("operate"))
 async def retry_alerts(request: Asked, data: JSONBody[RetryBody]) -> list[Retried]:
-    """Send alerts again that were given up, each answered for itself."""
+    """Send alerts again that were given up. Each is answered separately."""
     services = services_of(request)
     answers = []
     for name in dict.fromkeys(data.ids):

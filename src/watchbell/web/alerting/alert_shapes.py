@@ -1,4 +1,4 @@
-"""What the API takes and gives of alerts."""
+"""What the API accepts and returns for alerts."""
 
 from typing import Annotated, Literal
 
@@ -8,11 +8,11 @@ from watchbell.gateways.alert_log import AlertRecord, SentMessage
 
 
 class AlertListed(Struct, frozen=True, kw_only=True):
-    """An alert, and what became of it."""
+    """An alert and its delivery."""
 
     sent: AlertRecord
     contact_name: str
-    """Empty where there is no such contact any more."""
+    """Empty where the contact no longer exists."""
 
 
 class AlertShown(Struct, frozen=True, kw_only=True):

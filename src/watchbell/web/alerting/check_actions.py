@@ -1,4 +1,4 @@
-"""What is done with many checks at once: who is meant, for whom it makes sense, and how it went."""
+"""Actions on many checks at once: which checks are selected, which are refused, and the results."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
@@ -17,20 +17,20 @@ from watchbell.web.live.background import at_once
 from watchbell.web.problems import HttpProblem
 
 MOST = 50_000
-"""Checks that one request may concern."""
+"""Checks that one request may select."""
 MOST_TESTED = 100
 _AT_ONCE = 16
 _SLICE = 200
 
-Meant = dict[str, CheckRow | None]
-"""The checks that are meant; None for what there is not."""
+Selection = dict[str, CheckRow | None]
+"""The selected checks; None for one that does not exist."""
 Refusals = dict[str, str]
-"""Why something was not done, by check."""
+"""Why the action was not done, by check."""
 Judge = Callable[[CheckRow], str]
-"""Why it would make no sense for a check; empty where it does."""
+"""Why the action makes no sense for a check; empty where it does."""
 
 
-async def meant(table: CheckTable, names: Sequence[str], wanted: CheckFilter | None) -> Meant:
+async def select(table: CheckTable, names: Sequence[str], wanted: CheckFilter | None) -> Selection:
     if bool(names) == (wanted is not None):
         raise HttpProblem(422, "name checks, or a filter that means them", field="checks")
     if wanted is None:
@@ -49,8 +49,8 @@ def _named(name: str) -> str:
     return f"{entity.lower()}:{check}"
 
 
-def judged(checks: Meant, judge: Judge) -> tuple[list[str], Refusals]:
-    """Those for whom it makes sense, and why not for the others."""
+def partition(checks: Selection, judge: Judge) -> tuple[list[str], Refusals]:
+    """The checks for which the action makes sense, and why not for the others."""
     refused = {
         name: judge(row) if row is not None else "there is no such check"
         for name, row in checks.items()
@@ -90,7 +90,7 @@ def has_open(kinds: Iterable[Kind]) -> Judge:
 async def acknowledge(
     store: Store, names: Sequence[str], summary: str, duration: int, now: int
 ) -> Refusals:
-    """Said to the processor, which comes to it in its turn."""
+    """Queued for the processor, which handles it in its turn."""
     make = partial(event.acknowledge, summary=summary, duration=duration, time=now)
     return await _submitted(store, names, make)
 
@@ -117,7 +117,7 @@ async def plan(store: Store, names: Sequence[str], window: Window, now: int) -> 
 
 
 async def end(store: Store, names: Sequence[str], kinds: Sequence[Kind], now: int) -> Refusals:
-    """The windows that are open; those to come stay."""
+    """Ends the windows that are open; those planned for later stay."""
 
     async def some(part: Sequence[str]) -> None:
         if "unscheduled" in kinds:
@@ -136,7 +136,7 @@ async def end(store: Store, names: Sequence[str], kinds: Sequence[Kind], now: in
 async def _in_slices(
     names: Sequence[str], some: Callable[[Sequence[str]], Awaitable[None]]
 ) -> Refusals:
-    """Where a slice has one that can't be, each of it is done by itself."""
+    """Where one check of a slice is refused, each check of it is handled by itself."""
     refused: Refusals = {}
     for first in range(0, len(names), _SLICE):
         part = names[first : first + _SLICE]
@@ -163,7 +163,7 @@ async def configure(store: Store, names: Sequence[str], given: dict[str, int | N
 
 
 async def _each(names: Sequence[str], act: Callable[[str], Awaitable[None]]) -> Refusals:
-    """Some of them at once."""
+    """Several of them concurrently."""
     left, refused = iter(names), Refusals()
 
     async def work() -> None:

@@ -10,9 +10,9 @@ from watchbell.alerting.model import SEVERITY
 from watchbell.web.alerting.check_rows import CheckCounts, CheckRow
 
 MOST = 50_000
-"""Rows that a page is given at once."""
+"""Rows that a page gets at once."""
 _LEVEL = 1
-"""Of gzip: more takes three times as long for a tenth less."""
+"""The level of gzip: a higher one takes three times as long to save a tenth."""
 
 
 class Columns(Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class Columns(Struct, frozen=True, kw_only=True):
 
 
 class _Index:
-    """Things, each once, and their places."""
+    """Distinct values and their positions."""
 
     def __init__(self) -> None:
         self.places: dict[object, int] = {}
@@ -86,6 +86,6 @@ def columns(rows: Sequence[CheckRow], counts: CheckCounts, moment: str, now: int
 def packed(
     rows: Sequence[CheckRow], counts: CheckCounts, moment: str, now: int
 ) -> tuple[bytes, bytes]:
-    """As JSON, and the same compressed."""
+    """As JSON, plain and compressed."""
     plain = msgspec.json.encode(columns(rows, counts, moment, now))
     return plain, gzip.compress(plain, _LEVEL)

@@ -24,10 +24,10 @@ States = Annotated[tuple[State, ...], Meta(max_length=10)]
 
 
 class CheckFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is not said is not asked."""
+    """What is left out matches everything."""
 
     text: Text = ""
-    """Words, each of which is part of the name or the summary, in whichever case."""
+    """Words that all occur in the name or the summary, in upper or lower case."""
     state: States = ()
     """One of these."""
     failing: bool | None = None
@@ -36,13 +36,13 @@ class CheckFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     entity: Names = ()
     """One of these, by its whole name."""
     acknowledged: bool | None = None
-    """Whether it fails and somebody said that they know."""
+    """Whether it fails and somebody acknowledged it."""
     maintenance: bool | None = None
-    """Whether planned maintenance is open."""
+    """Whether it is in scheduled maintenance."""
     enabled: Enabled = "yes"
 
     def normal(self) -> "CheckFilter":
-        """The same for all that mean the same."""
+        """The same for all filters that match the same checks."""
         return msgspec.structs.replace(
             self,
             text=" ".join(sorted(set(self.text.lower().split()))),
@@ -59,7 +59,7 @@ Test = Callable[[CheckRow], bool]
 
 
 def matching(wanted: CheckFilter) -> Test:
-    """Whether a row is meant by a filter in its normal form."""
+    """The test whether a row matches a filter in its normal form."""
     tests = [test for test in _tests(wanted) if test is not None]
 
     def matches(row: CheckRow) -> bool:

@@ -1,4 +1,4 @@
-"""Checks: lists of them, what changes in these, and what is done with many at once."""
+"""Endpoints for many checks: lists, live changes, and actions on many at once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,7 +15,6 @@ from watchbell.alerting.calendar import Alike
 from watchbell.alerting.decide import acknowledgement
 from watchbell.alerting.model import State
 from watchbell.alerting.windows import Kind, Window
-from watchbell.errors import Refused
 from watchbell.web.access import needs
 from watchbell.web.alerting import check_actions
 from watchbell.web.alerting.check_actions import Judge, Refusals
@@ -37,6 +36,7 @@ from watchbell.web.alerting.maintenance_changes import Span
 from watchbell.web.listing import Limit
 from watchbell.web.live.sse import EVENT_STREAM, EventStream, LastEvent, Resume, streamed
 from watchbell.web.problems import HttpProblem
+from watchbell.web.refused import RefusedField
 from watchbell.web.services import Asked, actor_of, audited, services_of
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ Reversed = Annotated[bool, QueryParameter(description="The other way round.")]
 Yes = bool | None
 KINDS: tuple[Kind, ...] = ("scheduled", "unscheduled")
 DRY = 1_000
-"""Checks that are listed where nothing is done."""
+"""Checks that a dry run lists."""
 
 
 async def wanted_of(
@@ -105,7 +105,7 @@ async def checks(
     cursor: Cursor = "",
     limit: Limit = 100,
 ) -> ChecksPage:
-    """Checks at a glance, with how many there are."""
+    """List checks, with their counts by state."""
     table, after = services_of(request).check_table, key_of(cursor) if cursor else None
     _, others = await table.view(wanted.without_state())
     store, view = await table.view(wanted, sort)
@@ -121,7 +121,7 @@ async def checks(
 
 @get("/checks/board", opt=needs("read"))
 async def columns(request: Asked, wanted: Wanted) -> Response[Columns]:
-    """All checks that match, up to 50,000, in columns: for pages that show very many."""
+    """List all checks that match, up to 50,000, in columns: for pages that show very many."""
     services = services_of(request)
     rows, view = await services.check_table.view(wanted, "severity")
     given = [*view.order], msgspec.structs.replace(view.counts), rows.moment, services.now()
@@ -146,7 +146,8 @@ async def live(
 
 @post("/checks/acknowledge", status_code=200, opt=needs("operate"))
 async def acknowledge(request: Asked, data: JSONBody[Acknowledgement]) -> Acted:
-    """Acknowledge failures: nobody is told of them again until the time is over or they recover."""
+    """Acknowledge failures: nobody is alerted about them again until the time is over or they
+    recover."""
     services = services_of(request)
     seconds = _read("duration", lambda: phrases.length(data.duration))
     said = data.summary.strip()
@@ -164,7 +165,7 @@ async def acknowledge(request: Asked, data: JSONBody[Acknowledgement]) -> Acted:
 
 @post("/checks/maintenance", status_code=200, opt=needs("operate"))
 async def plan(request: Asked, data: JSONBody[PlannedMaintenance]) -> Acted:
-    """Plan maintenance, in which nobody is told of a check's failures."""
+    """Schedule maintenance, during which nobody is alerted about a check's failures."""
     services = services_of(request)
     zone = _read("zone", lambda: phrases.zone(data.zone or services.settings.alerting.timezone))
     span = Span(data.start, data.duration, data.end).seconds(services.now(), zone)
@@ -183,7 +184,7 @@ async def plan(request: Asked, data: JSONBody[PlannedMaintenance]) -> Acted:
 
 @post("/checks/end-maintenance", status_code=200, opt=needs("operate"))
 async def end(request: Asked, data: JSONBody[EndOfMaintenance]) -> Acted:
-    """End maintenance that is open; what is planned for later stays."""
+    """End maintenance that is in progress; what is planned for later stays."""
     services, kinds = services_of(request), KINDS if data.kind is None else (data.kind,)
 
     async def act(names: Sequence[str]) -> Refusals:
@@ -198,7 +199,7 @@ async def end(request: Asked, data: JSONBody[EndOfMaintenance]) -> Acted:
 
 @post("/checks/disable", status_code=200, opt=needs("write"))
 async def disable(request: Asked, data: JSONBody[Targets]) -> Acted:
-    """Hide checks that are no longer wanted; each comes back when it reports again."""
+    """Disable checks that are no longer needed; each is enabled when it reports again."""
 
     async def act(names: Sequence[str]) -> Refusals:
         return await check_actions.disable(services_of(request).store, names)
@@ -208,7 +209,7 @@ async def disable(request: Asked, data: JSONBody[Targets]) -> Acted:
 
 @post("/checks/enable", status_code=200, opt=needs("write"))
 async def enable(request: Asked, data: JSONBody[Targets]) -> Acted:
-    """Show checks again that were hidden, as they were."""
+    """Enable disabled checks, as they were."""
 
     async def act(names: Sequence[str]) -> Refusals:
         return await check_actions.enable(services_of(request).store, names)
@@ -218,7 +219,7 @@ async def enable(request: Asked, data: JSONBody[Targets]) -> Acted:
 
 @post("/checks/test-notifications", status_code=200, opt=needs("operate"))
 async def try_notifications(request: Asked, data: JSONBody[TestOfNotifications]) -> Acted:
-    """Tell everybody who would be told of these checks' failures that this is a test."""
+    """Send a test to everybody who would be alerted about failures of these checks."""
     services, summary = services_of(request), data.summary.strip()
 
     async def act(names: Sequence[str]) -> Refusals:
@@ -232,8 +233,8 @@ async def try_notifications(request: Asked, data: JSONBody[TestOfNotifications])
 
 @post("/checks/settings", status_code=200, opt=needs("write"))
 async def configure(request: Asked, data: JSONBody[CheckSettings]) -> Acted:
-    """Set how long checks fail or recover before that is told, and after which silence they count
-    as unknown."""
+    """Set how long checks must fail or recover before anybody is notified, and after which silence
+    they count as unknown."""
     named = {
         "initial_failure_delay": data.initial_failure_delay,
         "repeat_failure_delay": data.repeat_failure_delay,
@@ -259,9 +260,9 @@ async def _acted(
     action: str,
     words: str = "",
 ) -> Acted:
-    """Does it for those for whom it makes sense, and says how it went for each."""
-    found = await check_actions.meant(services_of(request).check_table, data.checks, data.filter)
-    names, refused = check_actions.judged(found, judge)
+    """Does it for the checks for which it makes sense, and returns the result for each."""
+    found = await check_actions.select(services_of(request).check_table, data.checks, data.filter)
+    names, refused = check_actions.partition(found, judge)
     if names and not data.dry_run:
         refused |= await act(names)
         done = [name for name in names if name not in refused]
@@ -277,10 +278,8 @@ async def _acted(
 
 
 def _read(field: str, read: Callable[[], T]) -> T:
-    try:
+    with RefusedField(field):
         return read()
-    except Refused as error:
-        raise HttpProblem(422, str(error), field=field) from None
 
 
 ROUTES = Router(

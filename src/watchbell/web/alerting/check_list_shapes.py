@@ -1,4 +1,4 @@
-"""What the API takes and gives of many checks."""
+"""What the API accepts and returns for many checks."""
 
 from typing import Annotated
 
@@ -22,25 +22,25 @@ class ChecksPage(Struct, frozen=True, kw_only=True):
     count: int
     """All that match."""
     counts: CheckCounts
-    """Of all that match the filter without what it says of states."""
+    """Of all that match the filter without its conditions on states."""
     moment: str
-    """From which `/checks/live` can go on, as `resume`."""
+    """Send it as `resume` to `/checks/live` to get all changes since."""
 
 
 class Targets(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Checks that are named, or all that a filter means."""
+    """Checks by name, or all that match a filter."""
 
     checks: Annotated[list[Check], Meta(max_length=10_000)] = []
     filter: CheckFilter | None = None
     dry_run: bool = False
-    """Only say for which checks it would be done; at most the first thousand are listed."""
+    """Only report for which checks it would be done; at most the first thousand are listed."""
 
 
 class Acknowledgement(Targets, frozen=True, kw_only=True, forbid_unknown_fields=True):
     summary: Summary = ""
-    """What you know of it, for the others; your name is put before it."""
+    """A comment for others; your name is put before it."""
     duration: Words | Seconds = "4 hours"
-    """How long nobody is told again, in words or seconds."""
+    """How long nobody is alerted again, in words or seconds."""
 
 
 class PlannedMaintenance(Targets, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -50,13 +50,13 @@ class PlannedMaintenance(Targets, frozen=True, kw_only=True, forbid_unknown_fiel
     """In words, as `2 hours`, or seconds. Either this or `end` is needed."""
     end: Words | Seconds | None = None
     zone: Annotated[str, Meta(max_length=100)] = ""
-    """The time zone in which words are read; that of the settings without."""
+    """The time zone in which words are read; by default that of the settings."""
     summary: Summary = ""
 
 
 class EndOfMaintenance(Targets, frozen=True, kw_only=True, forbid_unknown_fields=True):
     kind: Kind | None = None
-    """Both kinds without. The end of an unscheduled one takes an acknowledgement back."""
+    """By default both kinds. Ending unscheduled maintenance withdraws an acknowledgement."""
 
 
 class TestOfNotifications(Targets, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -66,7 +66,7 @@ class TestOfNotifications(Targets, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class CheckSettings(Targets, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is null is taken back; what is left out stays as it is. All are seconds."""
+    """All are seconds. Null resets a setting; what is left out stays as it is."""
 
     initial_failure_delay: Delay | UnsetType | None = UNSET
     repeat_failure_delay: Delay | UnsetType | None = UNSET
@@ -78,15 +78,15 @@ class OneActed(Struct, frozen=True):
     check: str
     done: bool
     reason: str = ""
-    """Why it was not."""
+    """Why it was not done."""
 
 
 class Acted(Struct, frozen=True, kw_only=True):
     count: int
-    """Checks that were meant."""
+    """Checks that were selected."""
     done: int
-    """Of these, those for which it was done, or would be."""
+    """Of these, the checks for which it was done, or would be."""
     dry_run: bool
     items: list[OneActed]
     window: str = ""
-    """The id of maintenance that was planned, by which `/maintenance/end` takes it back."""
+    """The id of the scheduled maintenance, by which `/maintenance/end` cancels it."""

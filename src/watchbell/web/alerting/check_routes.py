@@ -1,4 +1,4 @@
-"""One check: what it is, what it was, what was decided about it, and who would be called."""
+"""Endpoints for one check: its state and history, decisions about it, and who would be called."""
 
 from typing import Annotated
 
@@ -19,7 +19,7 @@ from watchbell.web.services import Asked, services_of
 
 DAY = 86_400
 FARTHEST = 5 * 366 * DAY
-"""How far ahead somebody may ask who would be called."""
+"""How far ahead `who would be called` may ask."""
 
 Name = Annotated[
     str, QueryParameter(min_length=1, max_length=2_001, description="A check, `ENTITY:CHECK`.")
@@ -47,7 +47,7 @@ Tags = Annotated[
 
 
 def event_id_of(given: str) -> str:
-    """The check as it is kept; refuses what is none."""
+    """The check's stored name; refuses what can't be one."""
     entity, check = split_id(given)
     if not entity.strip() or not check.strip():
         raise HttpProblem(
@@ -65,7 +65,7 @@ async def _known(request: Asked, given: str) -> str:
 
 @get("/check", opt=needs("read"))
 async def check(request: Asked, check: Name) -> CheckShown:
-    """All that is known of a check as it is now."""
+    """A check in full, as it is now."""
     services = services_of(request)
     return await check_view.shown(
         services.store, event_id_of(check), services.settings.alerting, services.now()
@@ -81,7 +81,7 @@ async def history(
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> Page[ChangeShown]:
-    """Changes of a check's state within a range, the newest first."""
+    """List changes of a check's state within a range, the newest first."""
     event_id, services = await _known(request, check), services_of(request)
     newer = _moment(cursor)
     last = LARGEST if end is None else end
@@ -118,7 +118,8 @@ async def timeline(
 
 @get("/check/decisions", opt=needs("read"))
 async def decisions(request: Asked, check: Name, limit: Limit = 50) -> list[Explained]:
-    """What was lately decided about a check, in words, the newest first; at most fifty are kept."""
+    """List the latest decisions about a check, in words, the newest first; at most fifty are
+    kept."""
     event_id = await _known(request, check)
     found = await explanations.decisions(services_of(request).store, event_id, limit)
     return [explanations.explained(one) for one in found]
@@ -126,7 +127,7 @@ async def decisions(request: Asked, check: Name, limit: Limit = 50) -> list[Expl
 
 @get("/check/measurements", opt=needs("read"))
 async def measured(request: Asked, check: Name) -> Measured:
-    """What a check measured of late (`perfdata`), as far as copies of its reports are kept."""
+    """The latest measurements of a check (`perfdata`), as far as copies of its reports are kept."""
     event_id, services = await _known(request, check), services_of(request)
     settings = services.settings.alerting
     if not settings.archive:

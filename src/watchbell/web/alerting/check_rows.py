@@ -23,7 +23,7 @@ SUMMARY = 200
 
 
 class CheckRow(Struct, frozen=True, kw_only=True, gc=False):
-    """A check at a glance. There may be hundreds of thousands, so they share what is alike."""
+    """A check at a glance. There may be hundreds of thousands, so rows share equal values."""
 
     id: str
     """`ENTITY:CHECK`."""
@@ -33,20 +33,20 @@ class CheckRow(Struct, frozen=True, kw_only=True, gc=False):
     summary: str = ""
     """The first 200 characters."""
     since: int | None = None
-    """When it went into its state."""
+    """When it entered its state."""
     failing_since: int | None = None
-    """When it was last well, where it fails."""
+    """When it began to fail, where it does."""
     last_update: int | None = None
-    """When it was last heard of; up to a minute late, or more where there are very many checks."""
+    """When it last reported; up to a minute late, or more where there are very many checks."""
     acknowledged: bool = False
-    """Whether it fails and somebody said that they know."""
+    """Whether it fails and somebody acknowledged it."""
     unscheduled_until: int | None = None
     scheduled_until: int | None = None
-    """Until when planned maintenance lasts that is open."""
+    """When the current scheduled maintenance ends."""
     enabled: bool = True
     tags: tuple[str, ...] = ()
-    """Its own, those of its entity and of its latest report; those that its name gives are left
-    out."""
+    """Its own, those of its entity and of its latest report, without those that its name
+    implies."""
 
     @property
     def is_failing(self) -> bool:
@@ -58,7 +58,7 @@ class CheckRow(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CheckCounts(Struct):
-    """How many checks there are of each state, of those that the filter means."""
+    """How many of the checks that match are in each state."""
 
     ok: int = 0
     warning: int = 0
@@ -67,7 +67,7 @@ class CheckCounts(Struct):
     acknowledged: int = 0
     """Of those that fail."""
     maintenance: int = 0
-    """In planned maintenance, whatever their state."""
+    """In scheduled maintenance, whatever their state."""
 
     @property
     def total(self) -> int:
@@ -137,12 +137,12 @@ class Reader:
         self._tags: dict[bytes, tuple[str, ...]] = {}
 
     async def read(self, names: Sequence[str], now: int) -> dict[str, Read]:
-        """Rows without tags; checks that there are not are missing."""
+        """Rows without tags; checks that do not exist are missing."""
         found = _ROW.over(self._store, names, [now], SLICE)
         return {name: self._row(name, raw, now) async for name, raw in found}
 
     def forget_summaries(self) -> None:
-        """Many checks say the same as they are read together, and other things another time."""
+        """Checks that are read together often have the same summary; later ones have others."""
         self._summaries.clear()
         self._tags.clear()
 

@@ -1,4 +1,4 @@
-"""What the API says of one check."""
+"""What the API returns for one check."""
 
 from typing import Literal
 
@@ -17,12 +17,13 @@ class Measurement(Struct, frozen=True):
 class DelayShown(Struct, frozen=True):
     seconds: int
     source: Literal["event", "check", "settings"]
-    """Who says so: the check's latest report, somebody for this check, or the settings for all."""
+    """Where it comes from: the check's latest report, a setting of this check, or the settings for
+    all."""
 
 
 class WindowShown(Struct, frozen=True, kw_only=True):
     id: str
-    """By which it is ended and changed, of this check or of all that have such a window."""
+    """By which it is ended or changed, for this check or for all that have such a window."""
     kind: Kind
     start: int
     end: int
@@ -34,11 +35,11 @@ class Acknowledged(Struct, frozen=True):
     since: int
     until: int
     words: str
-    """What was said with it."""
+    """The comment of whoever planned it."""
 
 
 class CheckShown(Struct, frozen=True, kw_only=True):
-    """All that is known of a check as it is now."""
+    """A check in full, as it is now."""
 
     check: str
     """`ENTITY:CHECK`."""
@@ -51,26 +52,26 @@ class CheckShown(Struct, frozen=True, kw_only=True):
     details: str = ""
     perfdata: list[Measurement] = []
     since: int | None = None
-    """When it went into its state."""
+    """When it entered its state."""
     last_update: int | None = None
-    """When it was last heard of."""
+    """When it last reported."""
     silent_at: int | None = None
-    """By when it has to report again, or it becomes `unknown`; null where it promised nothing."""
+    """When it becomes `unknown` unless it reports again; null where it has no ttl."""
     ttl: int | None = None
-    """What was set for the check; its reports may say otherwise."""
+    """What was set for the check; its reports can override it."""
     delays: dict[str, DelayShown] = {}
     tags: list[str] = []
-    """Those that all its reports have by its name."""
+    """Those that its name implies."""
     event_tags: list[str] = []
-    """Those that its latest report had besides."""
+    """Those that its latest report added."""
     short_id: str
-    """By which it is acknowledged in chats and at the command line."""
+    """The id by which it is acknowledged in chats and on the command line."""
     acknowledged: Acknowledged | None = None
-    """Null where it does not fail, or nobody said that they know."""
+    """Null where it does not fail, or nobody acknowledged it."""
     maintenance: list[WindowShown] = []
-    """That is open, or is to come."""
+    """In progress, or planned."""
     last_notifications: dict[str, int] = {}
-    """Kind to when the latest was made."""
+    """By kind, when the latest was made."""
     counts: Counts
 
 
@@ -78,14 +79,14 @@ class ChangeShown(Struct, frozen=True, kw_only=True):
     timestamp: int
     state: str
     until: int | None = None
-    """When the next change came; null where none did."""
+    """When the next change came; null for the latest."""
     summary: str = ""
     details: str = ""
     latency: float | None = None
 
 
 class TimelineShown(Struct, frozen=True, kw_only=True):
-    """A range of a check's past, and of the maintenance to come."""
+    """A range of a check's past, and of its planned maintenance."""
 
     start: int
     end: int
@@ -99,7 +100,7 @@ class TimelineShown(Struct, frozen=True, kw_only=True):
     neighbours are one segment in which the worst state counts."""
     maintenance: list[WindowShown]
     seconds: dict[str, int]
-    """By state, outside planned maintenance; what is left is ok."""
+    """By state, outside scheduled maintenance; the rest is ok."""
     percentages: dict[str, float | None]
     outages: int
-    """Times that it failed."""
+    """How often it failed."""

@@ -1,4 +1,4 @@
-"""Tags of checks: those that somebody gave a check or its entity, and those of its reports."""
+"""Tags of checks: those that were given to a check or its entity, and those of its reports."""
 
 from collections.abc import Iterable, Sequence
 
@@ -24,7 +24,7 @@ class Tags(Struct, frozen=True):
 
 
 async def read(store: Store) -> Tags:
-    """By the lists of known tags, and not by searching all keys for others."""
+    """Reads the sets of known tags; does not search all keys for others."""
     keys = Alerting(store.prefix)
     checks = await _tagged(store, keys.check_tag, keys.known_tags("check_tag"))
     by_id = await _tagged(store, keys.entity_tag, keys.known_tags("entity_tag"))

@@ -1,4 +1,4 @@
-"""One check, put together for who looks at it: as it is, and over a range of time."""
+"""One check as the API shows it: as it is now, and over a range of time."""
 
 from collections.abc import Iterable
 
@@ -24,7 +24,7 @@ from watchbell.web.alerting.check_shapes import (
 
 KINDS: tuple[Kind, ...] = ("scheduled", "unscheduled")
 MOST_WINDOWS = 500
-"""Of each kind that a picture shows, the latest of them."""
+"""The latest of each kind that a timeline shows."""
 
 
 def unknown(event_id: str) -> NotFound:
@@ -32,7 +32,7 @@ def unknown(event_id: str) -> NotFound:
 
 
 async def shown(store: Store, event_id: str, settings: Settings, now: int) -> CheckShown:
-    """Raises NotFound for what never reported and is not in any maintenance."""
+    """Raises NotFound for a check that never reported and has no maintenance."""
     status = next(iter(await history.check_states(store, [event_id], now)), Status(id=event_id))
     planned = [
         _window(window, kind, now)
@@ -69,7 +69,7 @@ async def shown(store: Store, event_id: str, settings: Settings, now: int) -> Ch
 
 
 def _delays(status: Status, own: dict[str, int], settings: Settings) -> dict[str, DelayShown]:
-    """By the order in which the processor asks for them."""
+    """Each from the first source that has it, in the processor's order."""
     found = {}
     for name in ("initial_failure_delay", "repeat_failure_delay", "initial_recovery_delay"):
         by_event: int | None = getattr(status, name)
@@ -137,10 +137,10 @@ async def pictured(store: Store, event_id: str, start: int, end: int, now: int) 
     course = await records.course(store, event_id, start, min(end, now))
     known_from = max(course.changes[0].timestamp, start) if course.changes else None
     windows = {kind: await maintenance.windows(store, event_id, kind) for kind in KINDS}
-    told = known_from if known_from is not None else start
-    until = max(min(end, now), told)
-    outages = reports.outages(course.changes, told, until)
-    down = reports.downtime(outages, windows["scheduled"], told, until)
+    since = known_from if known_from is not None else start
+    until = max(min(end, now), since)
+    outages = reports.outages(course.changes, since, until)
+    down = reports.downtime(outages, windows["scheduled"], since, until)
     segments = timeline.segments(course.changes, start, until)
     return TimelineShown(
         start=start,

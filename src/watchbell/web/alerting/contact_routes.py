@@ -1,4 +1,4 @@
-"""Contacts: people, or groups of them, the media by which they are told, and about what."""
+"""Endpoints for contacts: people or groups, their media, and what they are alerted about."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -31,6 +31,7 @@ from watchbell.web.alerting.contact_shapes import (
     TestSent,
 )
 from watchbell.web.alerting.directory_cache import Directory
+from watchbell.web.alerting.imports import import_items
 from watchbell.web.listing import Limit, Page, paged
 from watchbell.web.problems import HttpProblem
 from watchbell.web.refused import by_field
@@ -38,7 +39,7 @@ from watchbell.web.services import Asked, actor_of, audited, services_of
 from watchbell.web.versions import STALE, TRIES, IfMatch, fits, version
 
 _TOLD = 5
-"""Links that a list has of each contact."""
+"""Links of each contact that a list shows."""
 
 Id = Annotated[str, QueryParameter(min_length=1, max_length=500, description="A contact's id.")]
 Cursor = Annotated[str, QueryParameter(max_length=2_000, description="`next` of the page before.")]
@@ -61,12 +62,10 @@ async def all_contacts(
     cursor: Cursor = "",
     limit: Limit = 100,
 ) -> Page[ContactListed]:
-    """Contacts by name, with their media and what they are told about.
-
-    Those that others make, tag or link are seen within seconds.
-    """
+    """List contacts by name, with their media and what they are alerted about. Changes by other
+    programs show within seconds."""
     services = services_of(request)
-    seen = await services.directory_cache.seen()
+    seen = await services.directory_cache.current()
     found = await contacts.load(services.store, seen.contacts)
     people = [replace(one, tags=seen.tags.get(one.id, ())) for one in found.values()]
     chosen = [
@@ -112,7 +111,7 @@ def _listed(contact: Contact, seen: Directory) -> ContactListed:
 
 @post("/contacts", opt=needs("write"))
 async def add_contact(request: Asked, data: JSONBody[NewContact]) -> ContactShown:
-    """Make a contact."""
+    """Create a contact."""
     services, contact = services_of(request), _contact(data.id, data)
     try:
         with by_field():
@@ -138,7 +137,7 @@ async def change_contact(
     data: JSONBody[ContactBody],
     if_match: IfMatch = "",
 ) -> ContactShown:
-    """Change a contact, as a whole but for its rules and links."""
+    """Replace a contact, except for its rules and links."""
     for _ in range(TRIES):
         with suppress(Changed):
             before, after = await _changed_to(request, id, data, if_match)
@@ -150,7 +149,7 @@ async def change_contact(
 async def _changed_to(
     request: Asked, contact_id: str, data: ContactBody, if_match: str
 ) -> tuple[Contact, Contact]:
-    """The contact before and after; Changed where somebody else was quicker."""
+    """The contact before and after. Raises Changed where somebody else changed it first."""
     services = services_of(request)
     known, stamp = await contacts.stamped(services.store, contact_id)
     before = await _tagged(request, known)
@@ -175,9 +174,9 @@ async def remove_contact(request: Asked, id: Id) -> None:  # noqa: A002
 
 @get("/contact/links", opt=needs("read"))
 async def links(request: Asked, id: Id, cursor: Cursor = "", limit: Limit = 100) -> Page[Link]:  # noqa: A002
-    """What a contact is told about: entities, single checks, or everything."""
+    """List what a contact is alerted about: entities, single checks, or everything."""
     await _known(request, id)
-    seen = await services_of(request).directory_cache.seen()
+    seen = await services_of(request).directory_cache.current()
     found = sorted(entities.links(seen.entities, id), key=_place)
     return paged(found, _place, cursor, limit)
 
@@ -189,7 +188,7 @@ def _place(link: Link) -> str:
 
 @post("/contact/links", opt=needs("write"))
 async def link_contact(request: Asked, id: Id, data: JSONBody[LinkBody]) -> LinkMade:  # noqa: A002
-    """Tell a contact about an entity, about one check of it, or about everything."""
+    """Alert a contact about an entity, about one check of it, or about everything."""
     store = services_of(request).store
     await contacts.known(store, id)
     with by_field(name="entity"):
@@ -206,7 +205,7 @@ async def link_contact(request: Asked, id: Id, data: JSONBody[LinkBody]) -> Link
 
 @delete("/contact/links", opt=needs("write"))
 async def unlink_contact(request: Asked, id: Id, entity: OfEntity, check: OfCheck = "") -> None:  # noqa: A002
-    """Undo a link."""
+    """Remove a link."""
     store = services_of(request).store
     entity_id = await entities.id_of(store, entity)
     with by_field():
@@ -231,7 +230,7 @@ async def send_test(request: Asked, id: Id, data: JSONBody[TestBody]) -> TestSen
 
 @get("/contacts/media", opt=needs("read"))
 async def media(request: Asked) -> list[MediumKnown]:
-    """The media that contacts may have, and which of them the settings have a gateway for."""
+    """List the media that contacts may have, and which of them the settings have a gateway for."""
     own = _gateways(request)
     names = dict.fromkeys((*own, *KNOWN_MEDIA))
     return [MediumKnown(medium=name, has_gateway=name in own) for name in names]
@@ -243,15 +242,15 @@ def _gateways(request: Asked) -> list[str]:
 
 @get("/contacts/export", opt=needs("read"))
 async def export_contacts(request: Asked) -> list[dict[str, Any]]:
-    """All contacts as a file has them that can be imported again; secrets are not shown."""
+    """Export all contacts, in the form that can be imported; secrets are masked."""
     people = await contacts.everybody(services_of(request).store)
     return [json_items.of_contact(json_items.without_secrets(one)) for one in people]
 
 
 @post("/contacts/import", status_code=200, opt=needs("write"))
 async def import_contacts(request: Asked, data: JSONBody[Rows]) -> list[Taken]:
-    """Import contacts, each in place of the one with its id. Its rules are replaced if the item
-    has any, and a secret that is `***` stays as it is. What is not right is told, the others are
+    """Import contacts, each replacing the one with its id. Its rules are replaced if the item has
+    any, and a secret that is `***` stays as it is. Items with errors are reported, the others are
     imported."""
     services = services_of(request)
     before = await contacts.tags(services.store)
@@ -265,13 +264,7 @@ async def import_contacts(request: Asked, data: JSONBody[Rows]) -> list[Taken]:
         await contacts.save(services.store, contact, with_rules=with_rules, tags_before=tags)
         before[contact.id] = contact.tags
 
-    try:
-        taken = [done async for done in json_items.each_taken(data, json_items.ContactItem, one)]
-    finally:
-        services.directory_cache.forget()
-    done = sum(each.status == "imported" for each in taken)
-    await audited(request, "contacts.import", details=f"{done:,} of {len(data):,} items")
-    return taken
+    return await import_items(request, data, json_items.ContactItem, one, "contacts.import")
 
 
 async def _known(request: Asked, contact_id: str) -> Contact:
@@ -280,7 +273,7 @@ async def _known(request: Asked, contact_id: str) -> Contact:
 
 
 async def _tagged(request: Asked, contact: Contact) -> Contact:
-    seen = await services_of(request).directory_cache.seen()
+    seen = await services_of(request).directory_cache.current()
     return replace(contact, tags=seen.tags.get(contact.id, ()))
 
 
@@ -329,12 +322,12 @@ def _medium(medium: Medium) -> MediumShown:
 
 
 def _version(contact: Contact) -> str:
-    """Of what is shown: a digest of secrets would let everybody try which ones they are."""
+    """A version of what is shown. A digest of secrets would let everybody guess them."""
     return version(replace(json_items.without_secrets(contact), rules=()))
 
 
 def _differences(before: Contact, after: Contact) -> str:
-    """The fields in which they differ; values are nobody's business but the contact's."""
+    """The names of the fields that differ, without values: those are private."""
     own = [name for name in Contact.__struct_fields__ if name not in ("rules", "media")]
     changed = [name for name in own if getattr(before, name) != getattr(after, name)]
     names = dict.fromkeys((*before.media, *after.media))

@@ -1,4 +1,4 @@
-"""What the API takes and gives of contacts."""
+"""What the API accepts and returns for contacts."""
 
 from typing import Annotated
 
@@ -16,9 +16,9 @@ MediumName = Annotated[str, Meta(min_length=1, max_length=64)]
 class MediumBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     address: Annotated[str, Meta(min_length=1, max_length=2_000)]
     interval: Annotated[int, Meta(ge=1, le=LONGEST_INTERVAL)] = 900
-    """Seconds within which the same is not told again."""
+    """Seconds within which the same alert is not sent again."""
     rollup_threshold: Annotated[int, Meta(ge=0, le=MOST)] = 0
-    """Failing checks from which on one summary is sent in place of all; 0 for never."""
+    """Number of failing checks from which one summary replaces single alerts; 0 for never."""
 
 
 class ContactBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,7 +28,7 @@ class ContactBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     last_name: Line = ""
     email: Line = ""
     timezone: Annotated[str, Meta(max_length=100)] = ""
-    """In which its rules are read, as `Europe/Rome`; empty for that of the settings."""
+    """The time zone of its rules, as `Europe/Rome`; empty for that of the settings."""
     tags: Tags = ()
     media: Annotated[dict[MediumName, MediumBody], Meta(max_length=50)] = {}
     pagerduty: Annotated[dict[MediumName, Line], Meta(max_length=4)] = {}
@@ -48,7 +48,7 @@ class ContactShown(Struct, frozen=True, kw_only=True):
     email: str
     timezone: str
     zone: str
-    """In which its rules are read."""
+    """The time zone of its rules."""
     tags: list[str]
     media: dict[str, "MediumShown"]
     pagerduty: dict[str, str]
@@ -81,7 +81,7 @@ class ContactListed(Struct, frozen=True, kw_only=True):
 
 class LinkBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     entity: Annotated[str, Meta(min_length=1, max_length=500)]
-    """Its name, or `ALL`; one that is not known yet is made."""
+    """Its name, or `ALL`; an unknown one is created."""
     check: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
     """Only this check of it."""
 
@@ -91,7 +91,7 @@ class LinkMade(Struct, frozen=True, kw_only=True):
     check: str | None
     words: str
     is_new: bool
-    """Whether nothing was known of the entity so far."""
+    """Whether the entity was created."""
 
 
 class TestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,9 +100,9 @@ class TestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class TestSent(Struct, frozen=True, kw_only=True):
     alert: str
-    """By which `/alert` tells what became of it."""
+    """By which `/alert` shows its delivery."""
     has_gateway: bool
-    """Whether the settings of this server have the medium; if none has it, nobody sends."""
+    """Whether the settings of this server have the medium; if no server has it, nothing is sent."""
 
 
 class MediumKnown(Struct, frozen=True, kw_only=True):

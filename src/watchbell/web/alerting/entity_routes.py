@@ -1,4 +1,4 @@
-"""Entities: what is watched, with their tags and who is told about them."""
+"""Endpoints for entities: what is watched, with tags and contacts."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,6 +18,7 @@ from watchbell.web.access import needs
 from watchbell.web.alerting.check_filter import CheckFilter
 from watchbell.web.alerting.contact_routes import Rows
 from watchbell.web.alerting.entity_shapes import EntityBody, EntityShown
+from watchbell.web.alerting.imports import import_items
 from watchbell.web.listing import Limit, Page, paged
 from watchbell.web.problems import HttpProblem
 from watchbell.web.refused import by_field
@@ -46,11 +47,9 @@ async def all_entities(
     cursor: Cursor = "",
     limit: Limit = 100,
 ) -> Page[EntityShown]:
-    """Entities by name. The one called `ALL` has the contacts who are told about everything.
-
-    Those that others make, tag or link are seen within seconds.
-    """
-    seen = await services_of(request).directory_cache.seen()
+    """List entities by name. The one called `ALL` has the contacts who are alerted about
+    everything. Changes by other programs show within seconds."""
+    seen = await services_of(request).directory_cache.current()
     failures = await _failures(request)
     chosen = [
         one
@@ -71,7 +70,7 @@ async def _failures(request: Asked) -> Counter[str]:
 
 
 def _order(entity: Entity) -> str:
-    """By name; two ids with one name, as others may write them, are apart."""
+    """By name, then by id, because other programs may write two ids with one name."""
     return f"{entity.name}\t{entity.id}"
 
 
@@ -87,13 +86,13 @@ async def one_entity(request: Asked, name: Named) -> EntityShown:
 
 @post("/entities", opt=needs("write"))
 async def add_entity(request: Asked, data: JSONBody[EntityBody]) -> EntityShown:
-    """Make an entity before anything is reported about it."""
+    """Create an entity before anything reports about it."""
     with by_field():
         entity = _entity(Entity(id=ids.token(), name=""), data)
         entities.checked(entity)
     if any(
         one.name == entity.name
-        for one in (await services_of(request).directory_cache.seen()).entities
+        for one in (await services_of(request).directory_cache.current()).entities
     ):
         raise HttpProblem(422, f"name: there is an entity {entity.name} already", field="name")
     await _save(request, entity)
@@ -124,8 +123,8 @@ async def change_entity(
 
 @delete("/entity", opt=needs("write"))
 async def remove_entity(request: Asked, name: Named) -> None:
-    """Remove an entity's id, tags and contacts. What its checks reported stays, and the next
-    report about it makes it anew."""
+    """Remove an entity's id, tags and contacts. What its checks reported stays, and the next report
+    creates it again."""
     entity = await _known(request, name)
     await entities.remove(services_of(request).store, entity.id)
     services_of(request).directory_cache.forget()
@@ -134,15 +133,15 @@ async def remove_entity(request: Asked, name: Named) -> None:
 
 @get("/entities/export", opt=needs("read"))
 async def export_entities(request: Asked) -> list[dict[str, Any]]:
-    """All entities as a file has them that can be imported again."""
+    """Export all entities, in the form that can be imported."""
     found = await entities.find(services_of(request).store)
     return [msgspec.to_builtins(one) for one in found]
 
 
 @post("/entities/import", status_code=200, opt=needs("write"))
 async def import_entities(request: Asked, data: JSONBody[Rows]) -> list[Taken]:
-    """Import entities, each in place of the one with its id, under a new name perhaps. What is
-    not right is told, the others are imported."""
+    """Import entities, each replacing the one with its id, whose name may change. Items with errors
+    are reported, the others are imported."""
     services = services_of(request)
     survey = await entities.survey(services.store)
 
@@ -151,13 +150,7 @@ async def import_entities(request: Asked, data: JSONBody[Rows]) -> list[Taken]:
         entity = json_items.entity(item)
         await entities.save(services.store, entity, with_checks=with_checks, seen=survey)
 
-    try:
-        taken = [done async for done in json_items.each_taken(data, json_items.EntityItem, one)]
-    finally:
-        services.directory_cache.forget()
-    done = sum(each.status == "imported" for each in taken)
-    await audited(request, "entities.import", details=f"{done:,} of {len(data):,} items")
-    return taken
+    return await import_items(request, data, json_items.EntityItem, one, "entities.import")
 
 
 async def _one(request: Asked, name: str) -> EntityShown:
@@ -168,7 +161,7 @@ async def _one(request: Asked, name: str) -> EntityShown:
 
 async def _known(request: Asked, name: str) -> Entity:
     wanted = name if name == entities.ALL else name.lower()
-    for one in (await services_of(request).directory_cache.seen()).entities:
+    for one in (await services_of(request).directory_cache.current()).entities:
         if one.name == wanted:
             return one
     raise NotFound(f"there is no entity {name[:80]}")

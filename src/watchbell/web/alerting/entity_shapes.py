@@ -1,4 +1,4 @@
-"""What the API takes and gives of entities."""
+"""What the API accepts and returns for entities."""
 
 from typing import Annotated
 
@@ -12,22 +12,22 @@ Ids = Annotated[tuple[Name, ...], Meta(max_length=1_000)]
 
 class EntityBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: Name
-    """Another than before renames it; kept in lower case, and without colons."""
+    """A different one renames it; stored in lower case, without colons."""
     tags: Tags = ()
     contacts: Ids = ()
-    """Ids of those who are told about all of it."""
+    """Ids of the contacts who are alerted about all of its checks."""
 
 
 class EntityShown(Struct, frozen=True, kw_only=True):
     name: str
     id: str
-    """Which it keeps when it is renamed."""
+    """Stays the same when it is renamed."""
     tags: list[str]
     contacts: list[str]
     check_contacts: dict[str, list[str]]
-    """Who is told about single checks of it."""
+    """The contacts of single checks."""
     checks: int
-    """That have reported."""
+    """Checks that have reported."""
     failing: int
-    """That are failing now, disabled ones left out."""
+    """Checks that fail now, without disabled ones."""
     version: str

@@ -1,4 +1,4 @@
-"""The calendar of maintenance: read by one at a time, and not again while nothing has changed."""
+"""The maintenance calendar, cached until a change is published."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,14 +9,14 @@ from watchbell.clock import Clock
 from watchbell.store.client import Store
 
 SHORTEST = 2.0
-"""Seconds for which what was read is not read again; more, where reading takes long."""
+"""Seconds for which the cache is used; longer where reading takes long."""
 _SHARE = 0.02
-"""Of the time that may be spent with reading while nobody tells of changes."""
+"""The share of time that may be spent reading while no changes are published."""
 _RANGES = 8
 
 
 class Calendar:
-    """`changes` counts what is heard of changes, as far as somebody listens."""
+    """`changes` counts published changes; -1 while nothing listens."""
 
     def __init__(self, store: Store, clock: Clock, changes: Callable[[], int]) -> None:
         self._store, self._clock, self._heard = store, clock, changes
@@ -25,8 +25,8 @@ class Calendar:
         self._made, self._seen = 0, (0, 0)
 
     async def within(self, start: int, end: int) -> list[Alike]:
-        """What other programs have changed may be missing for a moment. Whoever asks while others
-        read waits for what they find."""
+        """Changes by other programs may be missing for a moment. Callers that ask during a read
+        wait for its result."""
         async with self._reading:
             if self._seen != self._changes:
                 self._known.clear()
@@ -41,7 +41,7 @@ class Calendar:
             return found
 
     def forget(self) -> None:
-        """After a change of ours, which is to be seen at once."""
+        """Drops the cache after a change of ours, so that it shows at once."""
         self._made += 1
 
     @property

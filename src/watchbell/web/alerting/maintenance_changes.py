@@ -1,4 +1,4 @@
-"""Maintenance as the API plans, changes and ends it: of many checks at once."""
+"""Scheduling, changing and ending the maintenance of many checks at once."""
 
 from collections.abc import Callable, Sequence
 from zoneinfo import ZoneInfo
@@ -14,6 +14,7 @@ from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store
 from watchbell.web.alerting.maintenance_calendar import Calendar
 from watchbell.web.problems import HttpProblem
+from watchbell.web.refused import RefusedField
 
 MOST = 50_000
 """Checks that are put into maintenance by one request."""
@@ -26,14 +27,14 @@ class Plan(Struct, frozen=True):
 
 
 class Span(Struct, frozen=True):
-    """When it is to begin and to end, as somebody said it: with a duration, or with an end."""
+    """When it begins and ends, as people write it: with a duration, or with an end."""
 
     start: Said
     duration: Said | None
     end: Said | None
 
     def seconds(self, now: float, zone: ZoneInfo) -> tuple[int, int]:
-        """Start and duration; Trouble names the field that was not understood."""
+        """Start and duration. Raises HttpProblem that names the field that was not understood."""
         start = _read("start", lambda: phrases.moment(self.start, now, zone))
         if (self.duration is None) == (self.end is None):
             raise HttpProblem(
@@ -50,25 +51,21 @@ class Span(Struct, frozen=True):
 
 
 def _read(field: str, read: Callable[[], int]) -> int:
-    try:
+    with RefusedField(field):
         seconds = read()
-    except Refused as error:
-        raise HttpProblem(422, str(error), field=field) from None
     if not 0 <= seconds <= maintenance.LATEST:
         raise HttpProblem(422, f"{field}: this is too far off", field=field)
     return seconds
 
 
-async def meant(store: Store, pattern: str, checks: Sequence[str]) -> list[str]:
-    """The checks of a pattern, or those that are named; all of these have to be known."""
+async def select_checks(store: Store, pattern: str, checks: Sequence[str]) -> list[str]:
+    """The checks that match a pattern, or those that are named, which all have to exist."""
     if bool(pattern) == bool(checks):
         raise HttpProblem(422, "name checks, or say a pattern that means them", field="pattern")
     if checks:
         return await _known(store, checks)
-    try:
+    with RefusedField("pattern"):
         found = await history.find(store, pattern, disabled=True)
-    except Refused as error:
-        raise HttpProblem(422, str(error), field="pattern") from None
     if len(found) > MOST:
         many = f"{len(found):,} checks are meant; expected at most {MOST:,} at once"
         raise HttpProblem(422, many, field="pattern")
@@ -85,7 +82,7 @@ async def _known(store: Store, checks: Sequence[str]) -> list[str]:
 
 
 async def alike(book: Calendar, id_: str) -> Alike:
-    """The windows of an id; NotFound where there are none, or no more."""
+    """The windows of an id. Raises NotFound where there are none."""
     name = calendar.named(id_)
     found = await book.within(name.start, name.start + 1) if name else []
     for one in found:
@@ -95,14 +92,14 @@ async def alike(book: Calendar, id_: str) -> Alike:
 
 
 async def end(store: Store, one: Alike, checks: Sequence[str], now: int) -> list[str]:
-    """The checks whose windows were not over. What is to come is taken back."""
+    """Returns the checks whose windows were not over. Windows to come are cancelled."""
     if one.window.end <= now:
         return []
     return await maintenance.end(store, checks, one.kind, one.window.start, now, now)
 
 
 async def resize(store: Store, one: Alike, checks: Sequence[str], until: int, now: int) -> None:
-    """Another end for windows that are open or to come."""
+    """Sets another end for windows that are in progress or to come."""
     if one.window.end <= now:
         raise Refused("this maintenance is over, and stays as it was")
     if until <= max(one.window.start, now):

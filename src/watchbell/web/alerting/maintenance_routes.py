@@ -1,4 +1,4 @@
-"""Maintenance: a calendar over all checks, and how it is planned, changed and ended."""
+"""Endpoints for maintenance: the calendar of all checks, and scheduling, changing and ending it."""
 
 from typing import Annotated
 from zoneinfo import ZoneInfo
@@ -11,7 +11,6 @@ from watchbell.alerting import patterns, phrases
 from watchbell.alerting.calendar import Alike
 from watchbell.alerting.model import split_id
 from watchbell.alerting.windows import Kind, Window
-from watchbell.errors import Refused
 from watchbell.schedule import spoken
 from watchbell.web.access import needs
 from watchbell.web.alerting import maintenance_changes
@@ -26,12 +25,13 @@ from watchbell.web.alerting.maintenance_shapes import (
 )
 from watchbell.web.listing import Cursor, Limit, Page, paged
 from watchbell.web.problems import HttpProblem
+from watchbell.web.refused import RefusedField
 from watchbell.web.services import Asked, audited, services_of
 
 USUAL = 31 * 86_400
 LONGEST = 400 * 86_400
 _NAMED = 20
-"""Checks of alike windows that are named in a list; the others are counted."""
+"""Checks of equal windows that a list names; the others are counted."""
 
 From = Annotated[
     int | None, QueryParameter(name="from", ge=0, le=1 << 40, description="Seconds; now without.")
@@ -78,10 +78,8 @@ async def calendar(
 
 
 def _matching(found: list[Alike], pattern: str) -> list[Alike]:
-    try:
+    with RefusedField("pattern"):
         matches = patterns.compiled(pattern).matches
-    except Refused as error:
-        raise HttpProblem(422, str(error), field="pattern") from None
     kept = []
     for one in found:
         checks = [check for check in one.checks if matches(*split_id(check))]
@@ -96,14 +94,14 @@ async def checks(
     cursor: Check = "",
     limit: Limit = 100,
 ) -> Page[str]:
-    """The checks of windows that are alike."""
+    """List the checks of equal windows."""
     one = await maintenance_changes.alike(services_of(request).calendar, id)
     return paged(one.checks, str, cursor, limit)
 
 
 @post("/maintenance/preview", status_code=200, opt=needs("read"))
 async def preview(request: Asked, data: JSONBody[NewMaintenance]) -> Preview:
-    """What planning this would do: when it would be, and of which checks. Nothing is changed."""
+    """Preview scheduled maintenance: when it would be, and of which checks. Nothing is changed."""
     plan = await _plan(request, data)
     return _preview(plan, data)
 
@@ -135,20 +133,18 @@ async def _plan(request: Asked, data: NewMaintenance) -> Plan:
         raise HttpProblem(
             422, "start: unscheduled maintenance begins at once or has begun", field="start"
         )
-    found = await maintenance_changes.meant(services.store, data.pattern, data.checks)
+    found = await maintenance_changes.select_checks(services.store, data.pattern, data.checks)
     return Plan(data.kind, Window(start, duration, data.summary.strip()), found)
 
 
 def _zone(request: Asked, name: str) -> ZoneInfo:
-    try:
+    with RefusedField("zone"):
         return phrases.zone(name or services_of(request).settings.alerting.timezone)
-    except Refused as error:
-        raise HttpProblem(422, str(error), field="zone") from None
 
 
 @post("/maintenance/end", status_code=200, opt=needs("operate"))
 async def end_maintenance(request: Asked, data: JSONBody[EndedMaintenance]) -> Done:
-    """End windows that are open, or take back those to come. What is over stays as it was."""
+    """End windows that are in progress, or cancel those to come. Past ones stay as they were."""
     services = services_of(request)
     one = await maintenance_changes.alike(services.calendar, data.id)
     chosen = _chosen(one, data.checks)
@@ -165,7 +161,7 @@ async def end_maintenance(request: Asked, data: JSONBody[EndedMaintenance]) -> D
 
 @put("/maintenance", opt=needs("operate"))
 async def resize_maintenance(request: Asked, data: JSONBody[ResizedMaintenance]) -> Done:
-    """Give windows that are open or to come another end."""
+    """Change the end of windows that are in progress or to come."""
     services = services_of(request)
     now = services.now()
     one = await maintenance_changes.alike(services.calendar, data.id)
@@ -182,7 +178,7 @@ async def resize_maintenance(request: Asked, data: JSONBody[ResizedMaintenance])
 
 
 def _chosen(one: Alike, checks: list[str]) -> list[str]:
-    """Those that were named, which have to have such a window; else all that have."""
+    """The checks that were named, which have to have such a window; else all that have one."""
     strange = set(checks) - set(one.checks)
     if strange:
         raise HttpProblem(

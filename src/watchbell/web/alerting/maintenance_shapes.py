@@ -1,4 +1,4 @@
-"""What the API takes and gives of maintenance."""
+"""What the API accepts and returns for maintenance."""
 
 from typing import Annotated, Literal
 
@@ -14,7 +14,7 @@ Checks = Annotated[list[Check], Meta(max_length=1_000)]
 
 
 class NewMaintenance(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Of the checks that are named, or of all that a pattern means."""
+    """For checks by name, or all that match a pattern."""
 
     pattern: Annotated[str, Meta(max_length=2_001)] = ""
     """`ENTITY[:CHECK]` with shell globs, or expressions between slashes."""
@@ -26,7 +26,7 @@ class NewMaintenance(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """In words, as `2 hours`, or seconds. Either this or `end` is needed."""
     end: Words | Seconds | None = None
     zone: Annotated[str, Meta(max_length=100)] = ""
-    """The time zone in which words are read; that of the settings without."""
+    """The time zone in which words are read; by default that of the settings."""
     summary: Annotated[str, Meta(max_length=1_000)] = ""
 
 
@@ -38,17 +38,17 @@ class Preview(Struct, frozen=True, kw_only=True):
     end: int
     duration: int
     count: int
-    """Checks that are meant."""
+    """Checks that are selected."""
     checks: list[str]
     """The first of them."""
     id: str
-    """By which `/maintenance/end` knows it once it is planned."""
+    """The id for `/maintenance/end` once it is scheduled."""
     remark: str = ""
     """How a date was read whose day and month could be swapped."""
 
 
 class MaintenanceShown(Struct, frozen=True, kw_only=True):
-    """Windows that are alike: of one kind, beginning, length and summary."""
+    """Equal windows: of one kind, start, length and summary."""
 
     id: str
     kind: Kind
@@ -66,7 +66,7 @@ class MaintenanceShown(Struct, frozen=True, kw_only=True):
 class EndedMaintenance(Struct, frozen=True, forbid_unknown_fields=True):
     id: Id
     checks: Checks = []
-    """Only of these; without, of all that have such a window."""
+    """Only for these checks; by default for all that have such a window."""
 
 
 class ResizedMaintenance(Struct, frozen=True, forbid_unknown_fields=True):

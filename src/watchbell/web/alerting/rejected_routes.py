@@ -1,4 +1,4 @@
-"""Rejected events: what was pushed and is no check event, why, and its bytes."""
+"""Endpoints for rejected events: what was pushed, why it is no check event, and its bytes."""
 
 import base64
 from typing import Annotated
@@ -32,7 +32,7 @@ class RejectedShown(Struct, frozen=True, kw_only=True):
     reason: str
     """What was wrong with it, and what was expected."""
     size: int | None
-    """Bytes; null where they are kept no more."""
+    """Bytes; null where they are no longer stored."""
     text: str
     """Its beginning; what can't be shown is written as an escape, as `\\\\x00`."""
 
@@ -47,7 +47,7 @@ class RejectedWhole(Struct, frozen=True, kw_only=True):
     is_whole: bool
     """Whether these are all of them."""
     reason_now: str
-    """What is wrong with it as it would be judged now; empty where it would be taken."""
+    """Why it would be rejected now; empty where it would be accepted."""
 
 
 class Reason(Struct, frozen=True):
@@ -75,7 +75,7 @@ class RejectedCounts(Struct, frozen=True, kw_only=True):
 async def rejected_events(
     request: Asked, cursor: Cursor = "", limit: Few = 50
 ) -> Page[RejectedShown]:
-    """What was pushed and is no check event, the newest first."""
+    """List what was pushed and is no check event, the newest first."""
     services = services_of(request)
     after = rejected.place(cursor) if cursor else None
     if cursor and after is None:
@@ -99,7 +99,7 @@ def _shown(one: Found) -> RejectedShown:
 
 
 def escaped(text: str) -> str:
-    """The text on lines as it was, with all else that does not show spelled out."""
+    """The text with its line breaks, and all other invisible characters as escapes."""
     return "".join(
         one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode()
         for one in text
@@ -108,7 +108,7 @@ def escaped(text: str) -> str:
 
 @get("/rejected/event", opt=needs("read"))
 async def rejected_event(request: Asked, id: Id) -> RejectedWhole:  # noqa: A002
-    """One of them with its bytes, and what would be said of it now."""
+    """A rejected event with its bytes, and why it would be rejected now."""
     services = services_of(request)
     where = rejected.place(id)
     found = await rejected.one(services.store, where, MOST_BYTES) if where else None
@@ -135,7 +135,7 @@ def _judged(raw: bytes, now: int) -> str:
 
 @get("/rejected/counts", opt=needs("read"))
 async def rejected_counts(request: Asked) -> RejectedCounts:
-    """How many there are, by hour and by reason."""
+    """Count rejected events by hour and by reason."""
     services = services_of(request)
     now, days = services.now(), services.settings.alerting.rejected_days
     counts = await rejected.hours(services.store, days, now)

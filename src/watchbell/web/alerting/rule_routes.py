@@ -1,4 +1,4 @@
-"""Rules: when, and by which media, a contact is told about what; described and tried, too."""
+"""Endpoints for rules: when and by which media a contact is alerted about what."""
 
 import asyncio
 from collections.abc import Iterable
@@ -33,13 +33,13 @@ from watchbell.web.alerting.rule_shapes import (
 )
 from watchbell.web.listing import Page
 from watchbell.web.problems import FieldError, HttpProblem
-from watchbell.web.refused import by_field, field_error
+from watchbell.web.refused import RefusedField, by_field, field_error
 from watchbell.web.services import Asked, Services, audited, services_of
 from watchbell.web.versions import STALE, TRIES, IfMatch, fits, version
 
 _NOT_STORED = ("week", "id", "replace_general")
 GENERAL = "the general rule"
-"""What the rule is called that a contact without one is given."""
+"""The name of the rule that a contact without rules gets."""
 
 Of = Annotated[str, QueryParameter(min_length=1, max_length=500, description="A contact's id.")]
 Perhaps = Annotated[str, QueryParameter(max_length=500, description="A contact's id.")]
@@ -51,20 +51,20 @@ Said = Annotated[
 
 @get("/rules", opt=needs("read"))
 async def all_rules(request: Asked, contact: Of) -> Page[RuleShown]:
-    """The rules of a contact, each with what it does in words."""
+    """List the rules of a contact, each with a description."""
     person = await contacts.known(services_of(request).store, contact)
     return Page([_shown(services_of(request), rule, person) for rule in person.rules])
 
 
 @post("/rules", opt=needs("write"))
 async def add_rule(request: Asked, contact: Of, data: JSONBody[RuleBody]) -> RuleShown:
-    """Give a contact a rule."""
+    """Add a rule to a contact."""
     services = services_of(request)
     person = await contacts.known(services.store, contact)
     with by_field():
         rule = rules.checked(_rule(data, ids.token(), contact))
         await rules.save(services.store, rule)
-    await audited(request, "rule.add", contact, _told(rule))
+    await audited(request, "rule.add", contact, _audit_details(rule))
     await _generalised(request, contact, data)
     return _shown(services, rule, person)
 
@@ -85,14 +85,14 @@ async def change_rule(
     data: JSONBody[RuleBody],
     if_match: IfMatch = "",
 ) -> RuleShown:
-    """Change a rule, as a whole."""
+    """Replace a rule."""
     services = services_of(request)
     person = await contacts.known(services.store, contact)
     _own(person, id)
     with by_field():
         rule = rules.checked(_rule(data, id, contact))
         await _replaced(services, rule, if_match)
-    await audited(request, "rule.change", contact, _told(rule))
+    await audited(request, "rule.change", contact, _audit_details(rule))
     await _generalised(request, contact, data)
     return _shown(services, rule, person)
 
@@ -106,7 +106,7 @@ async def _generalised(request: Asked, contact: str, data: RuleBody) -> None:
 async def _replaced(services: Services, rule: Rule, if_match: str) -> None:
     for _ in range(TRIES):
         before, stamp = await rules.stamped(services.store, rule.id)
-        fits(if_match, _version(replace(before, contact_id=rule.contact_id)))
+        fits(if_match, version(replace(before, contact_id=rule.contact_id)))
         with suppress(Changed):
             return await rules.save(services.store, rule, stamp)
     raise HttpProblem(412, f"rule {rule.id} is being changed by others; try again")
@@ -118,7 +118,7 @@ async def remove_rule(request: Asked, contact: Of, id: Id) -> None:  # noqa: A00
     services = services_of(request)
     rule = _own(await contacts.known(services.store, contact), id)
     await rules.remove(services.store, id)
-    await audited(request, "rule.remove", contact, _told(rule))
+    await audited(request, "rule.remove", contact, _audit_details(rule))
 
 
 @post("/rules/describe", status_code=200, opt=needs("read"))
@@ -176,11 +176,9 @@ def _when(restriction: dict[str, object]) -> str:
 
 @get("/rules/times", opt=needs("read"))
 async def said_times(request: Asked, text: Said) -> Times:
-    """Times as people say them, as `mon-fri 08:00-18:00; sat,sun`, in the form of rules."""
-    try:
+    """Convert times in words, as `mon-fri 08:00-18:00; sat,sun`, to the form of rules."""
+    with RefusedField("text"):
         found = spoken.windows(text)
-    except Refused as error:
-        raise HttpProblem(422, str(error), field="text") from error
     grid, reasons = _week(found, services_of(request))
     words = [_when(one) for one in found]
     return Times(time_restrictions=found, week=grid, not_weekly=reasons, words=words)
@@ -230,10 +228,8 @@ def _sample(event: SampleEvent, now: int, zone: ZoneInfo) -> Sample:
 
 
 def _moment(text: str, now: int, zone: ZoneInfo) -> int:
-    try:
+    with RefusedField("at"):
         time = spoken.moment(text, now, zone)
-    except Refused as error:
-        raise HttpProblem(422, str(error), field="at") from error
     if not 0 <= time <= LARGEST:
         raise HttpProblem(422, f"at: {text!r} is too far away", field="at")
     return time
@@ -287,7 +283,7 @@ def _shown(services: Services, rule: Rule, person: Contact) -> RuleShown:
         not_weekly=reasons,
         unreadable=bad,
         missing_media=_missing(rule, person),
-        version=_version(rule),
+        version=version(rule),
         **fields,
     )
 
@@ -302,11 +298,7 @@ def _missing(rule: Rule, person: Contact) -> list[str]:
     return [name for name in named if name not in person.media]
 
 
-def _version(rule: Rule) -> str:
-    return version(rule)
-
-
-def _told(rule: Rule) -> str:
+def _audit_details(rule: Rule) -> str:
     return f"{rule.id}: {rules.describe(rule)}"[:1_000]
 
 

@@ -1,4 +1,4 @@
-"""What the API takes and gives of notification rules."""
+"""What the API accepts and returns for notification rules."""
 
 from typing import Annotated, Any, Literal
 
@@ -127,7 +127,7 @@ class TryBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class TrialShown(Struct, frozen=True, kw_only=True):
     is_told: bool
     words: str
-    """Whether the contact would be told, and by what; or why not."""
+    """Whether the contact would be alerted, and by which media; or why not."""
     media: list[str]
     rules: list[RuleVerdict]
     zone: str

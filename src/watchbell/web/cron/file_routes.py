@@ -1,4 +1,4 @@
-"""Cron jobs from files, and into files."""
+"""Endpoints that import and export cron jobs."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Annotated
@@ -20,6 +20,7 @@ from watchbell.web.cron import job_view
 from watchbell.web.cron.job_routes import changing, reading_of
 from watchbell.web.cron.job_shapes import Import, ImportedJob, ImportPlan, LeftOut
 from watchbell.web.problems import HttpProblem
+from watchbell.web.refused import RefusedField
 from watchbell.web.services import Asked, audited, services_of
 
 _SLICE = 200
@@ -31,21 +32,20 @@ As = Annotated[Form, QueryParameter(description="As JSON, or as a crontab as far
 
 @post("/cron/import/preview", status_code=200, opt=needs("write"))
 async def preview_import(request: Asked, data: JSONBody[Import]) -> ImportPlan:
-    """What an import would make, and what stands in its way. Nothing is changed."""
+    """Preview an import: the jobs that it would create, and what prevents it. Nothing is
+    changed."""
     return (await _plan(request, data))[1]
 
 
 @post("/cron/import", status_code=200, opt=needs("write"))
 async def import_jobs(request: Asked, data: JSONBody[Import]) -> ImportPlan:
-    """Make jobs of the lines of a crontab, or of what an export wrote: all of them, or none."""
+    """Import jobs from a crontab or an export: all of them, or none."""
     planned, plan = await _plan(request, data)
-    try:
+    with RefusedField("text"):
         async with changing(request):
             await imports.make(
                 services_of(request).store, planned, reading_of(request), replace=data.replace
             )
-    except Refused as error:
-        raise HttpProblem(422, str(error), field="text") from None
     names = ", ".join(one.name for one in plan.jobs[:_TOLD])
     await audited(request, "cron.import", f"{len(planned):,} jobs", names)
     return msgspec.structs.replace(plan, done=len(planned))
@@ -85,7 +85,7 @@ def _job(one: Planned) -> ImportedJob:
 
 @get("/cron/export", opt=needs("write"), media_type="application/octet-stream")
 async def export(request: Asked, form: As = "json") -> Stream:
-    """All jobs as a file, with the values of their environments."""
+    """Export all jobs, with the values of their environments."""
     known = (await services_of(request).jobs.jobs()).by_name()
     name, kind, content = (
         ("jobs.json", "application/json", _as_json(known))
@@ -98,17 +98,17 @@ async def export(request: Asked, form: As = "json") -> Stream:
 
 
 async def _as_json(known: Sequence[JobStatus]) -> AsyncIterator[bytes]:
-    """Some at a time, since there may be many."""
+    """In pieces, because there may be many."""
     comma = b"{"
     for first in range(0, len(known), _SLICE):
         pairs = [(one.name, parsed(one.raw, object)) for one in known[first : first + _SLICE]]
-        told = [
+        entries = [
             b"\n  " + msgspec.json.encode(name) + b": " + msgspec.json.encode(said)
             for name, said in pairs
             if isinstance(said, dict)
         ]
-        if told:
-            yield comma + b",".join(told)
+        if entries:
+            yield comma + b",".join(entries)
             comma = b","
     yield b"{}\n" if comma == b"{" else b"\n}\n"
 

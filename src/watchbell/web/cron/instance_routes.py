@@ -1,4 +1,4 @@
-"""Instances of cron: who runs the jobs, and who is to begin nothing new."""
+"""Endpoints for instances of cron: which run jobs, and which are drained."""
 
 from litestar import Router, get, post
 from litestar.params import JSONBody
@@ -12,7 +12,7 @@ from watchbell.web.services import Asked, audited, services_of
 
 @get("/cron/instances", opt=needs("read"))
 async def fleet(request: Asked) -> Fleet:
-    """The instances that there are, and how many fires wait for a place on one of them."""
+    """List the instances, and how many runs wait for a place on one of them."""
     store = services_of(request).store
     found = await instances.instances(store)
     return Fleet(
@@ -43,14 +43,14 @@ def _shown(beat: Beat) -> InstanceShown:
 
 @post("/cron/instances/drain", status_code=204, opt=needs("admin"))
 async def drain(request: Asked, data: JSONBody[Hosts]) -> None:
-    """Let the instances on these hosts begin nothing new; their runs go on to their end."""
+    """Drain the instances on these hosts: they start no new runs, and finish those in progress."""
     await jobs.drain(services_of(request).store, data.hosts)
     await audited(request, "cron.drain", ", ".join(data.hosts)[:1_000])
 
 
 @post("/cron/instances/reload", status_code=204, opt=needs("admin"))
 async def reload(request: Asked) -> None:
-    """Let every instance read the jobs anew, and drained ones go back to work."""
+    """Let every instance reload the jobs, and drained ones resume work."""
     await jobs.reload(services_of(request).store)
     await audited(request, "cron.reload")
 

@@ -1,4 +1,4 @@
-"""Cron jobs: what there is, what each says, and what people do with them."""
+"""Endpoints for cron jobs: lists, definitions, and actions on them."""
 
 import base64
 import binascii
@@ -44,9 +44,9 @@ from watchbell.web.services import Asked, actor_of, audited, services_of
 from watchbell.web.versions import STALE, IfMatch
 
 _FIRES = 10
-_TOLD = 1_000
+_MOST_INVALID = 1_000
 _ANSWER_WAIT = 3.0
-"""Seconds for which the ids of triggered runs are waited for."""
+"""Seconds to wait for the ids of triggered runs."""
 _ANY_COMMAND = {"cmd": "true", "lock": True, "ttl": 60}
 
 Name = Annotated[str, QueryParameter(min_length=1, max_length=5_000, description="A job's name.")]
@@ -71,7 +71,7 @@ def _is_masked(request: Asked) -> bool:
 
 @asynccontextmanager
 async def changing(request: Asked) -> AsyncIterator[None]:
-    """Around a change of jobs, whatever comes of it."""
+    """Drops the job cache after a change, whether it succeeded or not."""
     try:
         yield
     finally:
@@ -90,7 +90,7 @@ async def list_jobs(
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> JobPage:
-    """Jobs with when they run next and how they fared lately."""
+    """List jobs with their next and latest runs."""
     services = services_of(request)
     now, known = services.clock.now(), await services.jobs.jobs()
     wanted = JobFilter(text=text, paused=paused, invalid=invalid, failing=failing, running=running)
@@ -122,7 +122,7 @@ def _place(cursor: str, sort: Sort) -> Place:
 
 @get("/cron/ahead", opt=needs("read"))
 async def ahead(request: Asked, hours: Hours = 24, buckets: Buckets = 96) -> Ahead:
-    """What fires in the hours to come, of all jobs that are not paused."""
+    """Count the runs in the next hours, of all jobs that are not paused."""
     services = services_of(request)
     seconds = max(hours * 3600 // buckets, 1)
     known = (await services.jobs.jobs()).by_name()
@@ -131,7 +131,7 @@ async def ahead(request: Asked, hours: Hours = 24, buckets: Buckets = 96) -> Ahe
 
 @get("/cron/defaults", opt=needs("read"))
 async def defaults(request: Asked) -> Defaults:
-    """What holds where a definition says nothing, by the settings of this server."""
+    """The defaults of job definitions, by the settings of this server."""
     settings = services_of(request).settings.cron
     return Defaults(
         timezone=settings.timezone,
@@ -145,8 +145,8 @@ async def defaults(request: Asked) -> Defaults:
 
 @get("/cron/job", opt=needs("read"))
 async def one_job(request: Asked, name: Name) -> JobShown:
-    """A job: what it says, when it runs, how it fared. Who may not write sees no values of its
-    environment."""
+    """A job: its definition, next runs and latest runs. Values of its environment are masked unless
+    you may write."""
     services = services_of(request)
     now, masked = services.clock.now(), _is_masked(request)
     standing = await services.jobs.one(name)
@@ -173,7 +173,7 @@ async def create_job(request: Asked, data: JSONBody[NewJob]) -> Saved:
 async def replace_job(
     request: Asked, name: Name, data: JSONBody[ChangedJob], if_match: IfMatch = ""
 ) -> Saved:
-    """Give a job another definition. A run under way goes on as it is."""
+    """Replace the definition of a job. A run in progress is not affected."""
     version = if_match.strip().strip('"*')
     return await _save(request, name, data.definition, "known", version)
 
@@ -214,7 +214,7 @@ def _saved(job: Job, now: float) -> Saved:
 
 @delete("/cron/job", opt=needs("write"))
 async def remove_job(request: Asked, name: Name) -> None:
-    """Remove a job and all that is known of its runs; one under way goes on to its end."""
+    """Remove a job and the records of its runs; a run in progress is finished."""
     async with changing(request):
         await jobs.remove(services_of(request).store, name)
     await audited(request, "cron.remove", name)
@@ -222,13 +222,13 @@ async def remove_job(request: Asked, name: Name) -> None:
 
 @post("/cron/jobs/pause", status_code=200, opt=needs("operate"))
 async def pause(request: Asked, data: JSONBody[Chosen]) -> Items:
-    """Let jobs fire no more until they are resumed."""
+    """Pause jobs until they are resumed."""
     return await _turn(request, data.names, paused=True)
 
 
 @post("/cron/jobs/resume", status_code=200, opt=needs("operate"))
 async def resume(request: Asked, data: JSONBody[Chosen]) -> Items:
-    """Let paused jobs fire again; what fell into the pause is not made up for."""
+    """Resume paused jobs; runs that fell into the pause are not made up for."""
     return await _turn(request, data.names, paused=False)
 
 
@@ -268,12 +268,12 @@ async def _answered(
     found: Sequence[str],
     unfit: Mapping[str, str] | None = None,
 ) -> Items:
-    """What became of each; and one line in the audit log for all of them."""
+    """The result for each, and one line in the audit log for all of them."""
     done, reasons = set(found), unfit or {}
     if done:
         listed = sorted(done)
         subject = listed[0] if len(listed) == 1 else f"{len(listed):,} jobs"
-        details = "" if len(listed) == 1 else ", ".join(listed)[:_TOLD]
+        details = "" if len(listed) == 1 else ", ".join(listed)[:_MOST_INVALID]
         await audited(request, action, subject, details)
     return Items(
         [
@@ -289,17 +289,19 @@ async def _answered(
 
 @post("/cron/jobs/validate", status_code=200, opt=needs("write"))
 async def validate(request: Asked, data: JSONBody[MaybeChosen]) -> Validated:
-    """Check definitions that are in the store, and write into each what is wrong with it."""
+    """Validate the stored definitions, and write its errors into each."""
     async with changing(request):
         found = await jobs.validate(services_of(request).store, data.names, reading_of(request))
     wrong = [one for one in found.values() if isinstance(one, Invalid)]
-    told = [JobProblems(one.name, job_view.problems(one.errors, masked=False)) for one in wrong]
-    return Validated(valid=len(found) - len(wrong), invalid=len(wrong), items=told[:_TOLD])
+    problems = [JobProblems(one.name, job_view.problems(one.errors, masked=False)) for one in wrong]
+    return Validated(
+        valid=len(found) - len(wrong), invalid=len(wrong), items=problems[:_MOST_INVALID]
+    )
 
 
 @post("/cron/preview", status_code=200, opt=needs("read"))
 async def preview(request: Asked, data: JSONBody[PreviewAsked]) -> Preview:
-    """When a schedule would fire, and what is wrong with a definition. Nothing is changed."""
+    """Preview a definition: when it would run, and what is wrong with it. Nothing is changed."""
     if (data.cron_args is None) == (data.definition is None):
         raise HttpProblem(422, "expected either definition or cron_args", field="definition")
     now, how = services_of(request).clock.now(), reading_of(request)

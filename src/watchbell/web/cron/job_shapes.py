@@ -1,4 +1,4 @@
-"""What the API takes and gives of cron jobs."""
+"""What the API accepts and returns for cron jobs."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Jobs of cron as people see them, and as much of them as they may see."""
+"""Cron jobs as the API shows them, with what the reader may not see masked."""
 
 import asyncio
 from collections import defaultdict
@@ -21,7 +21,7 @@ from watchbell.web.problems import FieldError
 SPANS = 20
 MASK = "***"
 FARTHEST = 200 * 366 * 86_400
-"""How far ahead fires are looked for."""
+"""How far ahead to look for runs."""
 _COMMAND = 300
 _NEXT = 3
 _NAMED = 8
@@ -31,7 +31,7 @@ _SLICE = 200
 async def rows(
     store: Store, jobs: Sequence[JobStatus], now: float, *, masked: bool
 ) -> list[JobRow]:
-    """Reads what is shown of these jobs beyond what the board has."""
+    """Reads what a list shows of these jobs beyond what the job cache has."""
     spans = await latest_runs.spans(store, [one.key for one in jobs], SPANS)
     newest = [found[0].id for found in spans if found]
     lasts = await history.some(store, newest)
@@ -83,7 +83,7 @@ def problems(errors: Iterable[DefinitionError], *, masked: bool) -> list[FieldEr
 
 
 def definition(raw: bytes, *, masked: bool) -> Any:
-    """As it is kept, but for what was found wrong with it, which is told elsewhere."""
+    """As it is stored, without its errors, which are shown elsewhere."""
     said: Any = parsed(raw, object)
     if not isinstance(said, dict):
         return None if masked else said

@@ -1,4 +1,4 @@
-"""Runs of cron jobs: those under way, those that ended, what they print; and fires not run."""
+"""Endpoints for runs of cron jobs: in progress, ended and omitted ones, and their output."""
 
 import re
 from typing import Annotated, Literal
@@ -51,7 +51,7 @@ Backward = Annotated[bool, QueryParameter(description="Whether to search towards
 async def ended_runs(
     request: Asked, job: Job = "", only: Only = "", cursor: Cursor = "", limit: Limit = 50
 ) -> Page[RunShown]:
-    """Runs that ended, of a job or of all, the newest first."""
+    """List runs that ended, of a job or of all, the newest first."""
     place = _place(cursor) if cursor else None
     verdicts = (only,) if only else _VERDICTS
     found, last = await history.ended_before(
@@ -70,7 +70,7 @@ def _place(cursor: str) -> Place:
 
 @get("/cron/runs/active", opt=needs("read"))
 async def active_runs(request: Asked, job: Job = "", limit: Limit = 200) -> Page[RunShown]:
-    """Runs under way, of a job or of all; of many the first."""
+    """List runs in progress, of a job or of all; of many the first."""
     found = await history.active(services_of(request).store, 0 if job else limit)
     shown = [run_view.shown(one) for one in found if job in ("", one.record.job_name)]
     return Page(shown[:limit])
@@ -80,7 +80,7 @@ async def active_runs(request: Asked, job: Job = "", limit: Limit = 200) -> Page
 async def omissions(
     request: Asked, job: Job = "", cursor: Cursor = "", limit: Limit = 50
 ) -> Page[OmissionShown]:
-    """Fires that were not run, and why; the newest first."""
+    """List runs that were omitted, and why; the newest first."""
     if cursor and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 10):
         raise HttpProblem(400, "cursor: expected `next` of the page before", field="cursor")
     skip = int(cursor or 0)
@@ -97,7 +97,7 @@ def _omission(one: Omission) -> OmissionShown:
 
 @get("/cron/runs/{id:str}", opt=needs("read"))
 async def one_run(request: Asked, id: Id) -> RunInFull:  # noqa: A002
-    """A run, and the last lines that it printed."""
+    """A run, and the last lines of its output."""
     seen = await history.run(services_of(request).store, id)
     return RunInFull(run_view.shown(seen), seen.record.output or "")
 
@@ -140,7 +140,7 @@ async def search(
 
 @get("/cron/runs/{id:str}/download", opt=needs("read"), media_type=MediaType.TEXT)
 async def download(request: Asked, id: Id) -> Stream:  # noqa: A002
-    """All that is kept of what a run printed, as a file."""
+    """Download the stored output of a run."""
     store = services_of(request).store
     seen = await history.run(store, id)
     disposition = f'attachment; filename="{run_view.file_name(seen)}"'
@@ -168,13 +168,13 @@ async def live(
 
 @post("/cron/runs/{id:str}/terminate", status_code=204, opt=needs("operate"))
 async def terminate(request: Asked, id: Id) -> None:  # noqa: A002
-    """Ask all processes of a run to end, and end those that are left after a while."""
+    """Stop a run: terminate all its processes, and kill those that are left after a while."""
     await _end(request, id, kill=False)
 
 
 @post("/cron/runs/{id:str}/kill", status_code=204, opt=needs("operate"))
 async def kill(request: Asked, id: Id) -> None:  # noqa: A002
-    """End all processes of a run at once."""
+    """Kill all processes of a run at once."""
     await _end(request, id, kill=True)
 
 

@@ -1,4 +1,4 @@
-"""What the API gives of runs, of what they print, and of those who run them."""
+"""What the API returns for runs, their output, and instances."""
 
 from typing import Annotated
 
@@ -15,12 +15,12 @@ class RunShown(Struct, frozen=True, kw_only=True):
     status: Status
     start: float
     ended: float | None
-    """Null for a run under way."""
+    """Null for a run in progress."""
     duration: float | None
     retcode: int | None
     """The exit code, or a signal as a negative number."""
     words: str
-    """How it ended; empty for a run under way."""
+    """How it ended; empty for a run in progress."""
     host: str
     instance: str
     why: Why
@@ -29,24 +29,24 @@ class RunShown(Struct, frozen=True, kw_only=True):
     """The second for which it was scheduled, or in which it was triggered; 0 where not known."""
     attempt: int
     attempts: int
-    """How many there are at the most, by the job's retries."""
+    """The most attempts, by the job's retries."""
     retry_at: float | None
     """When the next attempt is due; null where none follows."""
     cpu: float
     """Seconds of CPU time."""
     memory: int
-    """Bytes at the most."""
+    """Peak, in bytes."""
     output_bytes: int
 
 
 class RunInFull(Struct, frozen=True):
     run: RunShown
     tail: str
-    """The last lines of what it printed, which are kept longer than all of it."""
+    """The last lines of its output, which are stored longer than all of it."""
 
 
 class OmissionShown(Struct, frozen=True, kw_only=True):
-    """Fires that were not run."""
+    """Runs that were omitted."""
 
     job: str
     first: int
@@ -55,7 +55,7 @@ class OmissionShown(Struct, frozen=True, kw_only=True):
     """Null for more than were counted."""
     reason: str
     at: float
-    """When that was settled."""
+    """When that was decided."""
 
 
 class LineShown(Struct, frozen=True):
@@ -68,7 +68,7 @@ class LineShown(Struct, frozen=True):
 
 
 class OutputShown(Struct, frozen=True, kw_only=True):
-    """Lines that stand together."""
+    """Consecutive lines."""
 
     total: int
     """Lines that are kept."""
@@ -88,7 +88,7 @@ class HitsShown(Struct, frozen=True):
 
 
 class News(Struct, frozen=True, kw_only=True):
-    """What a run has printed since the last news."""
+    """Output of a run since the last event."""
 
     total: int
     complete: int
@@ -111,7 +111,7 @@ class InstanceShown(Struct, frozen=True, kw_only=True):
     capacity: int
     is_drained: bool
     is_silent: bool
-    """Whether it gave no sign of life for so long that it is taken for dead."""
+    """Whether it was silent for so long that it is considered dead."""
     tags: tuple[str, ...]
 
 
@@ -121,7 +121,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     capacity: int
     """Of those that are not drained."""
     pending: int
-    """Fires that wait for a free place."""
+    """Runs that wait for a free place."""
 
 
 class Hosts(Struct, frozen=True, forbid_unknown_fields=True):

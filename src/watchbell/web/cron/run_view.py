@@ -1,4 +1,4 @@
-"""Runs of cron as people see them, and what they print while they watch."""
+"""Runs of cron as the API shows them, and their live output."""
 
 import asyncio
 import re
@@ -16,9 +16,9 @@ from watchbell.web.cron.run_shapes import LineShown, News, OutputShown, RunShown
 from watchbell.web.live.sse import Event
 
 LIVE_LINES = 1_000
-"""That are told at once at the most; of more the newest are."""
+"""The most lines in one event; of more, the newest are sent."""
 SOONEST, LATEST = 0.25, 1.0
-"""Seconds between two looks at a run that prints, and at one that is silent."""
+"""Seconds between two reads of a run that prints, and of one that is silent."""
 LINGER = 2.0
 """Seconds for which a stream that has come to its end is left for its reader to hang up: one that
 is cut is taken for a server that went away."""
@@ -72,26 +72,26 @@ def output(window: OutputWindow) -> OutputShown:
 
 
 def position(line: OutputLine) -> str:
-    """By which a reader goes on after a line."""
+    """The position after which a reader continues."""
     return f"{line.at:.6f}-{line.number}"
 
 
 def line_at(position: str) -> OutputLine | None:
-    """None for what is no position."""
+    """None for an invalid position."""
     found = _POSITION.fullmatch(position)
     return OutputLine(int(found[2]), float(found[1]), b"") if found else None
 
 
 async def live(store: Store, run: str, since: str) -> AsyncGenerator[Event]:
-    """What the run prints from a position on, and how it stands, until it is over."""
+    """The output of a run from a position on, and its status, until it has ended."""
     last = line_at(since)
     if since and last is None:
         yield Event("", "reset", b"null")
-    told: RunShown | None = None
+    sent: RunShown | None = None
     pause = SOONEST
     while True:
         try:
-            standing = shown(await history.run(store, run))
+            status = shown(await history.run(store, run))
         except NotFound:
             yield Event("", "gone", b"null")
             return
@@ -100,10 +100,10 @@ async def live(store: Store, run: str, since: str) -> AsyncGenerator[Event]:
         if window.lines:
             last = window.lines[-1]
             yield Event(position(last), "lines", msgspec.json.encode(_news(window)))
-        if standing != told:
-            told = standing
-            is_over = standing.status != "running"
-            yield Event("", "end" if is_over else "status", msgspec.json.encode(standing))
+        if status != sent:
+            sent = status
+            is_over = status.status != "running"
+            yield Event("", "end" if is_over else "status", msgspec.json.encode(status))
             if is_over:
                 await asyncio.sleep(LINGER)
                 return
@@ -121,7 +121,7 @@ def _news(window: OutputWindow) -> News:
 
 
 async def whole(store: Store, seen: RunRecord) -> AsyncIterator[bytes]:
-    """All that is kept of what a run printed, as it printed it."""
+    """The stored output of a run, as it was printed."""
     last: OutputLine | None = None
     printed = history.output(store, seen.id)
     while (window := await printed.following(last)).lines:
@@ -132,7 +132,7 @@ async def whole(store: Store, seen: RunRecord) -> AsyncIterator[bytes]:
 
 
 def file_name(seen: RunRecord) -> str:
-    """Of what is downloaded: plain letters only, whatever the job is called."""
+    """The name of a download: plain letters only, whatever the job is called."""
     job = re.sub(r"[^A-Za-z0-9._-]+", "-", seen.record.job_name).strip("-.")[:_LONGEST_NAME]
     start = datetime.fromtimestamp(int(seen.record.start_time), UTC)
     return f"{job or 'run'}-{start:%Y%m%dT%H%M%SZ}.txt"

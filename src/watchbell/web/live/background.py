@@ -1,4 +1,4 @@
-"""Loops of the server that begin when they are first needed, and end with it."""
+"""Background loops of the server, which start when they are first needed."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -25,7 +25,7 @@ class Background:
                     task.cancel()
 
     def begin(self, loop: Coroutine[Any, Any, None]) -> None:
-        """What the loop raises, `failed` does."""
+        """An error of the loop is raised by `failed`."""
         assert self._group is not None, "the server is not running"
         task = self._group.create_task(self._run(loop))
         self._tasks.add(task)
@@ -46,7 +46,7 @@ class Background:
 
 
 async def at_once(number: int, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """So many of the same, until all have ended; the first that fails ends the others."""
+    """Runs `work` so many times concurrently; the first failure cancels the others."""
     try:
         async with asyncio.TaskGroup() as group:
             for _ in range(number):

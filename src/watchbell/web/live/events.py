@@ -1,4 +1,4 @@
-"""An event of a stream, and how it is written."""
+"""An event of a stream, and its wire format."""
 
 from collections.abc import AsyncGenerator
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 class Event(NamedTuple):
     id: str
-    """By which a reader goes on after a cut; empty where it can't."""
+    """By which a reader resumes after a cut; empty where it can't."""
     name: str
     data: bytes
     """Without line breaks."""

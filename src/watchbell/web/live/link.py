@@ -1,4 +1,4 @@
-"""The connection beneath a stream: told when the server stops, and cut where nobody reads."""
+"""The connection of a stream, which ends when the server stops or nobody reads."""
 
 import asyncio
 
@@ -12,17 +12,17 @@ class Link:
         """Set when the server stops, which then waits for answers to end."""
 
     def cut(self) -> None:
-        """Hangs up at once, if there is something that the other side does not read."""
+        """Closes the connection at once if the other side does not read."""
         if self._transport.get_write_buffer_size():
             self._transport.abort()
 
     def extensions(self) -> dict[str, dict[object, object]]:
-        """Of the scope of a request, in which `link_of` finds it."""
+        """The key in a request's scope under which `link_of` finds it."""
         return {"watchbell": {"link": self}}
 
 
 def link_of(scope: Scope) -> Link | None:
-    """Of a request; none where another server than ours serves."""
+    """Of a request; None under another server than ours."""
     extensions = scope.get("extensions") or {}
     link = extensions.get("watchbell", {}).get("link")
     return link if isinstance(link, Link) else None

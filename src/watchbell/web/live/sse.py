@@ -1,4 +1,4 @@
-"""Server-sent events: an answer without an end, until something ends it."""
+"""Server-sent events: a response that stays open."""
 
 import asyncio
 from contextlib import aclosing
@@ -21,11 +21,11 @@ __all__ = ["EVENT_STREAM", "Event", "EventStream", "LastEvent", "Resume", "Sourc
 
 EVENT_STREAM = "text/event-stream"
 BEAT = 15.0
-"""Seconds between two signs of life; as often it is asked whether the reader still may."""
+"""Seconds between two signs of life, at which the reader's privileges are checked, too."""
 STALLED = 30.0
-"""Seconds after which a reader who reads nothing is given up."""
+"""Seconds after which a reader that reads nothing is disconnected."""
 RETRY_MS = 2_000
-"""When a reader comes back after a cut."""
+"""After how long a reader reconnects."""
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 _DESCRIBED = "The id of the last event that you have."
@@ -86,7 +86,7 @@ class _Streaming(ASGIResponse):
             await writer.end()
 
     async def _run(self, writer: "_Writer", receive: Receive) -> None:
-        """Always ends by an exception: of a source that is at its end, too."""
+        """Always ends by an exception, also when the source is exhausted."""
         async with asyncio.TaskGroup() as group:
             group.create_task(_until_gone(receive))
             group.create_task(_until_stopped(writer.link))
@@ -123,7 +123,7 @@ async def _until_stopped(link: Link | None) -> None:
 
 
 class _Writer:
-    """Writes one piece at a time, and waits for who reads: nothing is queued."""
+    """Writes one piece at a time, and waits for the reader: nothing is queued."""
 
     def __init__(self, send: Send, link: Link | None) -> None:
         self._send, self.link = send, link
@@ -144,7 +144,7 @@ class _Writer:
             await self.write(b":\n\n")
 
     async def end(self) -> None:
-        """Ends the answer, or the connection, where the reader does not let us end it."""
+        """Ends the response; closes the connection where the reader does not read."""
         if self.link is not None:
             self.link.cut()
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,4 +1,4 @@
-"""How many streams are open: of each user, and in all."""
+"""Limits how many streams are open, per user and in total."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ class Streams:
         return self._open.total()
 
     def check(self, who: Actor) -> None:
-        """Raises HttpProblem where there may be no more."""
+        """Raises HttpProblem where no more may be opened."""
         if self._open[_name(who)] >= MOST_OF_ONE:
             detail = f"{MOST_OF_ONE} streams of yours are open, which is the most; close a page"
             raise HttpProblem(429, detail, headers=_RETRY)
@@ -41,5 +41,5 @@ class Streams:
 
 
 def _name(who: Actor) -> str:
-    """Keys of the command line have no owner, so each is a user of its own."""
+    """Keys made on the command line have no owner, so each counts as a user."""
     return f"user {who.name}" if who.name else f"key {who.key}"

@@ -1,4 +1,4 @@
-"""Where a page may lead on to: somewhere on this server, never to another one."""
+"""Redirects lead to paths of this server only."""
 
 import re
 
@@ -6,5 +6,5 @@ _LOCAL = re.compile(r"/(?![/\\])[A-Za-z0-9_.~!$&'()*+,;=:@%/?-]*")
 
 
 def local(path: str, otherwise: str = "/") -> str:
-    """The path, if it is one of this server."""
+    """The path, if it is on this server."""
     return path if len(path) <= 2_000 and _LOCAL.fullmatch(path) else otherwise

@@ -1,4 +1,4 @@
-"""The pages of the application: one frame for all, filled in the browser."""
+"""The pages of the application: one HTML shell, filled in the browser."""
 
 from functools import cache
 
@@ -31,13 +31,13 @@ MODULES = {
     "/api": "api_docs",
     "/users": "users",
 }
-"""The path of each page to the module that draws it."""
+"""By path, the module that renders the page."""
 _SHOW_CHECKS = ("/", "/checks")
 
 
 @get(list(MODULES), opt=needs("read"), include_in_schema=False)
 async def shell(request: Asked) -> Response[bytes]:
-    """The checks are read while the browser reads the page's files."""
+    """Loads the checks while the browser fetches the page's files."""
     path = request.url.path
     if path in _SHOW_CHECKS:
         services_of(request).check_table.begin()

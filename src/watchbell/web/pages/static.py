@@ -1,4 +1,4 @@
-"""The files of the pages, as browsers get them: packed, and kept for good."""
+"""The static files of the pages: compressed, and cached for ever."""
 
 from litestar import Response, Router, get
 from litestar.params import FromPath

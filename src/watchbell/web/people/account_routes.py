@@ -1,11 +1,10 @@
-"""Signing in and out, and who is asking."""
+"""Endpoints for signing in and out, and for one's own account."""
 
 from litestar import Response, Router, delete, get, post, put
 from litestar.datastructures import Cookie
 from litestar.params import JSONBody
 
 from watchbell.actors import ROLE_PRIVILEGES
-from watchbell.errors import Refused
 from watchbell.web.access import PUBLIC, needs
 from watchbell.web.guard import is_secure
 from watchbell.web.people import sign_in
@@ -13,6 +12,7 @@ from watchbell.web.people.sessions import Session
 from watchbell.web.people.shapes import Credentials, Me, NewPassword
 from watchbell.web.people.users import User
 from watchbell.web.problems import HttpProblem
+from watchbell.web.refused import RefusedField
 from watchbell.web.services import Asked, identity_of, services_of, stamp_of
 
 
@@ -67,10 +67,8 @@ async def set_password(request: Asked, data: JSONBody[NewPassword]) -> None:
     """Set your password. All your other sessions end."""
     if not identity_of(request).session:
         raise HttpProblem(403, "a password is set by who has signed in, not by an API key")
-    try:
+    with RefusedField("new"):
         await sign_in.change_password(request, data.old, data.new, stamp_of(request))
-    except Refused as error:
-        raise HttpProblem(422, str(error), field="new") from None
 
 
 ROUTES = Router(

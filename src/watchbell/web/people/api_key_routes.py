@@ -1,4 +1,4 @@
-"""API keys: one's own, and for administrators everybody's."""
+"""Endpoints for API keys: one's own, and for administrators everybody's."""
 
 from typing import Annotated
 
@@ -6,7 +6,6 @@ from litestar import Router, delete, get, post
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from watchbell.actors import may, may_create_key
-from watchbell.errors import Refused
 from watchbell.web.access import needs
 from watchbell.web.limits import KEYS_MADE
 from watchbell.web.listing import Cursor, Limit, Page, paged
@@ -15,6 +14,7 @@ from watchbell.web.people.api_keys import ApiKey
 from watchbell.web.people.shapes import KeyGiven, KeyShown, NewKey, NewPing
 from watchbell.web.ping_check import Ping, ping_of
 from watchbell.web.problems import HttpProblem
+from watchbell.web.refused import RefusedField
 from watchbell.web.services import Asked, identity_of, services_of, spend, stamp_of
 
 Id = Annotated[str, PathParameter(max_length=64, description="A key's id.")]
@@ -28,7 +28,7 @@ Owner = Annotated[
 async def api_keys(
     request: Asked, owner: Owner = None, cursor: Cursor = "", limit: Limit = 100
 ) -> Page[KeyShown]:
-    """Your API keys; everybody's, or those of one owner, if you are an administrator."""
+    """List your API keys; everybody's, or those of one owner, if you are an administrator."""
     services = services_of(request)
     uses = await services.api_keys.uses()
     found = await services.api_keys.all(_owner(request))
@@ -38,7 +38,7 @@ async def api_keys(
 
 @post("/api-keys", opt=needs("read"))
 async def make_key(request: Asked, data: JSONBody[NewKey]) -> KeyGiven:
-    """Make an API key, of no more scopes than you have yourself; it is shown this once."""
+    """Create an API key, with no more scopes than you have yourself. It is shown only once."""
     services, identity = services_of(request), identity_of(request)
     if not identity.session:
         raise HttpProblem(403, "a key is made by who has signed in, not by another key")
@@ -61,7 +61,7 @@ async def make_key(request: Asked, data: JSONBody[NewKey]) -> KeyGiven:
 
 @delete("/api-keys/{id:str}", opt=needs("read"))
 async def revoke_key(request: Asked, id: Id) -> None:  # noqa: A002
-    """Revoke an API key. It works no more, on every server within a second."""
+    """Revoke an API key. It stops working on every server within a second."""
     identity = identity_of(request)
     if not identity.session and not may(identity.actor, "admin"):
         raise HttpProblem(403, "a key is revoked by who has signed in, not by another key")
@@ -69,10 +69,8 @@ async def revoke_key(request: Asked, id: Id) -> None:  # noqa: A002
 
 
 def _ping(given: NewPing | None, now: int) -> Ping | None:
-    try:
+    with RefusedField("ping.check"):
         return ping_of(given.check, given.ttl, now) if given else None
-    except Refused as error:
-        raise HttpProblem(422, str(error), field="ping.check") from None
 
 
 def _owner(request: Asked) -> str | None:

@@ -1,4 +1,4 @@
-"""API keys: shown once, kept as digests, with scopes, an end and their last use."""
+"""API keys: shown once, stored as digests, with scopes, an expiry and their last use."""
 
 import re
 
@@ -19,7 +19,7 @@ from watchbell.web.secrets import digest, same, secret, short_id
 
 _TOKEN = re.compile("wb_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 _REMEMBERED = 1.0
-"""Seconds for which a key is not looked up again: so late a revocation may be heard."""
+"""Seconds for which a key is cached: so late a revocation may take effect."""
 _MOST_REMEMBERED = 1_000
 _USE_NOTED = 60
 
@@ -45,7 +45,7 @@ class ApiKey(Struct, frozen=True, kw_only=True):
 
 
 class Known(Struct, frozen=True):
-    """A key that fits, with the role of its owner."""
+    """A valid key, with the role of its owner."""
 
     key: ApiKey
     role: Role
@@ -75,7 +75,7 @@ class ApiKeys:
         expires: int | None = None,
         ping: Ping | None = None,
     ) -> tuple[str, ApiKey]:
-        """The key as its holder gets to see it this once, and what is kept of it."""
+        """The key as its holder sees it once, and the record that is stored."""
         if ("ping" in scopes) != (ping is not None) or (ping and len(scopes) > 1):
             raise Refused("a key for pings names its check, and has no other scope")
         given = secret()
@@ -120,7 +120,7 @@ class ApiKeys:
         await self._store.call("HDEL", self._keys.pings(), id_)
 
     async def find(self, given: str, now: int) -> Known | None:
-        """The key that is meant, unless it is unknown, over, or its owner is gone."""
+        """The key, unless it is unknown, expired, or its owner was removed."""
         kept = self._remembered.get(given)
         if kept is None or kept[0] < self._clock.monotonic():
             known = await self._looked_up(given)

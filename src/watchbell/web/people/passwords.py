@@ -1,4 +1,4 @@
-"""Passwords: which are taken, and how they are kept (argon2id)."""
+"""Passwords: which are accepted, and how they are hashed (argon2id)."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ SHORTEST, LONGEST = 10, 1_000
 
 
 def check(password: str, user: str) -> None:
-    """Refused where a password is too easily guessed."""
+    """Raises Refused where a password is too easily guessed."""
     if not SHORTEST <= len(password) <= LONGEST:
         raise Refused(f"a password has {SHORTEST} to {LONGEST:,} characters")
     if len(set(password)) < 5 or user in password.lower():
@@ -27,7 +27,7 @@ async def hashed(password: str) -> str:
 
 
 async def matches(password: str, kept: str) -> bool:
-    """Takes as long where nothing is kept, so that nobody learns who has a password."""
+    """Takes as long for a user without a password, so that nobody learns who has one."""
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(_workers(), _verified, _known(password), kept)
 
@@ -52,7 +52,7 @@ def _known(password: str) -> str:
 
 @cache
 def _workers() -> ThreadPoolExecutor:
-    """Few, since each password takes 64 MiB for a while."""
+    """Few threads, because hashing takes 64 MiB each."""
     return ThreadPoolExecutor(2, "passwords")
 
 

@@ -1,4 +1,4 @@
-"""How a record is changed: as it was read, or not at all, and together with its audit entry."""
+"""Changes a record and writes its audit entry in one step, unless somebody changed it meanwhile."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Sessions: one's own, and for administrators everybody's."""
+"""Endpoints for sessions: one's own, and for administrators everybody's."""
 
 from contextlib import suppress
 from typing import Annotated
@@ -30,7 +30,7 @@ async def _visible(request: Asked) -> dict[str, Session]:
 async def sessions(
     request: Asked, user: Of = "", cursor: Cursor = "", limit: Limit = 100
 ) -> Page[SessionShown]:
-    """Your sessions; everybody's, or those of one user, if you are an administrator."""
+    """List your sessions; everybody's, or those of one user, if you are an administrator."""
     this = identity_of(request).session
     found = sorted((await _visible(request)).items())
     shown = [

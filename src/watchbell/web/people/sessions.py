@@ -1,4 +1,4 @@
-"""Sessions: begun by who signed in, ended by time, by their owner, or by an administrator."""
+"""Sessions, which end by time, by their owner, or by an administrator."""
 
 from contextlib import suppress
 
@@ -17,10 +17,10 @@ from watchbell.web.people.users import User
 from watchbell.web.secrets import digest, secret
 
 _REFRESH = 60
-"""Seconds after which it is noted that a session is still used."""
+"""Seconds between two updates of a session's last use."""
 _AGENT = 200
 _FORGETTING = 900
-"""Seconds after a sign-in by link within which the old password is not asked for."""
+"""Seconds after a sign-in by link during which the old password is not required."""
 
 # KEYS session, sessions, sign-ins, audit, sign-in link of the user, which any sign-in revokes;
 # ARGV[1] id, ARGV[2] session, ARGV[3] seconds it lasts unused, ARGV[4] its end, ARGV[5] user,
@@ -61,10 +61,10 @@ class Session(Struct, frozen=True, kw_only=True):
     address: str = ""
     agent: str = ""
     by_link: bool = False
-    """Whether it was begun by a link, and not by a password."""
+    """Whether it began with a link, not with a password."""
 
     def may_forget(self, now: int) -> bool:
-        """Whether a password is set without the old one: who lost it came in by a link for that."""
+        """Whether a password may be set without the old one: whoever lost it signs in by link."""
         return self.by_link and now < self.began + _FORGETTING
 
 
@@ -78,7 +78,7 @@ class Sessions:
     async def begin(
         self, user: User, agent: str, entry: Entry, *, by_link: bool = False
     ) -> tuple[str, Session]:
-        """A new session and the secret by which it is known."""
+        """A new session, after the secret that identifies it."""
         given = secret()
         session = Session(
             user=user.name,
@@ -95,9 +95,9 @@ class Sessions:
         places = [keys.session(name), keys.sessions(), keys.sign_ins(), keys.audit()]
         places += [keys.link(user.id)]
         lasts = min(self._idle, self._length)
-        text, told = msgspec.json.encode(session), audit.encoded(entry)
-        words = (name, text, lasts, session.ends, user.name, entry.time, told, audit.MOST)
-        await _BEGIN(self._store, places, words)
+        text, logged = msgspec.json.encode(session), audit.encoded(entry)
+        arguments = (name, text, lasts, session.ends, user.name, entry.time, logged, audit.MOST)
+        await _BEGIN(self._store, places, arguments)
         return given, session
 
     async def find(
@@ -139,7 +139,7 @@ class Sessions:
         return {name: one for name, one in sessions.items() if user in (None, one.user)}
 
     async def remember(self, name: str) -> None:
-        """From now on the old password is asked for in this session."""
+        """From now on this session needs the old password to set a new one."""
         key = self._keys.session(name)
         raw = await self._store.call("GET", key)
         if raw is not None:

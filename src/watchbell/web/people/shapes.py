@@ -1,4 +1,4 @@
-"""What the API takes and gives of users, sessions and API keys."""
+"""What the API accepts and returns for users, sessions and API keys."""
 
 from typing import Annotated
 
@@ -28,7 +28,7 @@ class Me(Struct, frozen=True, kw_only=True):
     role: Role
     scopes: list[Privilege]
     csrf: str
-    """To be sent as `X-CSRF-Token` with whatever changes something; empty for API keys."""
+    """Send it as `X-CSRF-Token` with every request that changes something; empty for API keys."""
     has_password: bool
     asks_old: bool
     """Whether a new password needs the old one: not at once after a sign-in by link."""
@@ -66,7 +66,7 @@ class SessionShown(Struct, frozen=True, kw_only=True):
     address: str
     agent: str
     is_this: bool
-    """Whether it is the one by which you ask."""
+    """Whether this request uses it."""
 
 
 class NewPing(Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,7 +80,7 @@ class NewKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: Text
     scopes: Annotated[tuple[KeyScope, ...], Meta(min_length=1, max_length=7)]
     days: Annotated[int, Meta(ge=1, le=36_500)] | None = None
-    """Days for which it can be used; for ever without."""
+    """Days until it expires; by default never."""
     ping: NewPing | None = None
 
 

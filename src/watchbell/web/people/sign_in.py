@@ -1,4 +1,4 @@
-"""How somebody comes in: by password or by link; and how they leave."""
+"""Signing in by password or link, signing out, and changing one's password."""
 
 from litestar.datastructures import Cookie
 
@@ -15,7 +15,7 @@ from watchbell.web.services import Asked, address_of, identity_of, services_of, 
 
 
 async def by_password(request: Asked, name: str, password: str) -> User:
-    """The user whose password it is. Nobody learns which of the two was wrong."""
+    """The user with this password. The error does not say which of the two was wrong."""
     services, address = services_of(request), address_of(request)
     name = name.strip().lower()
     await spend(request, BY_ADDRESS, sender(address))
@@ -45,7 +45,7 @@ async def _record_refusal(request: Asked, name: str, how: str) -> None:
 
 
 async def admitted(request: Asked, user: User, how: str) -> tuple[Cookie, Session]:
-    """A session of its own: what the browser had before is ended."""
+    """Begins a new session; the browser's previous one ends."""
     services = services_of(request)
     await _leave_behind(request)
     stamp = Stamp(signed_in(user.name, user.role, address_of(request)), services.now())
@@ -65,7 +65,7 @@ async def leave(request: Asked) -> None:
 
 
 async def change_password(request: Asked, old: str, new: str, by: Stamp) -> None:
-    """Sets the password of who asks, and ends their other sessions."""
+    """Sets one's own password, and ends one's other sessions."""
     services, identity = services_of(request), identity_of(request)
     user = await services.users.get(identity.name)
     if user.password and not identity.may_forget:

@@ -21,11 +21,11 @@ OVER = (
     "replaced by a newer link, or is older than a day; ask for a new one"
 )
 FIRST = "admin"
-"""What the first administrator is called."""
+"""The name of the first administrator."""
 
 
 def address(settings: Settings) -> str:
-    """Where people find us."""
+    """The address of the pages."""
     web = settings.web
     if web.url:
         return web.url.rstrip("/")
@@ -62,12 +62,12 @@ async def make(store: Store, user: User, by: Stamp) -> str:
 
 
 async def peek(store: Store, token: str) -> User | None:
-    """Whom a link is for. Looking at it does not use it up, since mail servers look at links."""
+    """The user of a link. Does not use it up, because mail servers open links."""
     return await _found(store, token, is_used=False)
 
 
 async def use(store: Store, token: str) -> User | None:
-    """Whom a link is for, once: of several uses at the same time one gets the user."""
+    """The user of a link, which is used up: of several uses at once only one gets the user."""
     return await _found(store, token, is_used=True)
 
 
@@ -82,7 +82,7 @@ async def _found(store: Store, token: str, *, is_used: bool) -> User | None:
 
 
 async def first(store: Store, now: int) -> str | None:
-    """The path of a new link for the first administrator, as long as there was no sign-in."""
+    """The path of a new link for the first administrator, until somebody has signed in."""
     users = Users(store)
     if await users.sign_ins():
         return None

@@ -1,4 +1,4 @@
-"""The pages of who signs in: the door, and their password. They work without any script."""
+"""The pages for signing in and for one's password. They work without scripts."""
 
 from typing import Annotated, Any
 

@@ -1,17 +1,16 @@
-"""Users: who may sign in, and as what."""
+"""Endpoints for users: who may sign in, and with which role."""
 
 from typing import Annotated
 
 from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody, PathParameter
 
-from watchbell.errors import Refused
 from watchbell.web.access import needs
 from watchbell.web.listing import Cursor, Limit, Page, paged
 from watchbell.web.people import sign_in_links
 from watchbell.web.people.shapes import ChangedUser, Link, NewUser, UserShown
 from watchbell.web.people.users import User
-from watchbell.web.problems import HttpProblem
+from watchbell.web.refused import RefusedField
 from watchbell.web.services import Asked, services_of, stamp_of
 
 Name = Annotated[str, PathParameter(max_length=64, description="A user's name.")]
@@ -19,7 +18,7 @@ Name = Annotated[str, PathParameter(max_length=64, description="A user's name.")
 
 @get("/users", opt=needs("admin"))
 async def users(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page[UserShown]:
-    """All users."""
+    """List all users."""
     services = services_of(request)
     seen = await services.users.sign_ins()
     shown = [_shown(user, seen) for user in await services.users.all()]
@@ -28,30 +27,28 @@ async def users(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page
 
 @post("/users", opt=needs("admin"))
 async def add_user(request: Asked, data: JSONBody[NewUser]) -> Link:
-    """Add a user, who sets a password by the link that is given back."""
-    try:
+    """Add a user, who sets a password by the link that is returned."""
+    with RefusedField("name"):
         user = await services_of(request).users.add(data.name, data.role, stamp_of(request))
-    except Refused as error:
-        raise HttpProblem(422, str(error), field="name") from None
     return await _link(request, user)
 
 
 @patch("/users/{name:str}", opt=needs("admin"))
 async def change_user(request: Asked, name: Name, data: JSONBody[ChangedUser]) -> UserShown:
-    """Give a user another role. It holds at once, for sessions and API keys, too."""
+    """Change the role of a user, at once also for their sessions and API keys."""
     user = await services_of(request).users.set_role(name, data.role, stamp_of(request))
     return _shown(user, await services_of(request).users.sign_ins())
 
 
 @delete("/users/{name:str}", opt=needs("admin"))
 async def remove_user(request: Asked, name: Name) -> None:
-    """Remove a user. Their sessions and API keys work no more."""
+    """Remove a user. Their sessions and API keys stop working."""
     await services_of(request).users.remove(name, stamp_of(request))
 
 
 @post("/users/{name:str}/link", opt=needs("admin"))
 async def make_link(request: Asked, name: Name) -> Link:
-    """Make a link by which this user signs in once."""
+    """Create a link by which this user signs in once."""
     return await _link(request, await services_of(request).users.get(name))
 
 

@@ -1,4 +1,4 @@
-"""The people who may sign in, and their roles."""
+"""Users: the people who may sign in, and their roles."""
 
 import re
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ _TRIES = 5
 class User(Struct, frozen=True, kw_only=True):
     name: str
     id: str
-    """Tells this user from one who had the same name before."""
+    """Distinguishes this user from an earlier one with the same name."""
     role: Role
     created: int
     password: str = ""
-    """As argon2 writes it; empty for somebody who has none yet."""
+    """The hash by argon2; empty for a user without a password."""
 
 
 def user_name(text: str) -> str:
@@ -118,7 +118,7 @@ class Users:
         return everybody.pop(name), list(everybody.values())
 
     def _remaining(self, user: User, others: list[User]) -> dict[str, bytes]:
-        """An administrator who has to be there still when this one is none any more."""
+        """Another administrator, who has to remain when this one no longer is one."""
         if user.role != "administrator":
             return {}
         for other in others:

@@ -1,4 +1,4 @@
-"""Gateways: how each medium fares, what it gave up, and trying it out."""
+"""Endpoints for gateways: the status of each medium, failed alerts, and test messages."""
 
 import re
 from typing import Annotated, Literal
@@ -44,7 +44,7 @@ Kind = Annotated[
 
 @get("/gateways", opt=needs("read"))
 async def gateways(request: Asked) -> list[GatewayShown]:
-    """The media of this server's settings, and how each fares."""
+    """List the media of this server's settings, with their status."""
     services = services_of(request)
     media = catalogue.configured(services.settings)
     statuses = await overview.statuses(services.store, [one.name for one in media])
@@ -88,7 +88,7 @@ def _shown(
 async def failed(
     request: Asked, medium: Medium, cursor: Place = "", limit: Limit = 50
 ) -> Page[FailureShown]:
-    """Alerts that a medium gave up, the newest first, with the reason."""
+    """List alerts that a medium gave up, the newest first, with the reason."""
     services = services_of(request)
     one = test_send.configured(services.settings, medium)
     place = _PLACE.fullmatch(cursor)
@@ -139,7 +139,7 @@ async def retry(request: Asked, data: JSONBody[Retried]) -> RetriedShown:
 
 @post("/gateways/test", status_code=200, opt=needs("admin"))
 async def send_test(request: Asked, data: JSONBody[Tested]) -> TestAnswer:
-    """Send a real test message to an address, and tell what the server answered."""
+    """Send a real test message to an address, and return what the server answered."""
     services = services_of(request)
     one = test_send.configured(services.settings, data.medium)
     await spend(request, TESTS, actor_of(request).name)
@@ -155,7 +155,8 @@ async def send_test(request: Asked, data: JSONBody[Tested]) -> TestAnswer:
 
 @get("/gateways/preview", opt=needs("read"))
 async def preview(request: Asked, medium: Medium, kind: Kind = "problem") -> MessagePreview:
-    """What a medium would say of a sample alert, part by part, and where each text comes from."""
+    """Preview the message of a medium for a sample alert, part by part, with the source of each
+    text."""
     settings = services_of(request).settings
     parts = test_send.rendered(settings, medium, kind, PARTS)
     return MessagePreview(medium, kind, parts)

@@ -1,4 +1,4 @@
-"""What the API takes and gives of gateways."""
+"""What the API accepts and returns for gateways."""
 
 from typing import Annotated, Literal
 
@@ -17,12 +17,12 @@ class GatewaySetting(Struct, frozen=True):
 
 
 class GatewayShown(Struct, frozen=True, kw_only=True):
-    """A medium of the settings, and how it fares."""
+    """A medium of the settings, and its status."""
 
     name: str
     kind: str
     is_alive: bool
-    """Whether a process has been at work with it in the last seconds."""
+    """Whether a process has worked on it in the last seconds."""
     health: Level
     """`critical` where it does not deliver, `warning` where some messages fail."""
     words: str
@@ -32,9 +32,9 @@ class GatewayShown(Struct, frozen=True, kw_only=True):
     is left alone."""
     seen: int | None
     queued: int
-    """Alerts that wait to be taken in hand."""
+    """Alerts in the queue."""
     on_its_way: int
-    """Alerts that are being delivered, or wait to be tried again."""
+    """Alerts that are being delivered, or wait for a retry."""
     delivered: int
     given_up: int
     """Alerts that were given up, ever."""
@@ -80,7 +80,7 @@ class RetriedShown(Struct, frozen=True):
     count: int
     """Alerts that are sent again."""
     items: list[Again]
-    """What became of each id."""
+    """The result for each id."""
 
 
 class Tested(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -90,11 +90,11 @@ class Tested(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class TestAnswer(Struct, frozen=True):
     answer: str
-    """What the server said, once it had taken the message."""
+    """What the server answered when it accepted the message."""
 
 
 class MessagePreview(Struct, frozen=True):
-    """What a medium would say of a sample alert."""
+    """The message of a medium for a sample alert."""
 
     medium: str
     kind: str

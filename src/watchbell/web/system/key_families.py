@@ -1,4 +1,4 @@
-"""All key families that there are: those of every domain, and the web's own."""
+"""All key families: those of every domain, and the web's own."""
 
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.archive.keys import Archive

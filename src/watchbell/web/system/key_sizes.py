@@ -1,4 +1,4 @@
-"""What the key families weigh in the store: counted by one at a time, and not too often."""
+"""Number and size of the keys of each family, cached because counting is slow."""
 
 import asyncio
 
@@ -30,7 +30,7 @@ class KeySizes:
         self._until, self._rows = 0.0, list[FamilyShown]()
 
     async def families(self) -> list[FamilyShown]:
-        """At most a minute old. Whoever asks while others count waits for what they find."""
+        """At most a minute old. Callers that ask during a count wait for its result."""
         async with self._counting:
             if not self._rows or self._until < self._clock.monotonic():
                 self._rows = await self._counted()

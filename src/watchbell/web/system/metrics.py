@@ -22,7 +22,7 @@ Samples = Iterable[tuple[tuple[str, ...], float]]
 
 
 class Collected(Collector):
-    """Families that were gathered, and those that another collector has."""
+    """Gathered families, and those of another collector."""
 
     def __init__(self, gathered: Sequence[Metric], other: Collector) -> None:
         self._gathered, self._other = gathered, other
@@ -33,7 +33,7 @@ class Collected(Collector):
 
 
 async def gathered(services: Services) -> list[Metric]:
-    """What the store says, the same from whichever server it is asked."""
+    """Metrics from the store, the same on every server."""
     now, media = services.clock.now(), [one.name for one in catalogue.configured(services.settings)]
     events = await alerting.figures(services.store)
     statuses = await overview.statuses(services.store, media)

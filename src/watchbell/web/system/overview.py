@@ -1,4 +1,4 @@
-"""Everything at a glance: bounded reads, whatever there is."""
+"""The overview of everything, by a bounded number of reads."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -31,7 +31,8 @@ from watchbell.web.system.overview_shapes import (
 )
 
 FEW = 5_000
-"""Checks that are loaded at once for who looks; of more the latest failures are read meanwhile."""
+"""Up to so many checks are loaded for the overview; of more, the latest failures are read
+meanwhile."""
 LATEST = 1_000
 MOST_OPEN, MOST_HANDLED = 25, 10
 MOST_ALERTS, MOST_RUNS = 40, 6
@@ -39,7 +40,7 @@ OURS = "watchbell"
 """The entity of the checks that Watchbell reports about itself."""
 
 
-class Seen(NamedTuple):
+class CheckFacts(NamedTuple):
     failing: Sequence[CheckRow]
     """Enabled ones, the worst first."""
     is_complete: bool = True
@@ -50,22 +51,22 @@ class Seen(NamedTuple):
 async def overview(services: Services) -> Overview:
     keys = Alerting(services.store.prefix)
     checks = int(await services.store.call("ZCARD", keys.all_checks()))
-    seen = await _seen(services, checks)
+    facts = await _check_facts(services, checks)
     media = [one.name for one in catalogue.configured(services.settings)]
     statuses = await gateways.statuses(services.store, media)
     events = await services.store.call("HGET", keys.counters(), "all")
     return Overview(
         checks=checks,
-        counts=seen.counts,
-        failing=parted(seen.failing),
-        is_complete=seen.is_complete,
-        latest_change=seen.latest_change,
+        counts=facts.counts,
+        failing=parted(facts.failing),
+        is_complete=facts.is_complete,
+        latest_change=facts.latest_change,
         alerts=await _alerts(services),
         runs=await _runs(services),
         queues=[*await _queues(services), *(QueueLength(f.medium, f.queued) for f in statuses)],
         events=number(events) or 0,
         troubles=[
-            *of_checks(seen.failing),
+            *of_checks(facts.failing),
             *of_gateways(statuses, services.clock.now()),
             *of_processes(await processes.processes(services.store)),
             *await _of_store(services),
@@ -74,21 +75,21 @@ async def overview(services: Services) -> Overview:
     )
 
 
-async def _seen(services: Services, checks: int) -> Seen:
+async def _check_facts(services: Services, checks: int) -> CheckFacts:
     if services.check_table.is_loaded or checks <= FEW:
         _, failing = await services.check_table.view(CheckFilter(failing=True), "severity")
         _, everything = await services.check_table.view(CheckFilter(), "age")
         latest = everything.order[0].since if everything.order else None
-        return Seen(failing.order, counts=everything.counts, latest_change=latest)
+        return CheckFacts(failing.order, counts=everything.counts, latest_change=latest)
     failed = Alerting(services.store.prefix).failed_checks()
     names = await services.store.call("ZREVRANGE", failed, 0, LATEST - 1)
     rows = (await services.check_table.read([text(name) for name in names])).values()
     found = [row for row in rows if row.enabled and row.is_failing]
-    return Seen(sorted(found, key=KEYS["severity"]), is_complete=len(names) < LATEST)
+    return CheckFacts(sorted(found, key=KEYS["severity"]), is_complete=len(names) < LATEST)
 
 
 def parted(failing: Sequence[CheckRow]) -> FailingShown:
-    """By what is done about them."""
+    """Grouped by what is done about them."""
     open_, acknowledged, maintenance = list[CheckRow](), list[CheckRow](), list[CheckRow]()
     for row in failing:
         if row.in_maintenance is Maintenance.SCHEDULED:

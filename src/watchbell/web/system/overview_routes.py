@@ -1,4 +1,4 @@
-"""Everything at a glance."""
+"""The endpoint for the overview."""
 
 from litestar import Router, get
 
@@ -10,7 +10,7 @@ from watchbell.web.system.overview_shapes import Overview
 
 @get("/overview", opt=needs("read"))
 async def at_a_glance(request: Asked) -> Overview:
-    """What is wrong now, what is done about it, what will run next."""
+    """What is wrong now, what is done about it, and what will run next."""
     return await overview.overview(services_of(request))
 
 

@@ -1,4 +1,4 @@
-"""What the API says of everything at a glance."""
+"""What the API returns for the overview."""
 
 from typing import Literal
 
@@ -13,12 +13,12 @@ class FailingShown(Struct, frozen=True, kw_only=True):
     """Checks that fail; the worst first, and of these the latest."""
 
     open: list[CheckRow]
-    """Those that nobody acknowledged, outside planned maintenance."""
+    """Those that nobody acknowledged, outside scheduled maintenance."""
     open_count: int
     acknowledged: list[CheckRow]
     acknowledged_count: int
     maintenance: list[CheckRow]
-    """Those in planned maintenance, whether acknowledged or not."""
+    """Those in scheduled maintenance, whether acknowledged or not."""
     maintenance_count: int
 
 
@@ -46,7 +46,7 @@ Severity = Literal["critical", "warning", "unknown"]
 
 
 class SystemProblem(Struct, frozen=True):
-    """Something of ours that somebody should look after."""
+    """A problem of Watchbell itself."""
 
     kind: Literal["check", "gateway", "process", "role", "store", "rejected"]
     subject: str
@@ -55,7 +55,7 @@ class SystemProblem(Struct, frozen=True):
 
 
 class Overview(Struct, frozen=True, kw_only=True):
-    """What is wrong now, what is done about it, what will run next."""
+    """What is wrong now, what is done about it, and what will run next."""
 
     checks: int
     """How many ever reported."""

@@ -1,4 +1,4 @@
-"""What each setting is for, in the words that stand beside it in `watchbell.settings.sections`."""
+"""Descriptions of settings: their docstrings in `watchbell.settings.sections`."""
 
 import ast
 import inspect
@@ -10,7 +10,7 @@ from watchbell.settings import sections
 
 
 @cache
-def words() -> dict[str, str]:
+def descriptions() -> dict[str, str]:
     """By the setting's name, as `web.port`."""
     tree = ast.parse(inspect.getsource(sections))
     tables = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}

@@ -18,7 +18,7 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
 
 
 class Finding(Struct, frozen=True):
-    """What is to be known of the store."""
+    """A finding about the store."""
 
     level: Literal["ok", "warning", "error"]
     subject: str
@@ -33,7 +33,7 @@ class QueueShown(Struct, frozen=True):
 
 
 class Instance(Struct, frozen=True, kw_only=True):
-    """A process that we know of."""
+    """A process that reported lately."""
 
     name: str
     role: str
@@ -51,7 +51,7 @@ class StoreServer(Struct, frozen=True, kw_only=True):
     """0 for none."""
     clients: int
     commands: int
-    """A second, just now."""
+    """Per second, just now."""
     uptime: int
 
 
@@ -62,14 +62,14 @@ class System(Struct, frozen=True, kw_only=True):
     queues: list[QueueShown]
     instances: list[Instance]
     processes: list[Process]
-    """All that said something within a day."""
+    """All that reported within a day."""
 
 
 class SettingShown(Struct, frozen=True, kw_only=True):
     name: str
     value: str | int | bool
     default: str | int | bool | None
-    """What it is where nobody chose; null for a field of a medium."""
+    """The default; null for a field of a medium."""
     is_default: bool
     origin: str
     """Where the value comes from, as `environment, WATCHBELL_WEB_PORT`; empty where that is not

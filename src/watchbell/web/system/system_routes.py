@@ -1,4 +1,4 @@
-"""The system itself: what runs, what waits, what the store weighs, what was changed."""
+"""Endpoints for the system: processes, queues, the store, settings and the audit log."""
 
 import asyncio
 import os
@@ -60,7 +60,7 @@ async def healthz(request: Asked) -> Health:
 
 @get("/api/v1/system", opt=needs("read"))
 async def system(request: Asked) -> System:
-    """Version, store, queues, and the processes that we know of."""
+    """Version, store, queues and processes."""
     services = services_of(request)
     media = [one.name for one in catalogue.configured(services.settings)]
     statuses = await overview.statuses(services.store, media)
@@ -140,7 +140,7 @@ async def shown_settings(request: Asked) -> list[SettingShown]:
             default=defaults[name],
             is_default=value == defaults[name],
             origin=services.origins.get(name, ""),
-            words=setting_descriptions.words().get(name, ""),
+            words=setting_descriptions.descriptions().get(name, ""),
         )
         for name, value in settings.as_shown(chosen).items()
         if name != "gateways"  # their fields follow
@@ -154,7 +154,7 @@ async def shown_settings(request: Asked) -> list[SettingShown]:
 
 
 def _untouched() -> Settings:
-    """As they are on this machine where nobody chose anything."""
+    """The defaults on this machine."""
     environment = settings.environment().items()
     plain = {name: value for name, value in environment if not name.startswith(settings.PREFIX)}
     return settings.load(Path(os.devnull), plain, {}).settings
@@ -173,7 +173,7 @@ def _of_medium(origin: str, medium: Configured, name: str, value: str | int) -> 
 
 @get("/api/v1/system/families", opt=needs("admin"))
 async def families(request: Asked) -> list[FamilyShown]:
-    """Key families with how many keys they have and what they weigh, at most a minute old."""
+    """List key families with the number and size of their keys, at most a minute old."""
     return await services_of(request).key_sizes.families()
 
 
@@ -188,7 +188,7 @@ async def audit_log(
     cursor: Cursor = "",
     limit: Limit = 100,
 ) -> Page[AuditEntry]:
-    """Who changed what, the newest first. An action may be its noun alone, as `user`."""
+    """List who changed what, the newest first. An action may be its noun alone, as `user`."""
     if cursor and not _STREAM_ID.fullmatch(cursor):
         raise HttpProblem(400, "cursor: expected `next` of the page before", field="cursor")
     wanted = AuditFilter(who=who, action=action, text=text, since=since, until=until)

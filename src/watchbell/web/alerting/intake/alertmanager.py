@@ -34,11 +34,11 @@ class Alert(Struct, frozen=True, rename="camel"):
     ends_at: datetime | None = None
     generator_url: str = field(default="", name="generatorURL")
     status: str | dict[str, Any] = ""
-    """In a webhook `firing` or `resolved`."""
+    """In a webhook, `firing` or `resolved`."""
 
 
 class Webhook(Struct, frozen=True):
-    """What Alertmanager posts to a receiver of the kind `webhook`, as much as is of interest."""
+    """The fields that we use of what Alertmanager posts to a webhook receiver."""
 
     alerts: list[Alert]
 
@@ -67,7 +67,7 @@ def event_of(alert: Alert, now: int) -> CheckEvent | Rejection:
 
 
 def _is_set(time: datetime | None) -> bool:
-    """Go's programs write the year 1 for no time at all."""
+    """Programs in Go write the year 1 for no time."""
     return time is not None and time.year > 1970
 
 
@@ -89,8 +89,8 @@ def _host_and_port(instance: str) -> tuple[str, str]:
 
 
 def _summary(alert: Alert, name: str, *, over: bool) -> str:
-    told = (alert.annotations.get(key, "").strip() for key in _SUMMARIES)
-    text = next((one for one in told if one), name)
+    texts = (alert.annotations.get(key, "").strip() for key in _SUMMARIES)
+    text = next((one for one in texts if one), name)
     return f"resolved: {text}" if over else text
 
 

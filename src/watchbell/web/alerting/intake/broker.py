@@ -1,4 +1,4 @@
-"""`/state`: states that hold for a while, whoever posts them, and what is held of them."""
+"""Endpoints of `/state`: report a state that holds for a while, and list those that hold."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,5 @@
-"""What is posted to `/state`: a state with its ttl, an alarm of CloudWatch, one of New Relic."""
+"""What is posted to `/state` as check events: states with a ttl, alarms of CloudWatch and New
+Relic."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +11,7 @@ from watchbell.alerting.model import CheckEvent, Rejection
 from watchbell.alerting.receivers.hosts import entity_of
 
 TTL = 300
-"""Seconds after which a state that was not posted again is unknown; one below 0 stays."""
+"""Seconds after which a state that was not posted again becomes unknown; below 0 for never."""
 
 _CLOUDWATCH = {"ALARM": "critical", "OK": "ok", "INSUFFICIENT_DATA": "unknown"}
 _NEW_RELIC = {"CRITICAL": "critical", "WARNING": "warning", "WARN": "warning", "INFO": "ok"}
@@ -30,7 +31,7 @@ def event_of(body: object, now: int) -> CheckEvent | Rejection:
 
 
 def alarm_of(message: str, now: int) -> CheckEvent | Rejection:
-    """The alarm of CloudWatch that a message of SNS brings."""
+    """The alarm of CloudWatch in a message of SNS."""
     try:
         alarm = msgspec.json.decode(message)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):

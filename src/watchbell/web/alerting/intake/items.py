@@ -1,4 +1,4 @@
-"""What is posted, item by item: the check event that it is, or why it is none."""
+"""Posted items: each becomes a check event, or is rejected with the reason."""
 
 import hashlib
 from typing import Literal
@@ -15,18 +15,18 @@ _many = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class Item(Struct, frozen=True):
-    """An event as it is pushed, and what it is known by if it comes again."""
+    """An event as it is pushed, and the id by which a repetition is recognised."""
 
     event: bytes
     id: bytes = b""
 
 
 class Answer(Struct, frozen=True, omit_defaults=True):
-    """What became of one item."""
+    """The result for one item."""
 
     status: Literal["accepted", "repeated", "rejected"]
     reason: str = ""
-    """Why it was rejected; all fields that do not fit are named."""
+    """Why it was rejected; names all fields that are wrong."""
 
 
 def split(body: bytes) -> list[msgspec.Raw] | Rejection:
@@ -38,14 +38,14 @@ def split(body: bytes) -> list[msgspec.Raw] | Rejection:
 
 
 class Terms(Struct, frozen=True):
-    """Under which the items of a request are read."""
+    """How the items of a request are read."""
 
     now: int | None
     """The time of an item that has none; None leaves that to the processor."""
     sender: str
-    """Whose ids they are: what others call theirs is nothing to us."""
+    """Ids are unique per sender."""
     actions: bool
-    """Whether acknowledgements and tests are taken, too."""
+    """Whether acknowledgements and tests are accepted, too."""
 
 
 def read(raw: bytes, terms: Terms) -> Item | Rejection:
@@ -85,7 +85,7 @@ def _named(raw: bytes, sender: str) -> tuple[bytes, bytes] | Rejection:
 
 
 def named(sender: str, name: str) -> bytes:
-    """By what an item is known that its sender calls so."""
+    """The digest of a sender's id for an item."""
     return hashlib.sha256(f"{sender} {name}".encode(errors="replace")).digest()[:16]
 
 

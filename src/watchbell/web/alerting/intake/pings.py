@@ -1,4 +1,4 @@
-"""A ping as a check event: what its URL says, and how long the run took."""
+"""Pings as check events, by the signal in the URL and the duration of the run."""
 
 import re
 
@@ -11,7 +11,7 @@ _CODE = re.compile("[0-9]{1,3}")
 
 
 def state_of(signal: str) -> tuple[str, str] | None:
-    """State and summary by what stands behind the key: nothing, `fail`, or an exit code."""
+    """State and summary by what follows the key in the URL: nothing, `fail`, or an exit code."""
     if signal in ("", "fail"):
         return ("ok", "pinged") if not signal else ("critical", "pinged: failed")
     if _CODE.fullmatch(signal) and int(signal) <= 255:
@@ -22,7 +22,7 @@ def state_of(signal: str) -> tuple[str, str] | None:
 def event_of(
     ping: Ping, state: str, summary: str, body: str, began: int | None, now: int
 ) -> CheckEvent | Rejection:
-    """`began` is when the run told of its start."""
+    """`began` is when the run reported its start."""
     took = None if began is None else max(now - began, 0)
     fields = {
         "type": "service",

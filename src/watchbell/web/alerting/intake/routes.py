@@ -1,4 +1,4 @@
-"""The endpoints by which other programs report."""
+"""Endpoints by which other programs report check events."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Literal
@@ -26,7 +26,7 @@ _NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonlines"
 
 
 class Answers(Struct, frozen=True):
-    """What became of the items, in their order."""
+    """The result for each item, in their order."""
 
     accepted: int
     rejected: int
@@ -94,7 +94,7 @@ async def _whole(request: Asked) -> list[Answer]:
 
 
 async def _streamed(request: Asked) -> list[Answer]:
-    """Written piece by piece while the rest is still on its way."""
+    """Writes items in pieces while the rest is still arriving."""
     terms, answers = terms_of(request, None), list[Answer]()
     read: list[Item | Rejection] = []
     async for line in _lines(request):
@@ -190,25 +190,27 @@ _PING: dict[str, Any] = {
 
 @get("/ping/{key:str}", **_PING)
 async def ping(request: Asked, key: Key) -> Response[str]:
-    """Tell that a run went well: the key is in the URL, for any line of a crontab to call."""
+    """Report that a run succeeded. The key is in the URL, so that any line of a crontab can call
+    it."""
     return await _pinged(request, key, "")
 
 
 @post("/ping/{key:str}", **_PING)
 async def post_ping(request: Asked, key: Key) -> Response[str]:
-    """Tell that a run went well; the body is kept as details."""
+    """Report that a run succeeded; the body is stored as details."""
     return await _pinged(request, key, "")
 
 
 @get("/ping/{key:str}/{signal:str}", **_PING)
 async def signal(request: Asked, key: Key, signal: Signal) -> Response[str]:
-    """Tell that a run began, failed, or ended with an exit code."""
+    """Report that a run began, failed, or ended with an exit code."""
     return await _pinged(request, key, signal)
 
 
 @post("/ping/{key:str}/{signal:str}", **_PING)
 async def post_signal(request: Asked, key: Key, signal: Signal) -> Response[str]:
-    """Tell that a run began, failed, or ended with an exit code; the body is kept as details."""
+    """Report that a run began, failed, or ended with an exit code; the body is stored as
+    details."""
     return await _pinged(request, key, signal)
 
 
@@ -225,11 +227,11 @@ async def _pinged(request: Asked, key: str, signal: str) -> Response[str]:
     if signal == "start":
         await services.store.call("HSET", table, known.key.id, now)
         return Response("OK\n")
-    await _told(request, known.key.ping, signal, known.key.id, table)
+    await _report_ping(request, known.key.ping, signal, known.key.id, table)
     return Response("OK\n")
 
 
-async def _told(request: Asked, ping: Ping, signal: str, id_: str, table: str) -> None:
+async def _report_ping(request: Asked, ping: Ping, signal: str, id_: str, table: str) -> None:
     found = pings.state_of(signal)
     if found is None:
         raise HttpProblem(404, "expected start, fail or an exit code from 0 to 255", field="signal")

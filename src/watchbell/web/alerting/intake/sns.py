@@ -1,4 +1,4 @@
-"""Messages of Amazon's SNS: what they say, what is signed of them, and which URLs are Amazon's."""
+"""Messages of Amazon's SNS: their fields, the text that is signed, and which URLs are Amazon's."""
 
 import base64
 import binascii
@@ -33,7 +33,7 @@ _DIGESTS = {"1": "sha1", "2": "sha256"}
 
 
 class Envelope(Struct, frozen=True, kw_only=True):
-    """A message as it was posted; not believed yet."""
+    """A message as it was posted; not verified yet."""
 
     kind: Kind = msgspec.field(name="Type")
     id: str = msgspec.field(name="MessageId")
@@ -51,7 +51,7 @@ class Envelope(Struct, frozen=True, kw_only=True):
 
     @property
     def signed(self) -> bytes | None:
-        """The signature; None where it is none."""
+        """The decoded signature; None where it is not valid base64."""
         try:
             return base64.b64decode(self.signature, validate=True)
         except (binascii.Error, ValueError):
@@ -70,7 +70,7 @@ def read(body: object) -> Envelope | Rejection:
 
 
 def signed_text(body: Mapping[str, Any], kind: Kind) -> bytes:
-    """What the signature is of: names and values, each on a line. A subject may be missing."""
+    """The text that is signed: names and values, each on a line. A subject may be missing."""
     words = [f"{name}\n{body[name]}\n" for name in _SIGNED[kind] if body.get(name) is not None]
     return "".join(words).encode(errors="replace")
 
@@ -80,19 +80,20 @@ def is_old(envelope: Envelope, now: float) -> bool:
 
 
 def is_wanted(topic: str, topics: Sequence[str]) -> bool:
-    """Whether one of the topics is meant, of which each may have shell globs."""
+    """Whether a topic matches one of the settings, which may have shell globs."""
     return any(fnmatch.fnmatchcase(topic, one) for one in topics)
 
 
 class Hosts:
-    """Whose certificates and confirmations we fetch: Amazon's, and of those who stand in for it."""
+    """The hosts from which we fetch certificates and confirmations: Amazon's, and those of the
+    settings."""
 
     def __init__(self, others: Sequence[str] = ()) -> None:
         names = "|".join(map(re.escape, others))
         self._others = re.compile(_ELSEWHERE.format(names)) if others else None
 
     def is_chosen(self, url: str) -> bool:
-        """Whether it is of one that stands in, which the operator chose."""
+        """Whether it is on a host that the settings name."""
         return self._others is not None and self._others.fullmatch(url) is not None
 
     def has_certificate(self, url: str) -> bool:

@@ -23,7 +23,7 @@ from watchbell.web.keys import Web
 EVERY = 10
 """Seconds between two reports of a failure."""
 FORGOTTEN = 86_400
-"""Seconds after which the state of a check that is no longer watched is dropped."""
+"""Seconds after which the state of a check that is not enabled is dropped."""
 _PAGE = 500
 
 # The state of a check that is enabled.
@@ -59,7 +59,7 @@ class Held(Struct, frozen=True):
 
     @property
     def ends(self) -> int | None:
-        """When its lifetime is over; never, without one."""
+        """When its lifetime ends; infinite without one."""
         return None if self.event.ttl is None else self.since + self.event.ttl
 
 
@@ -70,7 +70,7 @@ class Fate(enum.Enum):
 
 
 def fate(held: Held, state: str | None, now: int) -> Fate:
-    """What becomes of it, by the check's present state; None where the check is not watched."""
+    """What to do with it, by the check's present state; None where it is not enabled."""
     age = now - held.since
     if held.ends is not None and now >= held.ends:
         return Fate.DROP
@@ -82,7 +82,7 @@ def fate(held: Held, state: str | None, now: int) -> Fate:
 
 
 def repeated(held: Held, now: int) -> CheckEvent:
-    """The state once more: its lifetime goes on from when it was posted."""
+    """The report to repeat; its lifetime counts from when it was posted."""
     left = None if held.ends is None else held.ends - now
     return replace(held.event, time=now, ttl=left)
 
@@ -101,7 +101,8 @@ class States:
         return int(after), {name: held for name, held in records.items() if held is not None}
 
     async def repeat(self, now: int) -> int:
-        """Reports the failures that hold, and drops what does not; how many were reported."""
+        """Reports failures that hold once more, and drops states that no longer hold. Returns how
+        many reports were made."""
         pushed = 0
         async for found in self._pages():
             ids = list(found)
@@ -109,14 +110,14 @@ class States:
                 name: state.decode(errors="replace")
                 async for name, state in _STATE.over(self._store, ids, [], _PAGE)
             }
-            words: list[Argument] = []
+            arguments: list[Argument] = []
             for name, raw in found.items():
-                words += self._words(name, raw, states.get(name), now)
-            if words:
-                pushed += await _REPEAT(self._store, [self._states, self._events], words)
+                arguments += self._arguments(name, raw, states.get(name), now)
+            if arguments:
+                pushed += await _REPEAT(self._store, [self._states, self._events], arguments)
         return pushed
 
-    def _words(self, name: str, raw: bytes, state: str | None, now: int) -> list[Argument]:
+    def _arguments(self, name: str, raw: bytes, state: str | None, now: int) -> list[Argument]:
         held = _decoded(raw)
         what = Fate.DROP if held is None else fate(held, state, now)
         if what is Fate.LEAVE:
@@ -135,7 +136,7 @@ class States:
 
 
 def encoded(event: CheckEvent, now: int) -> bytes:
-    """As it is kept."""
+    """As it is stored."""
     return msgspec.json.encode(Held(event, now))
 
 

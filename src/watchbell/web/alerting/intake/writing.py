@@ -1,4 +1,4 @@
-"""How posted events get into the store: each once by its id, and not too many of one sender."""
+"""Writes posted events to the store: each id once, and not too many from one sender."""
 
 from collections.abc import Sequence
 
@@ -78,12 +78,12 @@ class Intake:
         self.sns, self.states = SnsTrust(settings, clock), States(store)
 
     async def hold(self, sender: str, item: Item, event: CheckEvent, now: int) -> bool:
-        """Writes the event of an item, and holds its state; whether it was new."""
+        """Writes the event of an item and holds its state. Returns whether it was new."""
         held = event.id, states.encoded(event, now)
         return (await self._pushed(sender, [item], 1, held))[0]
 
     async def write(self, sender: str, items: Sequence[Item]) -> list[bool]:
-        """For each whether it was new. What was written is not lost any more."""
+        """Returns for each whether it was new. What was written is durable."""
         fresh: list[bool] = []
         for first in range(0, len(items), _AT_ONCE):
             # All are counted before the first is written, so that none is where they are too many.
