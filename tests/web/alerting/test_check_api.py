@@ -313,7 +313,7 @@ async def test_who_would_be_called_and_why(scene: Scene) -> None:
     tagged = await scene.told("/callees", tag=["db", ""], at=START + DAY)
     assert (tagged["contacts"][0]["is_called"], tagged["at"]) == (False, START + DAY)
     fine = await scene.told("/callees", state="ok")
-    assert fine["words"].startswith("nobody would be called: all is well")
+    assert fine["words"].startswith("nobody would be called: it is ok")
     assert (await scene.told("/callees", "web-9:new"))["contacts"][0]["is_called"]
 
 
