@@ -118,7 +118,11 @@ def test_of_edits_at_the_same_time_none_undoes_another(place: servers.Single) ->
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("add", "a", "--at", "61 * * * *", "--", "true"), 1, "expected a minute from 0 to 59"),
+        (
+            ("add", "a", "--at", "61 * * * *", "--", "true"),
+            1,
+            "--at: expected a minute from 0 to 59",
+        ),
         (("add", "a", "--", "true"), 2, "say when"),
         (("add", "a", "--at", "@daily", "--on", "hour=1", "--", "true"), 2, "exclude each other"),
         (("add", "a", "--on", "hour", "--", "true"), 2, "expected NAME=VALUE"),

@@ -178,12 +178,12 @@ def test_everything_that_a_definition_can_hold_has_an_option(place: servers.Sing
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("--retries", "101"), 1, "watchbell.retries: expected a whole number from 0 to 100"),
-        (("--retry-factor", "0"), 1, "watchbell.retry_factor: expected a number from 1 to 100"),
-        (("--nice", "20"), 1, "watchbell.nice: expected a whole number from -20 to 19"),
-        (("--rlimit", "files=1"), 1, "watchbell.limits: expected an object with some of"),
+        (("--retries", "101"), 1, "--retries: expected a whole number from 0 to 100"),
+        (("--retry-factor", "0"), 1, "--retry-factor: expected a number from 1 to 100"),
+        (("--nice", "20"), 1, "--nice: expected a whole number from -20 to 19"),
+        (("--rlimit", "files=1"), 1, "--rlimit: expected an object with some of"),
         (("--rlimit", "nofile=x"), 2, "--rlimit: expected a whole number, not 'x'"),
-        (("--tag", "a b"), 1, "watchbell.tags: expected a list of at most 100 names"),
+        (("--tag", "a b"), 1, "--tag: expected a list of at most 100 names"),
         (("--jitter", "soon"), 2, "--jitter"),
         (("--unset", "cmd"), 2, "--unset"),
     ],

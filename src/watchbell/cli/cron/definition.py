@@ -33,6 +33,14 @@ _PLACES = {
     "tag": ("watchbell", "tags"),
 }
 """Where the value of each option stands in a definition."""
+_OPTIONS = {
+    "name": "JOB",
+    "cron_args.cronstring": "--at",
+    "job_args.cmd": "COMMAND",
+    "job_args.lock": "--lock",
+    "job_args.ttl": "--ttl",
+    **{".".join(place): f"--{option}" for option, place in _PLACES.items()},
+}
 _SCHEDULE = (
     "cronstring",
     "year",
@@ -44,6 +52,14 @@ _SCHEDULE = (
     "minute",
     "second",
 )
+
+
+def option_of(field: str) -> str:
+    """What the command line calls a field of a definition."""
+    part, _, name = field.partition(".")
+    if part == "cron_args" and name in _SCHEDULE[1:]:
+        return f"--on {name}"
+    return _OPTIONS.get(".".join(field.split(".")[:2]), field)
 
 
 def seconds(value: str) -> int:

@@ -9,7 +9,7 @@ import click
 
 from watchbell.cli.arguments import storable
 from watchbell.cli.audited import record_change, subject_of
-from watchbell.cli.cron.definition import changed, described, unsetting
+from watchbell.cli.cron.definition import changed, described, option_of, unsetting
 from watchbell.cli.cron.times import dated, never
 from watchbell.cli.formatting import plain
 from watchbell.cli.options import as_json, opened, print_json, with_settings
@@ -17,6 +17,7 @@ from watchbell.clock import SYSTEM
 from watchbell.cron import definitions, jobs
 from watchbell.cron.model import Invalid, parsed
 from watchbell.cron.reading import reading
+from watchbell.cron.validation import from_fields
 from watchbell.errors import NotFound, Refused
 from watchbell.settings import Loaded, Settings
 
@@ -90,6 +91,10 @@ async def _save(
     settings: Settings, name: str, definition: Any, mode: jobs.Mode, replaces: str = ""
 ) -> None:
     how = reading(settings.cron)
+    judged = from_fields(name, definition, how)
+    if isinstance(judged, Invalid):
+        named = [(option_of(one.field), one.reason) for one in judged.errors]
+        raise Refused("; ".join(f"{option}: {why}" if option else why for option, why in named))
     async with opened(settings) as store:
         job = await jobs.save(store, name, definition, how, mode, replaces=replaces)
         action = "cron.create" if mode == "new" else "cron.replace"
