@@ -10,7 +10,7 @@ import psutil
 
 from bench.figures import Figure
 from bench.stores import fresh
-from watchbell.alerting import contacts
+from watchbell.alerting import contact_links, contacts
 from watchbell.alerting.model import Contact, Medium
 from watchbell.alerting.notifier import Notifier
 from watchbell.alerting.notifier import step as notify
@@ -41,7 +41,7 @@ def failing(number: int) -> str:
 async def somebody(store: Store) -> None:
     media = {"email": Medium(address="alice@example.com")}
     await contacts.save(store, Contact(id="alice", first_name="Alice", media=media))
-    await contacts.link(store, "alice", "ALL")
+    await contact_links.link(store, "alice", "ALL")
 
 
 async def popped(store: Store, key: str) -> object:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from watchbell.alerting import contacts, intake, rules
+from watchbell.alerting import contact_links, contacts, intake, rules
 from watchbell.alerting.drain import Drained, drain
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import Alert, CheckEvent, Contact, Medium, Rule
@@ -49,7 +49,7 @@ class Stage:
         }
         person = Contact(id=name, first_name=name.title(), timezone=zone, media=made)
         await contacts.save(self.store, person)
-        await contacts.link(self.store, name, linked, check)
+        await contact_links.link(self.store, name, linked, check)
         if rule is not None:
             await self.rule(name, **rule)
 

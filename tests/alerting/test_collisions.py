@@ -10,7 +10,7 @@ from watchbell.alerting import entities
 from watchbell.alerting.event import from_fields
 from watchbell.alerting.keys import RESERVED_ENTITIES, RESERVED_MEDIA, Alerting
 from watchbell.alerting.model import CheckEvent, Rejection
-from watchbell.alerting.rules import medium_name
+from watchbell.alerting.validation import medium_name
 from watchbell.cli.keys import KEYSPACES
 from watchbell.errors import Refused
 from watchbell.ids import process_name

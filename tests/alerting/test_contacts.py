@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.conftest import watched
-from watchbell.alerting import contacts
+from watchbell.alerting import contact_links, contacts, validation
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import Contact, Medium, Rule
 from watchbell.errors import Changed, NotFound, Refused
@@ -238,7 +238,7 @@ async def test_a_rule_of_another_contact_is_not_taken(plain: Store) -> None:
 )
 def test_what_may_not_be_stored_is_refused_by_field(change: dict[str, Any], says: str) -> None:
     with pytest.raises(Refused, match=says) as refused:
-        contacts.checked(replace(ALICE, **change))
+        validation.checked_contact(replace(ALICE, **change))
     assert "\n" not in str(refused.value)
 
 
@@ -247,7 +247,7 @@ def test_any_text_is_refused_in_one_line_or_can_be_stored(text: str, other: str)
     medium = Medium(address=other)
     told = ""
     try:
-        kept = contacts.checked(Contact(id=text, first_name=other, media={"sms": medium}))
+        kept = validation.checked_contact(Contact(id=text, first_name=other, media={"sms": medium}))
         told = kept.id + kept.first_name
     except Refused as refused:
         told = str(refused)
@@ -267,17 +267,17 @@ async def test_all_ids_are_found_and_nothing_else(shard: Store) -> None:
 @everywhere
 async def test_a_removed_contact_leaves_nothing_and_others_alone(shard: Store) -> None:
     await contacts.save(shard, replace(BOB, id="alice2", tags=("ops",)), tags_before=())
-    await contacts.link(shard, "alice2", "ALL")
-    await contacts.link(shard, "alice2", "e1")
+    await contact_links.link(shard, "alice2", "ALL")
+    await contact_links.link(shard, "alice2", "e1")
     await shard.call("SET", keys.medium_drop("alice2", "sms"), "d", "EX", 60)
     await shard.call("ZADD", keys.alerting_checks("alice2", "sms"), 1, "web:HTTP")
     await shard.call("SADD", own.alerting_media("web", "HTTP"), "alice2:media:sms")
     before = await all_keys(shard)
 
     await contacts.save(shard, replace(ALICE, tags=("ops", "x:y")), with_rules=True, tags_before=())
-    await contacts.link(shard, "alice", "ALL")
-    await contacts.link(shard, "alice", "e1")
-    await contacts.link(shard, "alice", "e1", "HTTP:80")
+    await contact_links.link(shard, "alice", "ALL")
+    await contact_links.link(shard, "alice", "e1")
+    await contact_links.link(shard, "alice", "e1", "HTTP:80")
     drops = [
         keys.contact_drop("alice"),
         keys.medium_drop("alice", "sms"),
@@ -296,7 +296,7 @@ async def test_a_removed_contact_leaves_nothing_and_others_alone(shard: Store) -
 
     await contacts.remove(shard, "alice")
     assert await all_keys(shard) == before
-    assert await contacts.interested(shard, "e1", "HTTP:80") == ["alice2"]
+    assert await contact_links.interested(shard, "e1", "HTTP:80") == ["alice2"]
     assert await contacts.tags(shard) == {"alice2": ("ops",)}
     assert await shard.call("SMEMBERS", own.alerting_media("web", "HTTP")) == {b"alice2:media:sms"}
     with pytest.raises(NotFound, match="there is no contact alice"):
@@ -316,29 +316,29 @@ async def test_a_contact_with_an_odd_id_is_removed_alone(plain: Store) -> None:
 async def test_the_interested_come_once_by_entity_all_and_check(shard: Store) -> None:
     for name in ("a", "b", "c", "d"):
         await contacts.save(shard, replace(BOB, id=name))
-    await contacts.link(shard, "c", "e1")
-    await contacts.link(shard, "b", "e1")
-    await contacts.link(shard, "d", "ALL")
-    await contacts.link(shard, "b", "ALL")
-    await contacts.link(shard, "a", "e1", "HTTP:80")
-    await contacts.link(shard, "c", "e1", "HTTP:80")
+    await contact_links.link(shard, "c", "e1")
+    await contact_links.link(shard, "b", "e1")
+    await contact_links.link(shard, "d", "ALL")
+    await contact_links.link(shard, "b", "ALL")
+    await contact_links.link(shard, "a", "e1", "HTTP:80")
+    await contact_links.link(shard, "c", "e1", "HTTP:80")
     await shard.call("SADD", keys.entity_contacts("ALL"), b"\xff")
-    assert await contacts.interested(shard, "e1", "HTTP:80") == ["b", "c", "d", "a"]
-    assert await contacts.interested(shard, "e1", "HTTP") == ["b", "c", "d"]
-    assert await contacts.interested(shard, "e2", "HTTP:80") == ["b", "d"]
-    await contacts.unlink(shard, "c", "e1", "HTTP:80")
-    await contacts.unlink(shard, "b", "ALL")
-    assert await contacts.interested(shard, "e2", "HTTP") == ["d"]
-    with pytest.raises(NotFound, match="b is not told"):
-        await contacts.unlink(shard, "b", "ALL")
+    assert await contact_links.interested(shard, "e1", "HTTP:80") == ["b", "c", "d", "a"]
+    assert await contact_links.interested(shard, "e1", "HTTP") == ["b", "c", "d"]
+    assert await contact_links.interested(shard, "e2", "HTTP:80") == ["b", "d"]
+    await contact_links.unlink(shard, "c", "e1", "HTTP:80")
+    await contact_links.unlink(shard, "b", "ALL")
+    assert await contact_links.interested(shard, "e2", "HTTP") == ["d"]
+    with pytest.raises(NotFound, match="b is not linked"):
+        await contact_links.unlink(shard, "b", "ALL")
 
 
 async def test_links_need_a_contact_and_a_check_needs_an_entity(plain: Store) -> None:
     with pytest.raises(NotFound, match="there is no contact alice"):
-        await contacts.link(plain, "alice", "e1")
+        await contact_links.link(plain, "alice", "e1")
     await contacts.save(plain, ALICE)
     with pytest.raises(Refused, match="a check belongs to one entity"):
-        await contacts.link(plain, "alice", "ALL", "HTTP")
+        await contact_links.link(plain, "alice", "ALL", "HTTP")
 
 
 async def test_thousands_are_loaded(plain: Store) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.conftest import watched
-from watchbell.alerting import contacts, entities
+from watchbell.alerting import contact_links, contacts, entities
 from watchbell.alerting.entities import Entity
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Contact
@@ -115,8 +115,8 @@ async def test_an_id_is_renamed(shard: Store) -> None:
 async def test_a_name_that_an_event_made_goes_over_to_the_id_that_is_given(shard: Store) -> None:
     made = await entities.ensure(shard, "web-1")
     await contacts.save(shard, Contact(id="charlie", first_name="Charlie"))
-    await contacts.link(shard, "charlie", made)
-    await contacts.link(shard, "charlie", made, "HTTP:80")
+    await contact_links.link(shard, "charlie", made)
+    await contact_links.link(shard, "charlie", made, "HTTP:80")
     await entities.save(shard, Entity(id=made, name="web-1", tags=("old",)))
     await entities.save(shard, WEB)
     assert await indexed(shard) == {"10001": "web-1"}

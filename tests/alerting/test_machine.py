@@ -27,7 +27,14 @@ from tests.alerting.consistency import Picture, found_in
 from tests.alerting.model import Check, Medium, Model, Person, Rule, address
 from tests.alerting.scenes import START, Stage
 from tests.conftest import emptied
-from watchbell.alerting import check_settings, contacts, entities, maintenance, rules
+from watchbell.alerting import (
+    check_settings,
+    contact_links,
+    contacts,
+    entities,
+    maintenance,
+    validation,
+)
 from watchbell.alerting import model as alerting
 from watchbell.alerting import notifier as notifying
 from watchbell.alerting import processor as processing
@@ -169,7 +176,7 @@ class World(RuleBasedStateMachine):
             await contacts.save(self.store, _contact(person), with_rules=True)
             for link in person.links:
                 entity, _, check = link.partition(":")
-                await contacts.link(
+                await contact_links.link(
                     self.store, person.name, identifiers.get(entity, link), check or None
                 )
 
@@ -468,7 +475,7 @@ def _rule(contact: str, made: Rule) -> alerting.Rule:
         )
     media = {f"{severity}_media": named for severity, named in made.media.items()}
     holes = {f"{severity}_blackhole": severity in made.blackholes for severity in SEVERITIES}
-    return rules.checked(
+    return validation.checked_rule(
         alerting.Rule(
             id=made.name,
             contact_id=contact,

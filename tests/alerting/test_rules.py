@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from watchbell.alerting import contacts, rules
+from watchbell.alerting import contacts, rule_format, rule_text, rules, validation
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import KNOWN_MEDIA, Contact, Medium, Rule
 from watchbell.errors import NotFound, Refused
@@ -74,16 +74,16 @@ def raw(fields: dict[str, str]) -> dict[bytes, bytes]:
 
 @given(some_rules)
 def test_what_is_written_is_read_again(rule: Rule) -> None:
-    assert rules.parse(raw(rules.fields(rule))) == rule
+    assert rule_format.parse(raw(rule_format.fields(rule))) == rule
 
 
 def test_a_rule_is_written_as_others_read_it() -> None:
-    written = rules.fields(replace(RULE, regex_tags=(), unknown_media=()))
+    written = rule_format.fields(replace(RULE, regex_tags=(), unknown_media=()))
     assert written["tags"] == written["entity_tags"] == '["db","prod"]'
     assert written["regex_tags"] == written["unknown_media"] == "null"
     assert (written["warning_blackhole"], written["critical_blackhole"]) == ("true", "false")
     assert json.loads(written["time_restrictions"]) == [OFFICE]
-    assert set(written) == {"id", "contact_id", *rules.FIELDS}
+    assert set(written) == {"id", "contact_id", *rule_format.FIELDS}
 
 
 @pytest.mark.parametrize(
@@ -99,33 +99,33 @@ def test_a_rule_is_written_as_others_read_it() -> None:
     ],
 )
 def test_tags_are_read_from_either_name(stored: dict[str, str], tags: tuple[str, ...]) -> None:
-    assert rules.parse(raw(stored)).tags == tags
+    assert rule_format.parse(raw(stored)).tags == tags
 
 
-@pytest.mark.parametrize("field", [f for f in rules.FIELDS if not f.endswith("_blackhole")])
+@pytest.mark.parametrize("field", [f for f in rule_format.FIELDS if not f.endswith("_blackhole")])
 @pytest.mark.parametrize(
     "value", [b"[", b"5", b'{"a": 1}', b"[1]", b'["\xff"]', b"[" * 100_000, b'["\\ud800"]', b"x"]
 )
 def test_a_rule_that_cannot_be_read_matches_nothing_and_says_so(field: str, value: bytes) -> None:
     name = field.replace("entity_tags", "tags")
-    rule = rules.parse({field.encode(): value})
-    assert rules.unreadable(rule) == (name,)
+    rule = rule_format.parse({field.encode(): value})
+    assert rule_format.unreadable(rule) == (name,)
     assert rule.is_specific
     assert not any(re.search(rule.regex_entities[-1], text) for text in ("", "web-1", name))
-    assert rules.describe(rule) == f"Matches nothing, since its {name} can't be read."
+    assert rule_text.describe(rule) == f"Matches nothing, since its {name} can't be read."
     with pytest.raises(Refused, match=f"{name}: what is stored can't be read; enter it again"):
-        rules.checked(replace(rule, id="r", contact_id="alice"))
-    assert rules.unreadable(rules.without_unreadable(rule, [name])) == ()
+        validation.checked_rule(replace(rule, id="r", contact_id="alice"))
+    assert rule_format.unreadable(rule_format.without_unreadable(rule, [name])) == ()
 
 
-@given(st.dictionaries(st.sampled_from([f.encode() for f in rules.FIELDS]), st.binary()))
+@given(st.dictionaries(st.sampled_from([f.encode() for f in rule_format.FIELDS]), st.binary()))
 def test_any_bytes_can_be_read(fields: dict[bytes, bytes]) -> None:
-    rules.describe(rules.parse(fields))
+    rule_text.describe(rule_format.parse(fields))
 
 
 @pytest.mark.parametrize("value", [b"True", b"1", b"yes", b"", b"null", b"\xff"])
 def test_only_the_word_true_silences(value: bytes) -> None:
-    assert not rules.parse({b"critical_blackhole": value}).critical_blackhole
+    assert not rule_format.parse({b"critical_blackhole": value}).critical_blackhole
 
 
 @pytest.mark.parametrize(
@@ -152,12 +152,12 @@ def test_only_the_word_true_silences(value: bytes) -> None:
 )
 def test_what_may_not_be_stored_is_refused_by_field(change: dict[str, Any], says: str) -> None:
     with pytest.raises(Refused, match=says) as refused:
-        rules.checked(replace(RULE, **change))
+        validation.checked_rule(replace(RULE, **change))
     assert "\n" not in str(refused.value)
 
 
 def test_entities_are_kept_in_lower_case() -> None:
-    assert rules.checked(replace(RULE, entities=("WEB-1",))).entities == ("web-1",)
+    assert validation.checked_rule(replace(RULE, entities=("WEB-1",))).entities == ("web-1",)
 
 
 @pytest.mark.parametrize(
@@ -195,11 +195,11 @@ def test_entities_are_kept_in_lower_case() -> None:
     ],
 )
 def test_a_rule_is_told_in_one_sentence(rule: Rule, told: str) -> None:
-    assert rules.describe(rule) == told
+    assert rule_text.describe(rule) == told
 
 
 def test_its_times_are_told_in_words() -> None:
-    told = rules.describe(RULE)
+    told = rule_text.describe(RULE)
     assert "08:00" in told
     assert "18:00" in told
     assert "Monday to Friday" in told

@@ -8,7 +8,7 @@ import pytest
 
 from tests.alerting.scenes import START, Stage
 from tests.conftest import watched
-from watchbell.alerting import contacts, entities
+from watchbell.alerting import contact_links, entities
 from watchbell.alerting.entities import Entity
 from watchbell.alerting.model import Decision, short_id
 from watchbell.store.client import Store
@@ -371,7 +371,7 @@ async def test_many_failures_become_one_summary_and_its_end_another(stage: Stage
 
 
 async def unlinked(stage: Stage) -> None:
-    await contacts.unlink(stage.store, "alice", "id-db")
+    await contact_links.unlink(stage.store, "alice", "id-db")
 
 
 async def taken_from_the_entity(stage: Stage) -> None:

@@ -12,8 +12,8 @@ from tests.browser.visits import Visits
 from tests.gateways import smtp
 from tests.waiting import eventually
 from tests.web.site import BY, PASSWORD
-from watchbell.alerting import contacts
-from watchbell.alerting.entities import ALL
+from watchbell.alerting import contact_links, contacts
+from watchbell.alerting.keys import ALL
 from watchbell.alerting.model import Contact, Medium
 
 EVENT = {
@@ -79,7 +79,7 @@ async def interested_alice(house: House) -> None:
     medium = Medium(address="alice@example.com")
     alice = Contact(id="alice", first_name="Alice", media={"email": medium})
     await contacts.save(house.store, alice)
-    await contacts.link(house.store, "alice", ALL)
+    await contact_links.link(house.store, "alice", ALL)
 
 
 async def report(house: House) -> None:

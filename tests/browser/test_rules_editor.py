@@ -9,7 +9,7 @@ from playwright.async_api import Locator, Page, expect
 
 from tests.browser.visits import ALWAYS, Visits
 from tests.web.site import Site
-from watchbell.alerting import contacts, entities, rules
+from watchbell.alerting import contact_links, contacts, entities, rules
 from watchbell.alerting.model import Contact, Medium, Rule
 from watchbell.schedule import spoken
 from watchbell.store.client import Store
@@ -229,7 +229,7 @@ async def test_a_contact_is_made_linked_and_tested(site: Site, store: Store, vis
     await page.get_by_role("button", name="Add", exact=True).last.click()
     await expect(page.get_by_role("link", name="web-1")).to_be_visible()
     entity_id = await entities.id_of(store, "web-1")
-    assert await contacts.interested(store, entity_id, "HTTP") == ["bob/ü"]
+    assert await contact_links.interested(store, entity_id, "HTTP") == ["bob/ü"]
     await page.get_by_role("button", name="Send test").click()
     await expect(page.get_by_text("waiting for the gateway")).to_be_visible()
     [bob] = await contacts.everybody(store)

@@ -20,7 +20,7 @@ from tests import families, servers
 from tests.alerting.test_rules import some_rules
 from tests.cli.commands import ran
 from tests.conftest import bare_environment, emptied, watchbell
-from watchbell.alerting import contacts, entities, json_items
+from watchbell.alerting import contacts, entities, json_items, validation
 from watchbell.alerting.entities import Entity
 from watchbell.alerting.model import Contact, Medium, Rule
 from watchbell.errors import Refused
@@ -291,7 +291,7 @@ def test_a_contact_is_linked_to_several_entities_at_once(run: Commands) -> None:
         (["contacts", "link", "alice", "--all", "--check", "x"], 2, "give either"),
         (["contacts", "link", "alice", "--entity", ""], 1, "name: '' is not allowed"),
         (["contacts", "unlink", "alice", "--entity", "x"], 1, "there is no entity x"),
-        (["contacts", "unlink", "alice", "--all"], 1, "alice is not told about this"),
+        (["contacts", "unlink", "alice", "--all"], 1, "alice is not linked to this"),
         (["entities", "remove", "x"], 1, "there is no entity x"),
         (["entities", "set", "a:b"], 1, "name: 'a:b' is not allowed; expected a name: text"),
         (["entities", "show", "/(/"], 1, "is no regular expression"),
@@ -488,7 +488,7 @@ people = st.builds(
     timezone=st.sampled_from(["", "Europe/Rome", "UTC"]),
     tags=st.lists(names, unique=True, max_size=3).map(lambda tags: tuple(sorted(tags))),
     media=media,
-    pagerduty=st.dictionaries(st.sampled_from(contacts.PAGERDUTY), names),
+    pagerduty=st.dictionaries(st.sampled_from(validation.PAGERDUTY), names),
     rules=st.lists(some_rules, max_size=3, unique_by=lambda rule: rule.id).map(
         lambda several: tuple(sorted(several, key=lambda rule: rule.id.encode()))
     ),
@@ -567,7 +567,7 @@ def test_what_is_exported_is_the_same_data_when_imported(
 def test_whatever_an_item_is_it_is_read_or_refused(value: Any) -> None:
     item = {"id": "1", "first_name": "A", "name": "a"} | (value if isinstance(value, dict) else {})
     for read in (
-        lambda: contacts.checked(json_items.contact(item, lambda: "r")),
+        lambda: validation.checked_contact(json_items.contact(item, lambda: "r")),
         lambda: json_items.entity(item),
     ):
         with suppress(Refused):

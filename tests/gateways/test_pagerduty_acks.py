@@ -17,7 +17,7 @@ from tests.alerting.scenes import Stage
 from tests.gateways.http_media import opened
 from tests.gateways.http_sink import Reply, Sink, running
 from tests.waiting import eventually
-from watchbell.alerting import contacts, maintenance
+from watchbell.alerting import contact_links, contacts, maintenance
 from watchbell.alerting.model import Contact
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
@@ -63,7 +63,7 @@ class Scene:
     async def contact(self, name: str, linked: str = "ALL", **pagerduty: str) -> None:
         person = Contact(id=name, first_name=name.title(), pagerduty=pagerduty)
         await contacts.save(self.store, person)
-        await contacts.link(self.store, name, linked)
+        await contact_links.link(self.store, name, linked)
 
     async def look(self) -> int:
         return await self.acks.look(self.store)

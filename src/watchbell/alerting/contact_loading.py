@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from watchbell.alerting import rules
+from watchbell.alerting import rule_format
 from watchbell.alerting.model import Contact, Medium
 
 FAMILIES = (
@@ -11,7 +11,7 @@ FAMILIES = (
 )
 LONGEST_INTERVAL, MOST = 1 << 31, 1_000_000
 _USUAL_INTERVAL = Medium(address="").interval
-_RULE_FIELDS = [field.encode() for field in rules.FIELDS]
+_RULE_FIELDS = [field.encode() for field in rule_format.FIELDS]
 
 # Uses `read`, `families` (what the keys of each of FAMILIES begin with) and `rule_fields`.
 # Returns all of a contact in MessagePack, and its media and thresholds; nothing if there is none.
@@ -59,7 +59,7 @@ def parsed(contact_id: str, packed: bytes) -> Contact:
             for name, address in _pairs(media).items()
         },
         pagerduty={_text(name): _text(value) for name, value in _pairs(pagerduty).items()},
-        rules=rules.owned(contact_id, stored),
+        rules=rule_format.owned(contact_id, stored),
     )
 
 

@@ -1,4 +1,4 @@
-"""Contacts: how they are read and written, and who is told about which entity and check."""
+"""Contacts: how they are read, saved and removed."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
@@ -8,17 +8,15 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import replace
 
-from watchbell.alerting import contact_loading, rules, unlinked_contacts
-from watchbell.alerting.check_script import CheckScript
-from watchbell.alerting.entities import ALL
+from watchbell.alerting import contact_loading, rule_format
 from watchbell.alerting.keys import Alerting, AlertingOwn
-from watchbell.alerting.model import Contact, Medium
+from watchbell.alerting.model import Contact
+from watchbell.alerting.validation import checked_contact
 from watchbell.errors import Changed, NotFound, Refused
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import READ, Script
-from watchbell.store.search import MEMBERS, memberships, scanned, turned
+from watchbell.store.search import memberships, scanned, turned
 
-PAGERDUTY = ("subdomain", "username", "password", "token")
 SECRET = ("password", "token")
 _PIECE = 1_000  # contacts that one call reads, so that it holds up nobody else for long
 
@@ -63,7 +61,7 @@ def _layout(store: Store) -> list[bytes]:
     """What Lua has to know to read contacts."""
     keys = Alerting(store.prefix)
     families = {name: getattr(keys, name).literals for name in contact_loading.FAMILIES}
-    return [msgspec.msgpack.encode(part) for part in (families, rules.FIELDS)]
+    return [msgspec.msgpack.encode(part) for part in (families, rule_format.FIELDS)]
 
 
 _contact = lru_cache(maxsize=4096)(contact_loading.parsed)
@@ -115,48 +113,6 @@ async def all_ids(store: Store) -> list[str]:
 async def tags(store: Store) -> dict[str, tuple[str, ...]]:
     """The tags of each contact that has any."""
     return turned(await memberships(store, Alerting(store.prefix).contact_tag("")))
-
-
-def checked(contact: Contact) -> Contact:
-    """The contact as it may be stored; raises Refused, naming the field, where it may not."""
-    rules.identifier("id", contact.id)
-    rules.plain("first_name", contact.first_name)
-    for field, text in (("last_name", contact.last_name), ("email", contact.email)):
-        if text:
-            rules.plain(field, text)
-    for name, medium in contact.media.items():
-        _check_medium(rules.medium_name("media", name), medium)
-    for name, value in contact.pagerduty.items():
-        _check_credential(name, value)
-    for tag in contact.tags:
-        rules.plain("tags", tag)
-    if contact.timezone:
-        rules.zone_name("timezone", contact.timezone)
-    own = (replace(rule, contact_id=contact.id) for rule in contact.rules)
-    return replace(contact, rules=tuple(rules.checked(rule) for rule in own))
-
-
-def _check_medium(name: str, medium: Medium) -> None:
-    rules.plain(f"media.{name}.address", medium.address)
-    if name == "email" and not all(medium.address.rpartition("@")):
-        reason = f"{medium.address!r} is no mail address"
-        raise Refused(reason, field="media.email.address")
-    for field, low, high in (
-        ("interval", 1, contact_loading.LONGEST_INTERVAL),
-        ("rollup_threshold", 0, contact_loading.MOST),
-    ):
-        if not low <= (number := getattr(medium, field)) <= high:
-            reason = f"{number} is not allowed; expected {low} to {high}"
-            raise Refused(reason, field=f"media.{name}.{field}")
-
-
-def _check_credential(name: str, value: str) -> None:
-    if name not in PAGERDUTY:
-        raise Refused(f"expected one of {', '.join(PAGERDUTY)}", field=f"pagerduty.{name}")
-    rules.plain(f"pagerduty.{name}", value)
-    if value == "***":
-        reason = "*** stands for a secret that is not shown; enter it again"
-        raise Refused(reason, field=f"pagerduty.{name}")
 
 
 # What is said of a contact's media in alerting sets, their other sides and the rollups is taken
@@ -248,7 +204,7 @@ async def save(
     With `replaces`, a stamp, it is Changed that is raised where there is another contact by now;
     an empty one says that there must be none.
     """
-    contact, keys = checked(contact), Alerting(store.prefix)
+    contact, keys = checked_contact(contact), Alerting(store.prefix)
     media, retag = contact.media.items(), tags_before is not None
     hashes = [
         {name: getattr(contact, name) for name in ("first_name", "last_name", "email")},
@@ -260,7 +216,8 @@ async def save(
     new = {
         "hashes": [_flat(table) for table in hashes],
         "zone": contact.timezone,
-        "rules": with_rules and [[rule.id, _flat(rules.fields(rule))] for rule in contact.rules],
+        "rules": with_rules
+        and [[rule.id, _flat(rule_format.fields(rule))] for rule in contact.rules],
         "untag": [keys.contact_tag(tag) for tag in tags_before or () if tag not in contact.tags],
         "tag": [keys.contact_tag(tag) for tag in contact.tags] if retag else [],
         "replaces": False if replaces is None else replaces,
@@ -340,66 +297,3 @@ async def remove(store: Store, contact_id: str) -> None:
 
 async def _keys_of(store: Store, begin: str, kind: str) -> set[bytes]:
     return {key async for _, page in scanned(store, begin, kind) for key in page}
-
-
-# KEYS[1] who is told, KEYS[2] contact; ARGV[1] its id. Returns whether there is such a contact.
-_LINK = Script("""
-if redis.call('HEXISTS', KEYS[2], 'first_name') == 0 then return 0 end
-redis.call('SADD', KEYS[1], ARGV[1])
-return 1
-""")
-
-
-async def link(store: Store, contact_id: str, entity_id: str, check: str | None = None) -> None:
-    """From now on the contact is told about an entity, about ALL, or about one check."""
-    keys = Alerting(store.prefix)
-    places = [_contacts_key(keys, entity_id, check), keys.contact(contact_id)]
-    if not await _LINK(store, places, [contact_id]):
-        raise NotFound(f"there is no contact {contact_id}")
-
-
-async def unlink(store: Store, contact_id: str, entity_id: str, check: str | None = None) -> None:
-    key = _contacts_key(Alerting(store.prefix), entity_id, check)
-    if not await store.call("SREM", key, contact_id):
-        raise NotFound(f"{contact_id} is not told about this by a link of its own")
-    await unlinked_contacts.forget_lost(store, [contact_id])
-
-
-def _contacts_key(keys: Alerting, entity_id: str, check: str | None) -> str:
-    if check is None:
-        return keys.entity_contacts(entity_id)
-    if entity_id == ALL:
-        reason = "a check belongs to one entity; leave it out, or name the entity"
-        raise Refused(reason, field="check")
-    return keys.check_contacts(entity_id, rules.plain("check", check))
-
-
-async def interested(store: Store, entity_id: str, check: str) -> list[str]:
-    """Who is told about a check: through its entity, through ALL, through itself; each once."""
-    keys = Alerting(store.prefix)
-    told = [*map(keys.entity_contacts, (entity_id, ALL)), keys.check_contacts(entity_id, check)]
-    found: dict[str, None] = {}
-    for raw in (member for members in await MEMBERS(store, told) for member in sorted(members)):
-        with suppress(UnicodeDecodeError):  # what is no text is no id
-            found[raw.decode()] = None
-    return list(found)
-
-
-# Returns the contacts who are told about a check, some of them perhaps twice.
-_INTERESTED = CheckScript("""
-local found = redis.call('SMEMBERS', key('entity_contacts', 'ALL'))
-local id = redis.call('HGET', key('entity_ids'), entity)
-  or redis.call('GET', key('entity_id', entity))
-for _, set in ipairs(id and {key('entity_contacts', id), key('check_contacts', id, check)} or {}) do
-  for _, contact in ipairs(redis.call('SMEMBERS', set)) do found[#found + 1] = contact end
-end
-return found
-""")
-
-
-async def interested_in(store: Store, event_ids: Sequence[str]) -> dict[str, set[str]]:
-    """Who is told about each of the checks."""
-    return {
-        event_id: {one.decode(errors="replace") for one in told}
-        async for event_id, told in _INTERESTED.over(store, event_ids, [], _PIECE)
-    }

@@ -7,17 +7,14 @@ import msgspec
 from msgspec import Struct
 
 from watchbell import ids
-from watchbell.alerting import change_feed, unlinked_contacts
-from watchbell.alerting.keys import Alerting, is_reserved
+from watchbell.alerting import change_feed, contact_links
+from watchbell.alerting.keys import ALL, Alerting, is_reserved
 from watchbell.alerting.patterns import compiled
-from watchbell.alerting.rules import identifier, plain
+from watchbell.alerting.validation import identifier, plain
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
 from watchbell.store.search import MEMBERS, memberships, scanned, turned
-
-ALL = "ALL"
-"""In place of an entity's id: every entity."""
 
 KIND = "entity_tag"
 """What tags of entities are listed under."""
@@ -259,7 +256,7 @@ async def save(
     }
     args = [*_begins(keys), entity.id, len(tags), *tags, msgspec.json.encode(new)]
     await _SAVE(store, _index(keys), args)
-    await unlinked_contacts.forget_lost(store, told)
+    await contact_links.remove_unlinked(store, told)
     await change_feed.publish(store, [f"{name}:"])
     seen.tags[entity.id] = set(entity.tags)
     checks = {check for _, check in had}.union(entity.check_contacts)
@@ -291,7 +288,7 @@ async def remove(store: Store, entity_id: str) -> None:
     name = await store.call("HGET", keys.entity_names(), entity_id)
     if not await _REMOVE(store, _index(keys), args):
         raise NotFound(f"there is no entity {entity_id}")
-    await unlinked_contacts.forget_lost(store, told)
+    await contact_links.remove_unlinked(store, told)
     if name is not None:
         await change_feed.publish(store, [f"{name.decode(errors='replace')}:"])
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from watchbell.alerting import contacts
+from watchbell.alerting import contacts, validation
 from watchbell.alerting.entities import Entity
 from watchbell.alerting.model import Contact, Medium, Rule
 from watchbell.errors import Refused
@@ -118,7 +118,7 @@ def contact(item: Item, new_id: Callable[[], str]) -> Contact:
         timezone=found.timezone or "",
         tags=tuple(dict.fromkeys(found.tags or ())),
         media={name: medium for name, medium in media.items() if medium is not None},
-        pagerduty={name: account[name] for name in contacts.PAGERDUTY if account[name]},
+        pagerduty={name: account[name] for name in validation.PAGERDUTY if account[name]},
         rules=tuple(own),
     )
 

@@ -155,3 +155,7 @@ RESERVED_MEDIA = frozenset(
 def is_reserved(entity: str) -> bool:
     """Whether no entity may be called so, in lower case as its name is kept."""
     return entity.startswith(RESERVED_BEGINNING) or entity in RESERVED_ENTITIES
+
+
+ALL = "ALL"
+"""The id that stands for every entity where contacts are linked."""

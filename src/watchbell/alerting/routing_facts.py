@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from watchbell.alerting import contact_loading, members, rules
+from watchbell.alerting import contact_loading, members, rule_format, rules
 from watchbell.alerting.decide.routing import Addressee, Alerting, Standing, addressee
 from watchbell.alerting.keys import Alerting as Keys
 from watchbell.alerting.keys import AlertingOwn
@@ -252,7 +252,14 @@ class RoutingFacts:
         asked = [part for n in notifications for part in (*split_id(n.event_id), n.state)]
         media = {name: person.packed_media for name, person in known.items()}
         packed = (msgspec.msgpack.encode(asked), msgspec.msgpack.encode(media))
-        args: list[Argument] = [self._families, now, *packed, in_hand, _LOOKED_AT, *rules.FIELDS]
+        args: list[Argument] = [
+            self._families,
+            now,
+            *packed,
+            in_hand,
+            _LOOKED_AT,
+            *rule_format.FIELDS,
+        ]
         people, answers = await _LOAD(store, [self._keys.notifications()], args)
         loaded = Loaded([], {}, {}, {})
         for person in people:

@@ -1,254 +1,17 @@
-"""Notification rules: how they are read, checked, told in words, and stored."""
+"""Notification rules: finding, saving and removing them, and the general rule of a contact."""
 
-import difflib
-import re
-import zoneinfo
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from watchbell import ids
-from watchbell.alerting import expressions
-from watchbell.alerting.keys import RESERVED_MEDIA, Alerting
+from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import KNOWN_MEDIA, Contact, Rule
+from watchbell.alerting.rule_format import flat, owned, parse
+from watchbell.alerting.validation import checked_rule
 from watchbell.errors import Changed, NotFound, Refused
-from watchbell.schedule import recurrence
 from watchbell.store.client import Argument, Store
 from watchbell.store.script import READ, Script
-
-SEVERITIES = ("critical", "warning", "unknown")
-FIELDS = (
-    *("entities", "regex_entities", "tags", "entity_tags", "regex_tags", "time_restrictions"),
-    *("unknown_media", "warning_media", "critical_media"),
-    *("unknown_blackhole", "warning_blackhole", "critical_blackhole"),
-)
-"""What a rule's hash says beside who it is."""
-
-LONGEST_REGEX = 1_000
-
-_LISTS = ("entities", "regex_entities", "regex_tags", *(f"{s}_media" for s in SEVERITIES))
-_MEDIUM = re.compile(r"[a-z0-9_]{1,64}")
-# Control characters, line breaks, and halves of characters, which no store and no mail takes.
-_UNPRINTABLE = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udfff]")
-_texts = msgspec.json.Decoder(tuple[str, ...] | None)
-_objects = msgspec.json.Decoder(tuple[dict[str, Any], ...] | None)
-
-_NEVER_FORM = re.compile(r"\(\?!\)\(\?#(\w+)\)")
-
-
-def parse(fields: Mapping[bytes, bytes]) -> Rule:
-    """The rule of a stored hash. One with a list that can't be read matches nothing, so that what
-    it was to narrow or to silence goes the contact's other ways; `unreadable` tells which."""
-    found: dict[str, Any] = {name: _read(_texts, fields.get(name.encode())) for name in _LISTS}
-    tags = fields.get(b"tags")
-    given = fields.get(b"entity_tags") if tags in (None, b"", b"null") else tags
-    found["tags"] = _read(_texts, given)
-    found["time_restrictions"] = _read(_objects, fields.get(b"time_restrictions"))
-    bad = [name for name, value in found.items() if value is None]
-    found.update(dict.fromkeys(bad, ()))
-    found["regex_entities"] += tuple(map(never, bad))
-    return Rule(
-        id=fields.get(b"id", b"").decode(errors="replace"),
-        contact_id=fields.get(b"contact_id", b"").decode(errors="replace"),
-        unknown_blackhole=fields.get(b"unknown_blackhole") == b"true",
-        warning_blackhole=fields.get(b"warning_blackhole") == b"true",
-        critical_blackhole=fields.get(b"critical_blackhole") == b"true",
-        **found,
-    )
-
-
-def _read(decoder: msgspec.json.Decoder[Any], text: bytes | None) -> tuple[Any, ...] | None:
-    if not text:
-        return ()
-    try:
-        return decoder.decode(text) or ()
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-
-
-def never(field: str) -> str:
-    """An expression that matches nothing, and says which field could not be read."""
-    return f"(?!)(?#{field})"
-
-
-def unreadable(rule: Rule) -> tuple[str, ...]:
-    """The fields that were stored in a form that can't be read."""
-    found = (_NEVER_FORM.fullmatch(text) for text in rule.regex_entities)
-    return tuple(match[1] for match in found if match)
-
-
-def without_unreadable(rule: Rule, fields: Iterable[str]) -> Rule:
-    """The rule once these of its fields were given anew."""
-    mended = set(map(never, fields))
-    return replace(
-        rule, regex_entities=tuple(text for text in rule.regex_entities if text not in mended)
-    )
-
-
-def fields(rule: Rule) -> dict[str, str]:
-    """The hash that is stored."""
-    lists = {name: _written(getattr(rule, name)) for name in (*_LISTS, "time_restrictions")}
-    holes = {f"{s}_blackhole": getattr(rule, f"{s}_blackhole") for s in SEVERITIES}
-    tags = _written(rule.tags)
-    return {
-        "id": rule.id,
-        "contact_id": rule.contact_id,
-        "tags": tags,
-        "entity_tags": tags,
-        **lists,
-        **{name: "true" if hole else "false" for name, hole in holes.items()},
-    }
-
-
-def _written(values: tuple[Any, ...]) -> str:
-    return msgspec.json.encode(values or None).decode()
-
-
-def plain(field: str, text: str, expected: str = "text without control characters") -> str:
-    """The text, once it is known to be one that can be stored, sent and shown."""
-    if not text.strip() or _UNPRINTABLE.search(text):
-        raise Refused(f"{_quoted(text)} is not allowed; expected {expected}", field=field)
-    return text
-
-
-def identifier(field: str, text: str, what: str = "an id") -> str:
-    expected = f"{what}: text without colons and control characters"
-    if ":" in text:
-        raise Refused(f"{_quoted(text)} is not allowed; expected {expected}", field=field)
-    return plain(field, text, expected)
-
-
-def medium_name(field: str, text: str) -> str:
-    if not _MEDIUM.fullmatch(text):
-        raise Refused(
-            f"{_quoted(text)} is no name of a medium; expected lower-case letters, "
-            "digits and _, as in email or sms_twilio",
-            field=field,
-        )
-    if text in RESERVED_MEDIA:
-        raise Refused(
-            f"{_quoted(text)} is not allowed; expected a medium whose queue has a name of its own",
-            field=field,
-        )
-    return text
-
-
-def zone_name(field: str, text: str) -> str:
-    zones = zoneinfo.available_timezones()
-    if text in zones:
-        return text
-    cities = {zone.rpartition("/")[2].lower(): zone for zone in sorted(zones)}
-    wanted = text.rpartition("/")[2].replace(" ", "_").lower()
-    near = difflib.get_close_matches(wanted, cities, n=1)
-    hint = f"did you mean {cities[near[0]]}?" if near else "expected a name as Europe/Rome"
-    raise Refused(f"there is no time zone {_quoted(text)}; {hint}", field=field)
-
-
-def _quoted(text: str) -> str:
-    return repr(_UNPRINTABLE.sub("?", text if len(text) <= 60 else text[:60] + "…"))
-
-
-def checked(rule: Rule) -> Rule:
-    """The rule as it may be stored; raises Refused, naming the field, where it may not."""
-    identifier("id", rule.id)
-    identifier("contact_id", rule.contact_id)
-    if bad := unreadable(rule):
-        raise Refused("what is stored can't be read; enter it again", field=bad[0])
-    for name in rule.entities:
-        identifier("entities", name, "a name")
-    for tag in rule.tags:
-        plain("tags", tag)
-    for field in ("regex_entities", "regex_tags"):
-        for text in getattr(rule, field):
-            _check_regex(field, text)
-    for field in (f"{severity}_media" for severity in SEVERITIES):
-        for name in getattr(rule, field):
-            medium_name(field, name)
-    _check_times(rule.time_restrictions)
-    return replace(rule, entities=tuple(name.lower() for name in rule.entities))
-
-
-def problems(rule: Rule) -> list[Refused]:
-    """What keeps a rule from being stored, one for each of its fields that is not right."""
-    found = []
-    for field in (*_LISTS, "tags", "time_restrictions"):
-        try:
-            checked(Rule(id="r", contact_id="c", **{field: getattr(rule, field)}))
-        except Refused as error:
-            found.append(error)
-    return found
-
-
-def _check_times(restrictions: Iterable[dict[str, object]]) -> None:
-    for restriction in restrictions:
-        try:
-            recurrence.parse(restriction)
-        except Refused as error:
-            raise Refused(str(error), field="time_restrictions") from error
-
-
-def _check_regex(field: str, text: str) -> None:
-    if len(text) > LONGEST_REGEX:
-        raise Refused(
-            f"an expression has {len(text)} characters; expected {LONGEST_REGEX} at most",
-            field=field,
-        )
-    plain(field, text, "a regular expression")
-    try:
-        expressions.compiled(text)
-    except Refused as error:
-        reason = f"{_quoted(text)} is no regular expression: {error}"
-        raise Refused(reason, field=field) from error
-
-
-def describe(rule: Rule) -> str:
-    """What the rule does, in one sentence."""
-    bad = unreadable(rule)
-    if bad:
-        return f"Matches nothing, since its {_listed(bad, 'and')} can't be read."
-    conditions = [
-        *([f"the entity is {_listed(rule.entities, 'or')}"] if rule.entities else []),
-        *(f"its name {_matching(text)}" for text in rule.regex_entities),
-        *([f"the event is tagged {_listed(rule.tags, 'and')}"] if rule.tags else []),
-        *(f"one of its tags {_matching(text)}" for text in rule.regex_tags),
-    ]
-    times = [_when(restriction) for restriction in rule.time_restrictions]
-    which = _listed(conditions, "and") if conditions else "no specific rule matches"
-    when = _listed(times, "or") if times else "at any time"
-    outcome = ", ".join(_outcome(rule, severity) for severity in SEVERITIES)
-    return f"If {which}, {when}: {outcome}."
-
-
-def _matching(text: str) -> str:
-    try:
-        expressions.compiled(text)
-    except Refused:
-        return f"matches /{text}/, which is no expression and matches nothing"
-    return f"matches /{text}/"
-
-
-def _when(restriction: dict[str, object]) -> str:
-    try:
-        return recurrence.parse(restriction).describe()
-    except Refused:
-        return "at a time that can't be read, which is never"
-
-
-def _outcome(rule: Rule, severity: str) -> str:
-    if getattr(rule, f"{severity}_blackhole"):
-        return f"{severity} is kept from the contact altogether"
-    media = getattr(rule, f"{severity}_media")
-    if set(KNOWN_MEDIA) <= set(media):
-        return f"{severity} by every medium"
-    return f"{severity} by {_listed(media, 'and')}" if media else f"{severity} is not told"
-
-
-def _listed(words: Iterable[str], last: str) -> str:
-    *most, final = words
-    return f"{', '.join(most)} {last} {final}" if most else final
 
 
 def general(contact_id: str, media: Iterable[str], rule_id: str) -> Rule:
@@ -330,10 +93,10 @@ async def stamped(store: Store, rule_id: str) -> tuple[Rule, Stamp]:
 async def save(store: Store, rule: Rule, replaces: Stamp | None = None) -> None:
     """Stores a new rule, or one in place of its former self; Changed where that is not the one
     that it `replaces`."""
-    rule, keys = checked(rule), Alerting(store.prefix)
+    rule, keys = checked_rule(rule), Alerting(store.prefix)
     before = [word for pair in (replaces or {}).items() for word in pair]
     words: list[Argument] = [rule.id, rule.contact_id, -1 if replaces is None else len(before)]
-    words += (*before, *_flat(rule))
+    words += (*before, *flat(rule))
     owner = await _SAVE(
         store,
         [keys.rule(rule.id), keys.rules(rule.contact_id), keys.contact(rule.contact_id)],
@@ -366,27 +129,12 @@ async def ensure_general(store: Store, contact: Contact) -> Contact:
         others = await _ENSURE(
             store,
             [keys.rules(contact.id), keys.contact(contact.id), keys.rule(new.id)],
-            [keys.rule(""), new.id, len(seen), *seen, *_flat(new)],
+            [keys.rule(""), new.id, len(seen), *seen, *flat(new)],
         )
         if others is None:
             return replace(contact, rules=(*contact.rules, new))
         others.sort()
         seen = [rule_id for rule_id, _ in others]
-        hashes = ((one, dict(zip(flat[::2], flat[1::2], strict=True))) for one, flat in others)
+        hashes = ((one, dict(zip(words[::2], words[1::2], strict=True))) for one, words in others)
         contact = replace(contact, rules=owned(contact.id, hashes))
     return contact
-
-
-def owned(
-    contact_id: str, stored: Iterable[tuple[bytes, Mapping[bytes, bytes]]]
-) -> tuple[Rule, ...]:
-    """A contact's rules, by id and hash; an id that is no text is nobody's."""
-    rules = []
-    for raw, found in stored:
-        with suppress(UnicodeDecodeError):
-            rules.append(replace(parse(found), id=raw.decode(), contact_id=contact_id))
-    return tuple(rules)
-
-
-def _flat(rule: Rule) -> list[str]:
-    return [text for pair in fields(rule).items() for text in pair]

@@ -8,9 +8,10 @@ import click
 from msgspec.structs import replace
 
 from watchbell import ids
-from watchbell.alerting import contacts, entities, json_items, rules
+from watchbell.alerting import contact_links, contacts, entities, json_items, rule_text
 from watchbell.alerting.entities import Link
 from watchbell.alerting.json_items import ContactItem, Item, converted, without_secrets
+from watchbell.alerting.keys import ALL
 from watchbell.alerting.model import Contact, Medium
 from watchbell.cli.audited import record_change
 from watchbell.cli.items import export_to, imported, items_of
@@ -146,7 +147,7 @@ def _tell(person: Contact, about: list[str]) -> None:
             ],
         )
     for rule in person.rules:
-        click.echo(f"\nrule {rule.id}\n  {rules.describe(rule)}")
+        click.echo(f"\nrule {rule.id}\n  {rule_text.describe(rule)}")
 
 
 def _named(option: str, pairs: Sequence[str]) -> dict[str, str]:
@@ -267,7 +268,7 @@ def _linking(name: str, says: str) -> None:
     ) -> None:
         if everything == bool(named) or (everything and check is not None):
             raise click.UsageError("give either --entity NAME, with --check NAME or not, or --all")
-        about = list(dict.fromkeys(named)) or [entities.ALL]
+        about = list(dict.fromkeys(named)) or [ALL]
         asyncio.run(_link_all(loaded.settings, name, contact, about, check))
 
 
@@ -282,7 +283,7 @@ async def _link_all(
 
 
 async def _unlink(store: Store, person: Contact, entity: str, check: str | None) -> None:
-    await contacts.unlink(store, person.id, await entities.id_of(store, entity), check)
+    await contact_links.unlink(store, person.id, await entities.id_of(store, entity), check)
     about = Link(entity=entity, check=check).words
     await record_change(store, "contact.unlink", person.id, about)
     click.echo(f"{person.first_name} is no longer told about {about} by a link of its own")
@@ -292,7 +293,7 @@ async def _link(store: Store, person: Contact, entity: str, check: str | None) -
     entity_id, is_new = await entities.id_or_new(store, entity)
     if is_new:
         click.echo(f"{entity} is new: nothing was reported about it so far", err=True)
-    await contacts.link(store, person.id, entity_id, check)
+    await contact_links.link(store, person.id, entity_id, check)
     about = Link(entity=entity, check=check).words
     await record_change(store, "contact.link", person.id, about)
     click.echo(f"{person.first_name} is told about {about}")

@@ -9,7 +9,7 @@ import click
 from msgspec.structs import replace
 
 from watchbell import ids
-from watchbell.alerting import contacts, generals, rules
+from watchbell.alerting import contacts, generals, rule_format, rule_text, rules, validation
 from watchbell.alerting.json_items import of_rule
 from watchbell.alerting.model import Contact, Rule
 from watchbell.cli.audited import record_change
@@ -53,12 +53,12 @@ def _conditions(command: Command) -> Command:
         ),
         *(
             click.option(f"--{severity}", metavar="MEDIA", help=f"Media for what is {severity}.")
-            for severity in rules.SEVERITIES
+            for severity in rule_format.SEVERITIES
         ),
         click.option(
             "--blackhole",
             multiple=True,
-            type=click.Choice([*rules.SEVERITIES, "none"]),
+            type=click.Choice([*rule_format.SEVERITIES, "none"]),
             help="Tell the contact nothing of this severity, whatever other rules say.",
         ),
     ]
@@ -92,7 +92,7 @@ def changes(given: Given) -> Given:
     if given["when"]:
         times = [time for text in given["when"] if text for time in spoken.windows(text)]
         found["time_restrictions"] = tuple(times)
-    for severity in rules.SEVERITIES:
+    for severity in rule_format.SEVERITIES:
         if given[severity] is not None:
             media = (name.strip() for name in given[severity].split(","))
             found[f"{severity}_media"] = tuple(dict.fromkeys(name for name in media if name))
@@ -112,10 +112,10 @@ def show(*, loaded: Loaded, contact: str, as_json: bool) -> None:
     """
     person = asyncio.run(_person(loaded.settings, contact))
     if as_json:
-        print_json([{**of_rule(rule), "words": rules.describe(rule)} for rule in person.rules])
+        print_json([{**of_rule(rule), "words": rule_text.describe(rule)} for rule in person.rules])
         return
     if person.rules:
-        show_table(["rule", "does"], [[rule.id, rules.describe(rule)] for rule in person.rules])
+        show_table(["rule", "does"], [[rule.id, rule_text.describe(rule)] for rule in person.rules])
     if all(rule.is_specific for rule in person.rules):
         click.echo(
             f"{'N' if not person.rules else 'There is n'}o general rule: one for all media is made "
@@ -163,9 +163,9 @@ def edit(*, loaded: Loaded, rule: str, replaces_general: bool | None, **given: A
 
 async def _edit(settings: Settings, rule_id: str, changed: Given, replaces: bool | None) -> None:
     async with opened(settings) as store:
-        before = rules.without_unreadable(await rules.find(store, rule_id), changed)
+        before = rule_format.without_unreadable(await rules.find(store, rule_id), changed)
         if "regex_entities" in changed:
-            kept = tuple(map(rules.never, rules.unreadable(before)))
+            kept = tuple(map(rule_format.never, rule_format.unreadable(before)))
             changed = {**changed, "regex_entities": (*changed["regex_entities"], *kept)}
         changed_rule = replace(before, **changed)
         await _stored(store, settings, changed_rule, "rule.change", replaces)
@@ -180,10 +180,10 @@ async def _stored(
     store: Store, settings: Settings, rule: Rule, action: str, replaces: bool | None
 ) -> None:
     person = await contacts.known(store, rule.contact_id)
-    rule = rules.checked(rule)
+    rule = validation.checked_rule(rule)
     await rules.save(store, rule)
-    await record_change(store, action, rule.contact_id, f"{rule.id}: {rules.describe(rule)}")
-    click.echo(f"{rule.id}: {rules.describe(rule)}")
+    await record_change(store, action, rule.contact_id, f"{rule.id}: {rule_text.describe(rule)}")
+    click.echo(f"{rule.id}: {rule_text.describe(rule)}")
     await _generalised(store, settings, person, rule, replaces)
     missing = [name for name in _media(rule) if name not in person.media]
     if missing:
@@ -235,5 +235,5 @@ async def _remove(settings: Settings, rule_id: str) -> None:
     async with opened(settings) as store:
         rule = await rules.find(store, rule_id)
         await rules.remove(store, rule_id)
-        details = f"{rule_id}: {rules.describe(rule)}"
+        details = f"{rule_id}: {rule_text.describe(rule)}"
         await record_change(store, "rule.remove", rule.contact_id, details)

@@ -12,7 +12,15 @@ from msgspec import Struct
 
 from watchbell import __version__
 from watchbell.actors import Actor, in_chat, may
-from watchbell.alerting import contacts, entities, event, history, maintenance, patterns
+from watchbell.alerting import (
+    contact_links,
+    contacts,
+    entities,
+    event,
+    history,
+    maintenance,
+    patterns,
+)
 from watchbell.alerting.check_writes import CheckWrites
 from watchbell.alerting.decide import acknowledgement
 from watchbell.alerting.decide.check import Verdict
@@ -261,7 +269,7 @@ async def _entity_id(asked: Asked, entity: str) -> str:
 
 
 async def _told(asked: Asked, entity_id: str, check: str) -> str:
-    ids = await contacts.interested(asked.store, entity_id, check)
+    ids = await contact_links.interested(asked.store, entity_id, check)
     people = (await contacts.load(asked.store, ids[:MOST])).values()
     names = [one_line(f"{one.first_name} {one.last_name}") for one in people]
     more = f" and {len(ids) - MOST:,} more" if len(ids) > MOST else ""

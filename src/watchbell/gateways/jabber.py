@@ -11,7 +11,7 @@ from msgspec import field
 
 from watchbell import ids, logs
 from watchbell.actors import in_chat
-from watchbell.alerting import rules
+from watchbell.alerting import validation
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, DeliveryFailed, Refused, StoreUnavailable
 from watchbell.gateways.chat import Acquaintances, Chat, Speaker
@@ -203,6 +203,6 @@ class Jabber:
 
 def _zone(name: str, zone: str) -> ZoneInfo:
     try:
-        return ZoneInfo(rules.zone_name("timezone", zone))
+        return ZoneInfo(validation.zone_name("timezone", zone))
     except Refused as error:
         raise BadSettings(f"gateways.{name}: {error}") from None

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from msgspec import Struct
 
 from watchbell import logs
-from watchbell.alerting import contacts, history
+from watchbell.alerting import contact_links, contacts, history
 from watchbell.alerting.check_script import CheckScript
 from watchbell.alerting.decide.maintenance import IS_OPEN
 from watchbell.alerting.event import acknowledge, encode
@@ -148,7 +148,7 @@ class Acknowledgements:
         found = dict[Account, set[str]]()
         for first in range(0, len(waiting), _AT_ONCE):
             some = waiting[first : first + _AT_ONCE]
-            told = await contacts.interested_in(store, some)
+            told = await contact_links.interested_in(store, some)
             people = await contacts.load(store, {one for each in told.values() for one in each})
             accounts = {one: self._account(person) for one, person in people.items()}
             for event_id, ids in told.items():

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tests.web.site import Site, Visitor
-from watchbell.alerting import contacts, entities
+from watchbell.alerting import contact_links, contacts, entities
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import Alert, Contact, Medium, Rule
 from watchbell.clock import SetClock
@@ -244,7 +244,7 @@ async def test_links_are_made_listed_and_undone(site: Site, store: Store) -> Non
             {"entity": "web-9/a", "check": "Disk: /"},
         ]
         entity_id = await entities.id_of(store, "web-9/a")
-        assert await contacts.interested(store, entity_id, "Disk: /") == ["alice"]
+        assert await contact_links.interested(store, entity_id, "Disk: /") == ["alice"]
         query = {"id": "alice", "entity": "web-9/a", "check": "Disk: /"}
         assert (await editor.ask("DELETE", "/api/v1/contact/links", params=query)).status == 204
         assert (await editor.ask("DELETE", "/api/v1/contact/links", params=query)).status == 404

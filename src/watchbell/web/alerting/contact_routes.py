@@ -10,10 +10,18 @@ from litestar.params import JSONBody, QueryParameter
 from msgspec.structs import replace
 
 from watchbell import ids
-from watchbell.alerting import contacts, entities, json_items, rules, test_message
+from watchbell.alerting import (
+    contact_links,
+    contacts,
+    entities,
+    json_items,
+    test_message,
+    validation,
+)
 from watchbell.alerting.decide.routing import zone_of
 from watchbell.alerting.entities import Link
 from watchbell.alerting.json_items import Taken
+from watchbell.alerting.keys import ALL
 from watchbell.alerting.model import KNOWN_MEDIA, Contact, Medium
 from watchbell.errors import Changed
 from watchbell.gateways import addresses, catalogue
@@ -183,7 +191,7 @@ async def links(request: Asked, id: Id, cursor: Cursor = "", limit: Limit = 100)
 
 def _place(link: Link) -> str:
     """Everything first, then by name, an entity before its checks."""
-    return "\t" if link.entity == entities.ALL else f"{link.entity}\t{link.check or ''}"
+    return "\t" if link.entity == ALL else f"{link.entity}\t{link.check or ''}"
 
 
 @post("/contact/links", opt=needs("write"))
@@ -193,11 +201,11 @@ async def link_contact(request: Asked, id: Id, data: JSONBody[LinkBody]) -> Link
     await contacts.known(store, id)
     with by_field(name="entity"):
         if data.check is not None:
-            rules.plain("check", data.check)
+            validation.plain("check", data.check)
         entity_id, is_new = await entities.id_or_new(store, data.entity)
-        await contacts.link(store, id, entity_id, data.check)
+        await contact_links.link(store, id, entity_id, data.check)
     services_of(request).directory_cache.forget()
-    name = data.entity if data.entity == entities.ALL else data.entity.lower()
+    name = data.entity if data.entity == ALL else data.entity.lower()
     made = Link(entity=name, check=data.check)
     await audited(request, "contact.link", id, made.words)
     return LinkMade(entity=name, check=data.check, words=made.words, is_new=is_new)
@@ -209,7 +217,7 @@ async def unlink_contact(request: Asked, id: Id, entity: OfEntity, check: OfChec
     store = services_of(request).store
     entity_id = await entities.id_of(store, entity)
     with by_field():
-        await contacts.unlink(store, id, entity_id, check or None)
+        await contact_links.unlink(store, id, entity_id, check or None)
     services_of(request).directory_cache.forget()
     await audited(request, "contact.unlink", id, Link(entity=entity, check=check or None).words)
 

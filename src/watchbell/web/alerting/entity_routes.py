@@ -13,6 +13,7 @@ from watchbell import ids
 from watchbell.alerting import entities, json_items
 from watchbell.alerting.entities import Entity
 from watchbell.alerting.json_items import Taken
+from watchbell.alerting.keys import ALL
 from watchbell.errors import NotFound
 from watchbell.web.access import needs
 from watchbell.web.alerting.check_filter import CheckFilter
@@ -108,7 +109,7 @@ async def change_entity(
     which it was, and so do the contacts of single checks."""
     before = await _known(request, name)
     fits(if_match, version(before))
-    if before.id == entities.ALL and (data.name != entities.ALL or data.tags):
+    if before.id == ALL and (data.name != ALL or data.tags):
         raise HttpProblem(
             422, "name: ALL stands for every entity; it has contacts only", field="name"
         )
@@ -160,7 +161,7 @@ async def _one(request: Asked, name: str) -> EntityShown:
 
 
 async def _known(request: Asked, name: str) -> Entity:
-    wanted = name if name == entities.ALL else name.lower()
+    wanted = name if name == ALL else name.lower()
     for one in (await services_of(request).directory_cache.current()).entities:
         if one.name == wanted:
             return one
@@ -170,7 +171,7 @@ async def _known(request: Asked, name: str) -> Entity:
 def _entity(before: Entity, data: EntityBody) -> Entity:
     return replace(
         before,
-        name=data.name if before.id == entities.ALL else entities.named(data.name),
+        name=data.name if before.id == ALL else entities.named(data.name),
         tags=tuple(dict.fromkeys(data.tags)),
         contacts=tuple(dict.fromkeys(data.contacts)),
     )

@@ -12,7 +12,15 @@ from litestar.params import JSONBody, QueryParameter
 from msgspec.structs import asdict, replace
 
 from watchbell import ids
-from watchbell.alerting import contacts, generals, records, rules
+from watchbell.alerting import (
+    contacts,
+    generals,
+    records,
+    rule_format,
+    rule_text,
+    rules,
+    validation,
+)
 from watchbell.alerting.decide.routing import zone_of
 from watchbell.alerting.decide.trial import Sample, Trial, tried
 from watchbell.alerting.generals import Prospect
@@ -62,7 +70,7 @@ async def add_rule(request: Asked, contact: Of, data: JSONBody[RuleBody]) -> Rul
     services = services_of(request)
     person = await contacts.known(services.store, contact)
     with by_field():
-        rule = rules.checked(_rule(data, ids.token(), contact))
+        rule = validation.checked_rule(_rule(data, ids.token(), contact))
         await rules.save(services.store, rule)
     await audited(request, "rule.add", contact, _audit_details(rule))
     await _generalised(request, contact, data)
@@ -90,7 +98,7 @@ async def change_rule(
     person = await contacts.known(services.store, contact)
     _own(person, id)
     with by_field():
-        rule = rules.checked(_rule(data, id, contact))
+        rule = validation.checked_rule(_rule(data, id, contact))
         await _replaced(services, rule, if_match)
     await audited(request, "rule.change", contact, _audit_details(rule))
     await _generalised(request, contact, data)
@@ -138,13 +146,13 @@ async def describe_rule(
         problems.append(field_error(error))
         plain = replace(data, week=None, time_restrictions=())
         rule = _rule(plain, id or "new", contact or "nobody")
-    problems += map(field_error, rules.problems(rule))
+    problems += map(field_error, validation.rule_problems(rule))
     grid, reasons = _week(rule.time_restrictions, services)
     after = (
         await _prospect(services, person, rule, data) if person else Prospect("", can_replace=False)
     )
     return RuleDescribed(
-        words=rules.describe(rule),
+        words=rule_text.describe(rule),
         problems=problems,
         week=grid,
         not_weekly=reasons,
@@ -271,13 +279,13 @@ def _own(person: Contact, rule_id: str) -> Rule:
 
 
 def _shown(services: Services, rule: Rule, person: Contact) -> RuleShown:
-    bad = rules.unreadable(rule)
-    readable = rules.without_unreadable(rule, bad)
+    bad = rule_format.unreadable(rule)
+    readable = rule_format.without_unreadable(rule, bad)
     grid, reasons = _week(rule.time_restrictions, services)
     fields = asdict(readable)
     del fields["contact_id"]
     return RuleShown(
-        words=rules.describe(rule),
+        words=rule_text.describe(rule),
         is_specific=rule.is_specific,
         week=grid,
         not_weekly=reasons,
@@ -299,7 +307,7 @@ def _missing(rule: Rule, person: Contact) -> list[str]:
 
 
 def _audit_details(rule: Rule) -> str:
-    return f"{rule.id}: {rules.describe(rule)}"[:1_000]
+    return f"{rule.id}: {rule_text.describe(rule)}"[:1_000]
 
 
 ROUTES = Router(
