@@ -2,16 +2,15 @@
 
 import pytest
 
-from watchbell.alerting.decide.check import (
+from watchbell.alerting.decide.check import delays, judge
+from watchbell.alerting.decide.check_facts import (
     Delays,
     Facts,
     Outcome,
     Policy,
     Verdict,
     Window,
-    delays,
     follow,
-    judge,
 )
 from watchbell.alerting.model import CheckEvent
 

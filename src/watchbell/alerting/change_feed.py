@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from watchbell.alerting.decide.check import Outcome
+from watchbell.alerting.decide.check_facts import Outcome
 from watchbell.alerting.keys import AlertingOwn
 from watchbell.store.client import Store
 from watchbell.store.effects import Command

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from watchbell.alerting import change_feed
-from watchbell.alerting.decide.check import (
+from watchbell.alerting.decide.check_facts import (
     QUIET,
     Facts,
     Outcome,

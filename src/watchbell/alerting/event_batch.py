@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 
 from watchbell.alerting.check_writes import CheckWrites
-from watchbell.alerting.decide.check import (
+from watchbell.alerting.decide.check import judge
+from watchbell.alerting.decide.check_facts import (
     QUIET,
     Facts,
     Outcome,
     Policy,
     follow,
-    judge,
     promised,
     says_more,
 )

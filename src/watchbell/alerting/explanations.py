@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Struct
 
-from watchbell.alerting.decide.check import Verdict
+from watchbell.alerting.decide.check_facts import Verdict
 from watchbell.alerting.decide.routing import Fate
 from watchbell.alerting.keys import AlertingOwn
 from watchbell.alerting.model import ContactDecision, Decision, split_id

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from watchbell.alerting.decide.check import OPTIONAL, Facts, Window
+from watchbell.alerting.decide.check_facts import OPTIONAL, Facts, Window
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.store.client import Store
 from watchbell.store.effects import Command

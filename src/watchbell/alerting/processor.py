@@ -12,7 +12,7 @@ from watchbell import logs
 from watchbell.alerting import priority
 from watchbell.alerting.change_feed import ChangeFeed
 from watchbell.alerting.check_writes import CheckWrites
-from watchbell.alerting.decide.check import QUIET, Delays, Policy
+from watchbell.alerting.decide.check_facts import QUIET, Delays, Policy
 from watchbell.alerting.effects import EFFECTS
 from watchbell.alerting.event import NOOP, encode, parse
 from watchbell.alerting.event_batch import EventBatch

@@ -23,7 +23,7 @@ from watchbell.alerting import (
 )
 from watchbell.alerting.check_writes import CheckWrites
 from watchbell.alerting.decide import acknowledgement
-from watchbell.alerting.decide.check import Verdict
+from watchbell.alerting.decide.check_facts import Verdict
 from watchbell.alerting.decide.routing import zone_of
 from watchbell.alerting.history import Status
 from watchbell.alerting.intake import submit

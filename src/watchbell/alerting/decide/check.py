@@ -1,12 +1,21 @@
 """What an event means for its check: the new state, and whether a notification is due, and why."""
 
-import enum
 from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
-from msgspec import Struct
 
+from watchbell.alerting.decide.check_facts import (
+    QUIET,
+    Delays,
+    Facts,
+    Outcome,
+    Policy,
+    Verdict,
+    Window,
+    has_delays,
+    windows_after,
+)
 from watchbell.alerting.decide.maintenance import Maintenance, maintenance
 from watchbell.alerting.model import (
     FAILING,
@@ -20,15 +29,6 @@ from watchbell.alerting.model import (
 )
 from watchbell.alerting.windows import current_window
 
-OPTIONAL = (
-    "details",
-    "perfdata",
-    "initial_failure_delay",
-    "repeat_failure_delay",
-    "initial_recovery_delay",
-)
-"""Fields of a report that are stored with its check while the latest report has them."""
-
 ACKNOWLEDGED_FOR = 14_400
 """Seconds of unscheduled maintenance where an acknowledgement names none."""
 
@@ -36,102 +36,9 @@ NOTIFIED = ("unknown", "warning", "critical", "acknowledgement", "recovery")
 """What the latest notification can have been; of two in one second, the later in this list."""
 
 
-class Delays(Struct, frozen=True):
-    initial_failure: int = 30
-    repeat_failure: int = 60
-    initial_recovery: int = 0
-
-
-class Policy(Struct, frozen=True, kw_only=True):
-    delays: Delays = Delays()
-    new_check_maintenance: int = 0
-    new_check_ignore_tags: frozenset[str] = frozenset()
-
-
-class Window(NamedTuple):
-    start: int
-    end: int
-
-
-class Facts(Struct, kw_only=True):
-    """One check as it is before an event; `follow` brings it up to date for the next one."""
-
-    entity: str
-    check: str
-    entity_known: bool = True
-    is_quiet: bool = False
-    """Whether it is ok, no problem was notified, and no maintenance is scheduled or open."""
-    state: str | None = None
-    last_change: int = 0
-    summary: str | None = None
-    """The summary that came with the present state, when it began."""
-    latest_summary: str | None = None
-    last_state: str | None = None
-    """The state before the present one, and the summary that came with it."""
-    last_summary: str | None = None
-    scheduled: Window | None = None
-    unscheduled: Window | None = None
-    windows: list[Window] = []
-    notified: dict[str, int] = {}
-    """When a notification of each kind was last made."""
-    delays: dict[str, int] = {}
-    """What was set for this check."""
-    ttl: int | None = None
-    is_awaited: bool = False
-    """Whether the latest report promised another one."""
-    tags: tuple[str, ...] = ()
-    """Those of the latest report, without those that its names imply."""
-    has_fields: frozenset[str] = frozenset()
-    """Optional fields of the stored check; an event without them removes them."""
-    last_decision: bytes = b""
-    """The latest record of a decision, as it is stored."""
-
-
-class Verdict(enum.Enum):
-    """Why a notification is made, or not; the values are what people read, the names are stored."""
-
-    TELL = "nothing holds it back"
-    FIRST_OK = "the first report about the check is ok"
-    NEVER_TOLD = "it is ok, and nobody was notified of a problem"
-    RECOVERY_TOLD = "it is ok, and the recovery was notified already"
-    SCHEDULED = Maintenance.SCHEDULED.value
-    UNSCHEDULED = Maintenance.UNSCHEDULED.value
-    RECOVERY_DELAY = "it has not been ok for long enough"
-    FAILURE_DELAY = "it has not failed for long enough"
-    REPEAT_DELAY = "the same was notified a moment ago"
-    NOT_FAILING = "there is no failure to acknowledge"
-
-
 class Held(NamedTuple):
     verdict: Verdict
     until: int | None = None
-
-
-class Outcome(Struct, kw_only=True):
-    """What follows from one event."""
-
-    changed: bool = False
-    timestamp: int = 0
-    """The second that the change of state is recorded under."""
-    notified_at: int = 0
-    """The second that the notification is recorded under, later than that of the last one."""
-    verdict: Verdict = Verdict.TELL
-    until: int | None = None
-    opened: Window | None = None
-    """Unscheduled maintenance that begins, after `ended` if both."""
-    ended: int | None = None
-    """When the unscheduled maintenance that was open ended."""
-    entered: Window | None = None
-    """The scheduled window that the check is found to be in."""
-    planned: Window | None = None
-    """Scheduled maintenance that a new check begins with."""
-    notification: Notification | None = None
-    decision: bytes = b""
-    """The record of the decision, as it is stored; empty where none is worth one."""
-
-
-QUIET = Outcome(verdict=Verdict.NEVER_TOLD)
-"""What follows from a report that a quiet check is ok: nothing."""
 
 
 class Situation(NamedTuple):
@@ -249,78 +156,11 @@ def _decided(
     return outcome
 
 
-def follow(facts: Facts, event: CheckEvent, outcome: Outcome, now: int) -> None:
-    """Brings the facts up to date with the event and what follows from it."""
-    if event.type == "service":
-        _follow_report(facts, event)
-    if outcome is not QUIET:
-        _follow_outcome(facts, event, outcome, now)
-
-
-def _follow_report(facts: Facts, event: CheckEvent) -> None:
-    facts.latest_summary, facts.tags = event.summary, event.tags
-    facts.has_fields = frozenset(name for name in OPTIONAL if getattr(event, name) is not None)
-    facts.is_awaited = bool(promised(facts, event))
-
-
-def _follow_outcome(facts: Facts, event: CheckEvent, outcome: Outcome, now: int) -> None:
-    facts.entity_known, facts.is_quiet = True, False
-    if outcome.changed:
-        facts.last_state, facts.last_summary = facts.state, facts.summary
-        facts.state, facts.last_change = event.state, outcome.timestamp
-        facts.summary = event.summary
-    if outcome.ended is not None:
-        facts.unscheduled = None
-    if outcome.opened:
-        facts.unscheduled = outcome.opened
-    facts.windows = _windows(facts, outcome)
-    if outcome.entered:
-        facts.scheduled = outcome.entered
-    if outcome.decision:
-        facts.last_decision = outcome.decision
-    notification = outcome.notification
-    if notification is not None:
-        facts.notified = {
-            **facts.notified,
-            **dict.fromkeys(kinds(notification), max(now, outcome.notified_at)),
-        }
-
-
 def _notified_at(notification: Notification, notified: dict[str, int], now: int) -> int:
     """Two notifications of a check never share a second, or it would be lost which came last."""
     if notification.type == "test":
         return now
     return max([now, *(notified[kind] + 1 for kind in NOTIFIED if kind in notified)])
-
-
-def kinds(notification: Notification) -> tuple[str, ...]:
-    """Under which names a notification is recorded: a failure under its state, too."""
-    if notification.type == "problem":
-        return "problem", notification.state
-    return (notification.type,)
-
-
-def promised(facts: Facts, event: CheckEvent) -> int | None:
-    """Seconds within which a report promises the next one; the event's own, else the check's."""
-    return event.ttl if event.ttl is not None else facts.ttl
-
-
-def says_more(facts: Facts, event: CheckEvent) -> bool:
-    """Whether a report that a quiet check is ok says something that the last one did not."""
-    return event.summary != facts.latest_summary or bool(facts.has_fields) or has_more(event)
-
-
-def has_more(event: CheckEvent) -> bool:
-    """Whether it has more than a state and a summary."""
-    return event.details is not None or event.perfdata is not None or has_delays(event)
-
-
-def has_delays(event: CheckEvent) -> bool:
-    return (
-        event.initial_failure_delay is not None
-        or event.repeat_failure_delay is not None
-        or event.initial_recovery_delay is not None
-    )
 
 
 def delays(event: CheckEvent, facts: Facts, default: Delays) -> Delays:
@@ -351,14 +191,6 @@ def _record(event: CheckEvent, outcome: Outcome, now: int) -> bytes:
     )
 
 
-def is_repeated(facts: Facts, event: CheckEvent, outcome: Outcome) -> bool:
-    """Whether the last record says the same, and the new one takes its place."""
-    if outcome.verdict is Verdict.TELL:
-        return False
-    same = f'{{"verdict":"{outcome.verdict.name}","state":"{event.state}"'
-    return facts.last_decision.startswith(same.encode())
-
-
 def _first_maintenance(tags: frozenset[str], policy: Policy, now: int) -> Window | None:
     if not policy.new_check_maintenance or tags & policy.new_check_ignore_tags:
         return None
@@ -369,19 +201,11 @@ def _maintain(outcome: Outcome, facts: Facts, event: CheckEvent, now: int) -> No
     """A recovery ends unscheduled maintenance; a report finds a planned window to be open."""
     if event.state == "ok" and facts.unscheduled is not None:
         outcome.ended = now
-    windows = _windows(facts, outcome)
+    windows = windows_after(facts, outcome)
     if event.type == "service" and windows:
         window = current_window(windows, now)
         if window is not None and window != facts.scheduled:
             outcome.entered = window
-
-
-def _windows(facts: Facts, outcome: Outcome) -> list[Window]:
-    """A window that is planned takes the place of one that begins in the same second."""
-    if outcome.planned is None:
-        return facts.windows
-    others = [window for window in facts.windows if window.start != outcome.planned.start]
-    return [*others, outcome.planned]
 
 
 def _severity(facts: Facts, event: CheckEvent) -> State:

@@ -2,7 +2,8 @@
 
 from msgspec import Struct
 
-from watchbell.alerting.decide.check import Facts, Policy, Verdict, follow, judge
+from watchbell.alerting.decide.check import judge
+from watchbell.alerting.decide.check_facts import Facts, Policy, Verdict, follow
 from watchbell.alerting.model import CheckEvent, Notification
 
 MOST_STEPS = 20
