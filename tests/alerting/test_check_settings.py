@@ -21,7 +21,7 @@ async def test_what_is_set_holds_until_it_is_taken_back(store: Store) -> None:
 async def test_what_makes_no_sense_is_refused(store: Store) -> None:
     with pytest.raises(Refused, match="ttl: -1 is not allowed; expected seconds"):
         await check_settings.configure(store, "web:http", {"ttl": -1})
-    with pytest.raises(Refused, match="colour is 1"):
+    with pytest.raises(Refused, match="colour: 1 is not allowed"):
         await check_settings.configure(store, "web:http", {"colour": 1})
 
 
