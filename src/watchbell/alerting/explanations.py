@@ -37,6 +37,8 @@ class Explained(Struct, frozen=True, kw_only=True):
     """`processor`, which decides whether an event is told; `notifier`, which decides to whom."""
     state: str
     outcome: str
+    is_notified: bool
+    """Whether the event is passed on, or an alert is sent."""
     reason: str = ""
     until: int | None = None
     """When what holds it back is over."""
@@ -62,9 +64,11 @@ def _decision(raw: bytes) -> Decision | None:
 
 def explained(decision: Decision) -> Explained:
     if decision.by == "processor":
-        outcome = "to be told" if decision.verdict == Verdict.TELL.name else "held back"
+        is_notified = decision.verdict == Verdict.TELL.name
+        outcome = "to be told" if is_notified else "held back"
         reason = _value(Verdict, decision.verdict)
     else:
+        is_notified = decision.verdict == "TOLD"
         outcome = _NOTIFIER.get(decision.verdict, decision.verdict)
         reason = "" if decision.contacts else NOBODY_INTERESTED
     return Explained(
@@ -72,6 +76,7 @@ def explained(decision: Decision) -> Explained:
         by=decision.by,
         state=decision.state,
         outcome=outcome,
+        is_notified=is_notified,
         reason=reason,
         until=decision.until,
         summary=decision.summary,

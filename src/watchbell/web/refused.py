@@ -8,7 +8,7 @@ from watchbell.web.problems import FieldError, HttpProblem
 
 
 def field_error(error: Refused) -> FieldError:
-    return FieldError(error.field, str(error))
+    return FieldError(error.field, error.reason)
 
 
 @contextmanager

@@ -241,6 +241,7 @@ async def test_decisions_are_told_in_words(scene: Scene) -> None:
     await stage.fails(HTTP)
     notified, told, held = await scene.told("/decisions")
     assert (notified["by"], notified["outcome"]) == ("notifier", "somebody is told")
+    assert notified["is_notified"]
     (alice,) = notified["contacts"]
     assert "alice-rule: it is for other entities" in alice["rules"]
     assert alice["media"] == [{"medium": "email", "words": "queued", "until": None}]

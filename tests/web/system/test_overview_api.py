@@ -56,6 +56,22 @@ async def test_where_nothing_ever_reported_there_is_nothing(program: Visitor) ->
     }
 
 
+async def test_alerts_for_a_medium_without_a_gateway_are_a_problem(
+    program: Visitor, store: Store
+) -> None:
+    await store.call("LPUSH", Alerting().queue("sms"), "{}")
+    [problem] = (await told(program))["troubles"]
+    assert (problem["kind"], problem["subject"], problem["state"]) == ("gateway", "sms", "critical")
+    assert problem["words"].startswith("1 alert is waiting: no gateway is configured")
+
+
+def test_a_gateway_that_runs_elsewhere_serves_its_medium() -> None:
+    status = MediumStatus(medium="sms", queued=3, on_its_way=0, failed=0, seen=1_000)
+    assert list(overview.of_media([status], 1_001)) == []
+    [problem] = overview.of_media([status], 2_000)
+    assert problem.words.startswith("3 alerts are waiting")
+
+
 async def test_what_fails_is_told_by_what_is_done_about_it(program: Visitor, stage: Stage) -> None:
     await stage.contact("alice", "email")
     for state, name in (

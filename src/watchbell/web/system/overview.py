@@ -7,6 +7,7 @@ from watchbell.alerting import contacts
 from watchbell.alerting.decide.maintenance import Maintenance
 from watchbell.alerting.hours import hours_back
 from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.alerting.model import KNOWN_MEDIA
 from watchbell.cron import history
 from watchbell.cron.job_filter import Orders
 from watchbell.gateways import alert_log, catalogue
@@ -54,6 +55,8 @@ async def overview(services: Services) -> Overview:
     facts = await _check_facts(services, checks)
     media = [one.name for one in catalogue.configured(services.settings)]
     statuses = await gateways.statuses(services.store, media)
+    alerts = await _alerts(services)
+    unserved = _other_media(media, alerts)
     events = await services.store.call("HGET", keys.counters(), "all")
     return Overview(
         checks=checks,
@@ -61,13 +64,14 @@ async def overview(services: Services) -> Overview:
         failing=parted(facts.failing),
         is_complete=facts.is_complete,
         latest_change=facts.latest_change,
-        alerts=await _alerts(services),
+        alerts=alerts,
         runs=await _runs(services),
         queues=[*await _queues(services), *(QueueLength(f.medium, f.queued) for f in statuses)],
         events=number(events) or 0,
         troubles=[
             *of_checks(facts.failing),
             *of_gateways(statuses, services.clock.now()),
+            *of_media(await gateways.statuses(services.store, unserved), services.clock.now()),
             *of_processes(await processes.processes(services.store)),
             *await _of_store(services),
             *await _of_events(services, services.now()),
@@ -146,6 +150,22 @@ def of_gateways(statuses: Sequence[MediumStatus], now: float) -> Iterator[System
         if health.level != "ok":
             state: Severity = "critical" if health.level == "critical" else "warning"
             yield SystemProblem("gateway", medium_status.medium, health.words, state)
+
+
+def _other_media(configured: Sequence[str], alerts: Sequence[AlertListed]) -> list[str]:
+    """Media without a gateway in the settings that alerts may wait for."""
+    names = dict.fromkeys((*KNOWN_MEDIA, *(one.sent.media for one in alerts)))
+    return [name for name in names if name not in configured]
+
+
+def of_media(statuses: Sequence[MediumStatus], now: float) -> Iterator[SystemProblem]:
+    """Alerts that wait for a gateway that these settings do not have, and that runs nowhere."""
+    for one in statuses:
+        if one.queued and not one.is_alive(now):
+            waiting = f"{one.queued:,} alert{' is' if one.queued == 1 else 's are'} waiting"
+            advice = f"add [gateways.{one.medium}] to watchbell.toml"
+            words = f"{waiting}: no gateway is configured; {advice}"
+            yield SystemProblem("gateway", one.medium, words, "critical")
 
 
 def of_checks(failing: Sequence[CheckRow]) -> Iterator[SystemProblem]:

@@ -10,6 +10,7 @@ import { Card, Empty, Fetched } from "../../kit/layout.js";
 import { Chip, State } from "../../kit/state.js";
 import { When } from "../../kit/time.js";
 import { counted } from "../../words.js";
+import { useSentences } from "./rule_sentences.js";
 import { useStamp } from "./stamp.js";
 import { field, instant, next } from "./zoned.js";
 
@@ -109,8 +110,21 @@ function Person({ one }) {
         <strong>${medium.medium}</strong><span class="mono">${medium.address}</span><span class="soft">${medium.words}${medium.until !== null && html`, until <${When} at=${medium.until} as="short" />`}</span></li>`)}
     </ul>`}
     ${one.media.length === 0 && html`<p class="soft">This contact has no media.</p>`}
-    <details><summary>${counted(one.rules.length, "rule")}, times in ${one.zone}</summary>
-      <ul>${one.rules.map((rule) => html`<li class=${rule.counts ? "" : "soft"}>${rule.words}</li>`)}</ul>
-    </details>
+    <${Rules} one=${one} />
   </li>`;
+}
+
+/** @param {{one: Callee}} props */
+function Rules({ one }) {
+  const [isOpen, setIsOpen] = useState(false);
+  return html`<details onToggle=${(/** @type {Event} */ event) => setIsOpen(/** @type {HTMLDetailsElement} */ (event.currentTarget).open)}>
+    <summary>${counted(one.rules.length, "rule")}, times in ${one.zone}</summary>
+    ${isOpen && html`<${RuleList} one=${one} />`}
+  </details>`;
+}
+
+/** @param {{one: Callee}} props */
+function RuleList({ one }) {
+  const sentences = useSentences(one.contact);
+  return html`<ul>${one.rules.map((rule) => html`<li class=${rule.counts ? "" : "soft"}>${sentences.get(rule.id) ?? "Default: critical and warning by all media."} <strong>${rule.words}</strong></li>`)}</ul>`;
 }

@@ -8,12 +8,13 @@ import { Button } from "../../kit/form.js";
 import { Card, Empty, Fetched } from "../../kit/layout.js";
 import { Chip, State } from "../../kit/state.js";
 import { When } from "../../kit/time.js";
+import { useSentences } from "./rule_sentences.js";
 import { useStamp } from "./stamp.js";
 
 /**
  * @typedef {{medium: string, words: string, until: number | null}} MediumNotified
  * @typedef {{contact: string, reason: string, rules: string[], media: MediumNotified[]}} ContactNotified
- * @typedef {{time: number, by: string, state: string, outcome: string, reason: string, until: number | null, summary: string,
+ * @typedef {{time: number, by: string, state: string, outcome: string, is_notified: boolean, reason: string, until: number | null, summary: string,
  *   tags: string[], contacts: ContactNotified[]}} Decision
  */
 
@@ -38,23 +39,37 @@ export function Decisions({ check, stamp }) {
 
 /** @param {{one: Decision}} props */
 function Entry({ one }) {
-  const isTold = one.outcome === "to be told" || one.outcome === "somebody is told";
   return html`<li class="check-decision">
     <div class="check-decision-head">
       <${When} at=${one.time} as="short" />
       <${State} state=${one.state} word=${one.state.replace("_", " ")} />
-      <${Chip} tone=${isTold ? "good" : "plain"}>${one.outcome}<//>
+      <${Chip} tone=${one.is_notified ? "good" : "plain"}>${one.outcome}<//>
       <span>${one.reason}${one.until !== null && html`, until <${When} at=${one.until} as="short" />`}</span>
     </div>
     ${one.summary && html`<div class="soft">${one.summary}</div>`}
     ${one.tags.length > 0 && html`<div class="soft">Tags: ${one.tags.join(", ")}</div>`}
-    ${one.contacts.map((contact) => html`<details class="check-decision-who">
-      <summary>${contact.contact}: ${contact.reason}</summary>
-      <ul>
-        <li><a href=${url("/contact", { id: contact.contact })}>Show contact ${contact.contact}</a></li>
-        ${contact.media.map((medium) => html`<li>${medium.medium}: ${medium.words}${medium.until !== null && html`, until <${When} at=${medium.until} as="short" />`}</li>`)}
-        ${contact.rules.map((rule) => html`<li class="soft">rule ${rule}</li>`)}
-      </ul>
-    </details>`)}
+    ${one.contacts.map((contact) => html`<${Contact} contact=${contact} />`)}
   </li>`;
+}
+
+/** @param {{contact: ContactNotified}} props */
+function Contact({ contact }) {
+  const [isOpen, setIsOpen] = useState(false);
+  return html`<details class="check-decision-who" onToggle=${(/** @type {Event} */ event) => setIsOpen(/** @type {HTMLDetailsElement} */ (event.currentTarget).open)}>
+    <summary>${contact.contact}: ${contact.reason}</summary>
+    <ul>
+      <li><a href=${url("/contact", { id: contact.contact })}>Show contact ${contact.contact}</a></li>
+      ${contact.media.map((medium) => html`<li>${medium.medium}: ${medium.words}${medium.until !== null && html`, until <${When} at=${medium.until} as="short" />`}</li>`)}
+      ${isOpen && html`<${DecidedRules} contact=${contact} />`}
+    </ul>
+  </details>`;
+}
+
+/** The rules as they were matched, each by its sentence if it still exists. @param {{contact: ContactNotified}} props */
+function DecidedRules({ contact }) {
+  const sentences = useSentences(contact.contact);
+  return contact.rules.map((line) => {
+    const known = [...sentences].find(([id]) => line.startsWith(`${id}: `));
+    return html`<li class="soft">${known ? html`${known[1]} <strong>${line.slice(known[0].length + 2)}</strong>` : line}</li>`;
+  });
 }

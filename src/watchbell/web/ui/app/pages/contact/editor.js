@@ -57,7 +57,7 @@ export function Editor({ contact, rule, title, onDraft, onDone, onCancel }) {
   const entities = useFetched(near.length > 1 ? url("/entities", { text: near, limit: 20 }) : null);
   useEffect(() => onDraft(body), [body]);
   const set = (/** @type {Partial<RuleFields>} */ changes) => setFields({ ...fields, ...changes });
-  const wrong = (/** @type {string} */ field) => described?.problems.find((one) => one.field === field)?.reason.replace(/^\w+: /, "") ?? "";
+  const wrong = (/** @type {string} */ field) => described?.problems.find((one) => one.field === field)?.reason ?? "";
   const save = async () => {
     if (rule.id) {
       await ask("PUT", url("/rule", { contact: contact.id, id: rule.id }), body, { headers: { "if-match": `"${rule.version}"` } });
