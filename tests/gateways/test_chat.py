@@ -13,7 +13,7 @@ from watchbell.alerting import contacts, maintenance
 from watchbell.alerting.decide.acknowledgement import Refusal
 from watchbell.alerting.model import CheckEvent, Contact, Medium, short_id
 from watchbell.errors import DeliveryFailed
-from watchbell.gateways.chat import Acquaintances, Chat, Speaker
+from watchbell.gateways.chat import Chat, ContactFinder, Speaker
 from watchbell.gateways.commands import FORMS
 from watchbell.store.client import Store
 
@@ -76,12 +76,12 @@ async def test_a_failure_is_acknowledged_by_its_id(scene: Scene) -> None:
     ("line", "answer"),
     [
         ("ACKID 00000000 on it", "I can't: no check has the id 00000000"),
-        ("ack entities db", "I can't: none of these is failing; there is nothing to acknowledge"),
-        ("ack entities nothing", "I can't: no check has such a name"),
-        ("status entities nothing", "I can't: no check has such a name"),
-        ("find checks on nothing", "I can't: no check has such a name"),
-        ("find entities nothing", "No entity has such a name."),
-        ("maint entities nothing", "I can't: no check has such a name"),
+        ("ack entities db", "I can't: none of these checks is failing"),
+        ("ack entities nothing", "I can't: no check has a name like that"),
+        ("status entities nothing", "I can't: no check has a name like that"),
+        ("find checks on nothing", "I can't: no check has a name like that"),
+        ("find entities nothing", "No entity has a name like that."),
+        ("maint entities nothing", "I can't: no check has a name like that"),
         ("test notifications for nothing", "I can't: there is no entity nothing"),
         ("tell me about nothing", "I can't: there is no entity nothing"),
         ("tell me about web:nothing", "I can't: there is no check web:nothing"),
@@ -209,10 +209,10 @@ async def test_what_is_known_of_a_check_is_told(scene: Scene) -> None:
     assert answer[:4] == [
         "web:http is Critical for 1 minute, 30 seconds (acknowledged)",
         "Acknowledged until 2023-11-15 03:13 CET: Bob: on it.",
-        "Last problem told 2023-11-14 23:13 CET.",
-        "Last acknowledgement told 2023-11-14 23:13 CET.",
+        "Last problem sent 2023-11-14 23:13 CET.",
+        "Last acknowledgement sent 2023-11-14 23:13 CET.",
     ]
-    assert "Told of it: Alice." in answer
+    assert "Notified: Alice." in answer
     assert any(line.startswith("Decided 2023-11-14 23:13 CET: ") for line in answer)
     assert answer[-1] == f"To acknowledge it: ACKID {short_id('web:http')} <comment>"
 
@@ -220,7 +220,7 @@ async def test_what_is_known_of_a_check_is_told(scene: Scene) -> None:
 async def test_what_is_known_of_an_entity_is_told(scene: Scene) -> None:
     answer = (await scene.asked("tell me about Web")).splitlines()
     assert answer[0] == "2 checks, 1 failing:"
-    assert answer[-1] == "Told of it: Alice."
+    assert answer[-1] == "Notified: Alice."
 
 
 async def test_help_tells_every_command(scene: Scene) -> None:
@@ -275,7 +275,7 @@ async def test_contacts_are_known_by_their_addresses(store: Store) -> None:
         made = {medium: Medium(address=address) for medium, address in media.items()}
         await contacts.save(store, Contact(id=name, first_name=name, media=made))
 
-    known = Acquaintances("jabber", plain)
+    known = ContactFinder("jabber", plain)
     await save("alice", jabber="Alice@example.com", email="a@example.com")
     await save("bob", jabber="bob")
     found = await known.find(store, "alice@example.com", START)

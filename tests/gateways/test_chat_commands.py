@@ -124,7 +124,7 @@ def test_a_time_is_that_of_the_zone_of_whoever_says_it() -> None:
     ("line", "words"),
     [
         ("hlp", "help"),
-        ("ackid 0a1b2c3d", "a comment is missing"),
+        ("ackid 0a1b2c3d", "the comment is missing"),
         ("ack entitys /web/", "ack entities /<expression>/"),
         ("find cheks on web-1", "find checks"),
         ("status check HTTP on web", "status checks"),

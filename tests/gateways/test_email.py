@@ -165,8 +165,8 @@ REFUSALS = [
     ("busy@example.com", False, True, "refuses the recipients: 421 4.3.2 too busy"),
     ("spam@example.com", True, False, "refuses the mail: 554 5.7.1 this looks like spam"),
     ("full@example.com", False, False, "refuses the mail: 452 4.2.2 the mailbox is full"),
-    ("cut@example.com", False, False, "hung up over the recipients"),
-    ("vanish@example.com", False, False, "hung up over the mail"),
+    ("cut@example.com", False, False, "closed the connection over the recipients"),
+    ("vanish@example.com", False, False, "closed the connection over the mail"),
     ("nobody@example.com,nobody+2@example.com", True, False, "nobody+2@example.com: 550"),
     ("nobody@example.com, later@example.com", False, False, "later@example.com: 451"),
 ]
@@ -246,21 +246,21 @@ def test_what_a_code_means_depends_on_when_it_comes(
     [
         ("", "the address is empty"),
         (" , ", "the address is empty"),
-        ("alice", "'alice' is no mail address: it has no @"),
-        ("alice@example.com\nBcc: bob@example.com", "can't have"),
-        ("alice\r\nRCPT TO:<bob@example.com>@example.com", "characters that an address can't have"),
-        ("<alice@example.com>", "can't have"),
-        ("alice bob@example.com", "can't have"),
-        ("alice@exam ple.com", "is no domain"),
-        ("alice@", "is no domain"),
-        ("@example.com", "can't have"),
-        ("a\u202eb@example.com", "can't have"),
-        ("alice@bob@example.com", "can't have"),
-        ("alice@example..com", "is no domain"),
-        ("alice@\udcffexample.com", "is no domain"),
+        ("alice", "'alice' is not a mail address: it has no @"),
+        ("alice@example.com\nBcc: bob@example.com", "invalid characters"),
+        ("alice\r\nRCPT TO:<bob@example.com>@example.com", "invalid characters"),
+        ("<alice@example.com>", "invalid characters"),
+        ("alice bob@example.com", "invalid characters"),
+        ("alice@exam ple.com", "is not a domain"),
+        ("alice@", "is not a domain"),
+        ("@example.com", "invalid characters"),
+        ("a\u202eb@example.com", "invalid characters"),
+        ("alice@bob@example.com", "invalid characters"),
+        ("alice@example..com", "is not a domain"),
+        ("alice@\udcffexample.com", "is not a domain"),
         ("x" * 65 + "@example.com", "too long"),
-        (",".join(f"user-{n}@example.com" for n in range(101)), "more than 100 addresses"),
-        ("nobody," * 1_000, "'nobody' is no mail address"),
+        (",".join(f"user-{n}@example.com" for n in range(101)), "more than 100 recipients"),
+        ("nobody," * 1_000, "'nobody' is not a mail address"),
     ],
 )
 async def test_what_is_no_address_fails_for_good_before_any_connection(
@@ -290,7 +290,7 @@ def test_whatever_is_taken_for_an_address_is_one(text: str) -> None:
 async def test_a_server_that_hangs_costs_the_timeout_and_no_other_mail(sink: Sink) -> None:
     async with mailing(sink, timeout=3) as medium:
         failed = await failure(medium, "hang@example.com")
-        assert str(failed).endswith("gave no answer about the recipients within 3 s")
+        assert str(failed).endswith("did not answer about the recipients within 3 s")
         assert (failed.permanent, failed.unreachable) == (False, False)
         await sent(medium)
     assert sink.connections == 2
@@ -301,7 +301,7 @@ async def test_a_server_that_says_nothing_at_all_is_unreachable(sink: Sink) -> N
     async with mailing(sink, timeout=0.2) as medium:
         failed = await failure(medium)
     assert failed.unreachable
-    assert "gave no answer about the connection within 0.2 s" in str(failed)
+    assert "did not answer about the connection within 0.2 s" in str(failed)
 
 
 async def test_a_slow_server_is_waited_for(sink: Sink) -> None:
@@ -422,12 +422,12 @@ async def test_a_password_does_not_cross_a_network_in_the_clear(sink: Sink) -> N
     async with mailing(sink, host="127.1", **login) as medium:  # loopback, though not spelled so
         failed = await failure(medium)
     assert failed.unreachable
-    assert "the password is not sent in the clear" in str(failed)
+    assert "the password is not sent unencrypted" in str(failed)
 
 
 def test_a_secret_that_a_server_repeats_is_starred() -> None:
     settings = Settings(user="alice", password=Secret(PASSWORD), tls="none")
-    pool = email.Pool("email", settings, "localhost")
+    pool = email.Pool(settings, "localhost")
     assert pool.shown(f"501 what is {PASSWORD}?") == "501 what is ***?"
     plain = "501 AUTH PLAIN AGFsaWNlAGh1bnRlcjItZ2VoZWlt"
     assert pool.shown(plain) == "501 AUTH PLAIN ***"
@@ -512,18 +512,18 @@ async def test_a_server_that_knows_only_ascii_is_told_from_one_that_refuses() ->
     async with smtp.serving(Terms(utf8=False)) as sink, mailing(sink) as medium:
         failed = await failure(medium, "ålice@example.com")
     assert failed.permanent
-    assert "takes only addresses in ASCII" in str(failed)
+    assert "accepts only ASCII addresses" in str(failed)
 
 
 @pytest.mark.parametrize(
     ("chosen", "says"),
     [
-        ({"from_address": "nobody"}, "gateways.email: from_address is 'nobody': it has no @"),
+        ({"from_address": "nobody"}, "from_address is 'nobody': it has no @"),
         ({"from_address": "Alice <alice>"}, "from_address is 'Alice <alice>': it has no @"),
-        ({"from_address": "a@b\nc"}, "from_address is 'a@b\\nc': what is after the @"),
-        ({"reply_to": "@"}, "gateways.email: reply_to is '@'"),
-        ({"user": "alice"}, "gateways.email: user and password go together"),
-        ({"ca_file": "/nonexistent"}, "gateways.email: ca_file can't be used"),
+        ({"from_address": "a@b\nc"}, "from_address is 'a@b\\nc': the part after the @"),
+        ({"reply_to": "@"}, "reply_to is '@'"),
+        ({"user": "alice"}, "user and password go together"),
+        ({"ca_file": "/nonexistent"}, "ca_file can't be used"),
     ],
 )
 def test_settings_that_can_not_work_are_told_at_the_start(chosen: Any, says: str) -> None:

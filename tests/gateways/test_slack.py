@@ -171,5 +171,5 @@ async def test_a_private_webhook_needs_leave() -> None:
 
 
 def test_one_way_is_to_be_chosen() -> None:
-    with pytest.raises(BadSettings, match="url and token are two ways"):
+    with pytest.raises(BadSettings, match="url and token exclude each other"):
         opened("slack", url="https://hooks.example.com/", token=TOKEN)

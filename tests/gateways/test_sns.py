@@ -146,5 +146,5 @@ async def test_what_is_neither_topic_nor_number_is_given_up(address: str) -> Non
 
 
 def test_a_region_that_is_none_stops_the_start() -> None:
-    with pytest.raises(BadSettings, match=r"gateways\.sns: region is 'Frankfurt'"):
+    with pytest.raises(BadSettings, match=r"region is 'Frankfurt'"):
         opened("sns", region="Frankfurt", **OWN)

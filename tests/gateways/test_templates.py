@@ -182,7 +182,7 @@ def test_a_mistake_is_told_once_and_the_built_in_text_is_sent(
         assert words("text", alert) == built_in("text", alert)
     assert len(own.told) == 1
     assert own.told[0].startswith("template email/problem.text.j2")
-    assert own.told[0].endswith("; the built-in text is sent in its place")
+    assert own.told[0].endswith("; the built-in text is sent instead")
     assert says in own.told[0]
 
 
@@ -375,7 +375,7 @@ def test_without_the_folder_there_are_the_built_in_texts_and_a_word_about_it(
     told: list[str] = []
     words = open_texts("email", "mail", folder, link, told.append)
     assert words("html", PROBLEM) == built_in("html", PROBLEM)
-    assert told == [f"the folder of templates {folder} is not there; the built-in texts are sent"]
+    assert told == [f"the template folder {folder} does not exist; the built-in texts are sent"]
 
 
 def test_empty_html_is_a_mail_of_text_alone(own: Own) -> None:

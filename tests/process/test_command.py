@@ -1,4 +1,4 @@
-"""What no system could run is refused in words that name the field."""
+"""A command that no system could run is refused, with the field that is wrong."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ from watchbell.process.command import Command, check
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"argv": []}, "the command is empty"),
-        ({"argv": [""]}, "the command is empty"),
-        ({"argv": [" "]}, "the command is empty"),
+        ({"argv": []}, "command: it is empty"),
+        ({"argv": [""]}, "command: it is empty"),
+        ({"argv": [" "]}, "command: it is empty"),
         ({"argv": ["a", "b\0c"]}, "argument 1 is 'b\\x00c'"),
         ({"argv": ["\ud800"]}, "argument 0"),
         ({"environment": {"A=B": "c"}}, "'A=B'"),
         ({"environment": {"": "c"}}, "''"),
-        ({"environment": {"A": "\0"}}, "environment's A"),
-        ({"environment": {"A": "x" * 7_000_000}}, "too long"),
-        ({"folder": "/\0"}, "folder is"),
-        ({"user": "\0"}, "user is"),
-        ({"nice": 20}, "nice is 20"),
-        ({"umask": 0o1000}, "umask is 1000"),
+        ({"environment": {"A": "\0"}}, "environment: A is"),
+        ({"environment": {"A": "x" * 7_000_000}}, "longer than"),
+        ({"folder": "/\0"}, "folder: it is"),
+        ({"user": "\0"}, "user: it is"),
+        ({"nice": 20}, "nice: 20"),
+        ({"umask": 0o1000}, "umask: 1000"),
         ({"limits": {"nproc": -1}}, "nproc is -1"),
         ({"limits": {"memory": 1}}, "no limit 'memory'"),
     ],

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"(?!\.{1,2}(/|$))[\w.@+=,-]+(/(?!\.{1,2}(/|$))[\w.@+=,-]+)*", re.ASCII)
 _PART = 8 << 20
-"""Bytes of an upload that are held in memory, and sent, at once."""
+"""Bytes of an upload that are held in memory and sent together."""
 _RETRY = timedelta(seconds=30)
 
 Content = bytes | Path | AsyncIterable[bytes]
@@ -35,7 +35,7 @@ class Stored(Struct, frozen=True):
 
 
 class Files:
-    """An object appears under its name when all of it is there, and replaces the one before."""
+    """An object appears under its name once it is complete, and replaces the previous one."""
 
     def __init__(self, place: ObjectStore, shown: str) -> None:
         self._place, self.shown = place, shown
@@ -57,7 +57,7 @@ class Files:
             return bytes(await found.bytes_async())
 
     async def read(self, name: str, start: int, length: int) -> bytes:
-        """A range of an object: fewer bytes, or none, where it ends before."""
+        """A range of an object; fewer bytes where the object ends before."""
         with self._acting(name):
             size = (await obstore.head_async(self._place, _checked(name)))["size"]
             end = min(start + length, size)
@@ -87,7 +87,7 @@ class Files:
                     yield _stored(one)
 
     async def delete(self, names: Sequence[str]) -> None:
-        """Deletes objects; one that is gone already is no error."""
+        """Deletes objects; a missing one is no error."""
         for name in names:
             try:
                 with self._acting(name):
@@ -108,7 +108,7 @@ class Files:
 
 
 def opened(settings: Settings, data: Path) -> Files:
-    """The place that the settings name; by default the folder `files` of the data folder."""
+    """Opens the place in the settings; by default `files` in the data folder."""
     if not settings.url:
         return Files(_folder(data / "files"), str(data / "files"))
     shown = redacted(settings.url)
@@ -136,7 +136,7 @@ def _folder(path: Path) -> LocalStore:
 
 
 def _config(settings: Settings) -> "S3Config":
-    """What the settings name; an object store finds the rest in its usual variables and files."""
+    """The options in the settings; an object store reads others from its usual files."""
     config: S3Config = {}
     if settings.endpoint:
         config["endpoint"] = settings.endpoint

@@ -1,4 +1,4 @@
-"""What is doubtful about a contact's addresses: saved all the same, and pointed out."""
+"""Warnings about a contact's addresses, which are saved all the same."""
 
 import re
 from collections.abc import Iterator
@@ -7,13 +7,13 @@ from watchbell.alerting.model import Contact
 from watchbell.settings import Settings
 
 _PHONES = frozenset({"messagenet", "twilio", "vonage", "sns"})
-"""Kinds of gateways that send to phone numbers."""
+"""Kinds of media that send to phone numbers."""
 _DIGITS = 7
-"""Fewer make no phone number that can be reached from elsewhere."""
+"""Digits of the shortest international phone number."""
 
 
 def warnings(contact: Contact, settings: Settings) -> list[str]:
-    """One sentence for each medium that would hardly reach the contact."""
+    """One sentence for each medium that is unlikely to reach the contact."""
     return [
         words
         for name, medium in contact.media.items()

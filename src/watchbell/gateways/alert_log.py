@@ -1,4 +1,4 @@
-"""Alerts that were made, with what became of each: found newest first, and sent again."""
+"""The log of alerts and their outcomes: searched newest first, and sent again."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, cast
@@ -101,7 +101,7 @@ return {became, again, item, read('HGETALL', KEYS[1])}
 
 
 class AlertFilter(Struct, frozen=True, kw_only=True):
-    """Which alerts; empty for any."""
+    """Conditions on alerts; empty for any."""
 
     contact: str = ""
     medium: str = ""
@@ -113,20 +113,20 @@ class AlertFilter(Struct, frozen=True, kw_only=True):
 
 
 class Place(Struct, frozen=True):
-    """After which alert a list goes on."""
+    """The alert after which a list continues."""
 
     id: str
     time: int
 
 
 class AlertRecord(Struct, frozen=True, kw_only=True):
-    """An alert, and what became of it. Times are seconds since 1970."""
+    """An alert and its outcome. Times are seconds since 1970."""
 
     id: str
     time: int
     """When it was made."""
     outcome: Outcome
-    """On the queue, in the hands of the gateway, taken by the server, given up."""
+    """In the queue, in the gateway's outbox, accepted by the server, given up."""
     can_retry: bool
     contact: str = ""
     media: str = ""
@@ -139,29 +139,29 @@ class AlertRecord(Struct, frozen=True, kw_only=True):
     failed_at: int | None = None
     tries: int | None = None
     answer: str = ""
-    """What the server said when it took it."""
+    """The server's answer when it accepted the alert."""
     error: str = ""
-    """Why it was given up, the last time that it was."""
+    """Why it was last given up."""
     subject: str = ""
 
 
 class SentMessage(Struct, frozen=True, kw_only=True):
-    """An alert with all that is known of its text."""
+    """An alert with its text, as far as it is known."""
 
     sent: AlertRecord
     body: str = ""
     """As it was sent, or the beginning of it."""
     summary: str = ""
-    """Of the check, as long as the alert is on its way or can be sent again."""
+    """The check's summary, as long as the alert is waiting or can be sent again."""
     details: str = ""
     problem: str = ""
-    """What went wrong at the last try, as long as it is on its way."""
+    """Why the last attempt failed, as long as the alert is waiting."""
 
 
 async def find(
     store: Store, wanted: AlertFilter, after: Place | None, limit: int
 ) -> tuple[list[AlertRecord], Place | None]:
-    """Alerts, the newest first, and after which one the list goes on.
+    """Alerts, newest first, and the place after which the list continues.
 
     Fewer than the limit come where many had to be looked at; there may be more all the same.
     """
@@ -193,7 +193,7 @@ async def _found(
 
 
 def _index(keys: Alerting, wanted: AlertFilter) -> str:
-    """The shortest of the indexes that hold all that is wanted."""
+    """The smallest index that contains all alerts that may match."""
     if wanted.check:
         return keys.alerts_by_check(*split_id(wanted.check))
     if wanted.contact and wanted.medium:
@@ -224,7 +224,7 @@ async def one(store: Store, alert_id: str) -> SentMessage:
     literals = msgspec.msgpack.encode([boxes.outbox.literals, boxes.failures.literals])
     found = await _ONE(store, [Alerting(store.prefix).alert(alert_id)], [alert_id, literals])
     if found is None:
-        raise NotFound(f"there is no alert {alert_id[:80]}, or it is kept no longer")
+        raise NotFound(f"there is no alert {alert_id[:80]}; it may be too old")
     outcome, again, raw, flat = found
     fields = {text(name): value for name, value in pairs(flat)}
     made = number(fields.get("timestamp")) or 0
@@ -247,7 +247,7 @@ def _item(raw: bytes | None) -> Item | None:
 
 
 async def retry(store: Store, alert_id: str, now: float) -> Alert:
-    """Sends an alert again that was given up."""
+    """Sends an alert that was given up again."""
     keys = Alerting(store.prefix)
     medium = await store.call("HGET", keys.alert(alert_id), "media")
     failures = Gateways(store.prefix).failures(text(medium or b""))

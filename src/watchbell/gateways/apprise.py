@@ -1,4 +1,4 @@
-"""A hundred more services, by the library Apprise."""
+"""Apprise, a library for a hundred more services."""
 
 import asyncio
 import difflib
@@ -32,31 +32,31 @@ _TYPES = {"ok": "success", "warning": "warning", "critical": "failure", "unknown
 
 class Settings(SendLimits, frozen=True, kw_only=True, forbid_unknown_fields=True):
     url: Secret = field(default_factory=Secret)
-    """An Apprise URL with `{address}` where a contact's address belongs; without it an address is
-    such a URL itself."""
+    """An Apprise URL with `{address}` for a contact's address; without it, addresses are such URLs
+    themselves."""
     allow_networks: tuple[str, ...] = ()
-    """Networks that addresses may lead to, besides the public Internet."""
+    """Networks, besides the public Internet, to which addresses may lead."""
 
     def __post_init__(self) -> None:
         Networks(self.allow_networks)
 
 
-def open_medium(name: str, chosen: Settings) -> "Apprise":
+def open_medium(_: str, settings: Settings) -> "Apprise":
     if importlib.util.find_spec("apprise") is None:
         need = "the library apprise, which comes with the extra: pip install 'watchbell[apprise]'"
-        raise BadSettings(f"gateways.{name}: this needs {need}")
-    return Apprise(name, chosen)
+        raise BadSettings(f"this medium needs {need}")
+    return Apprise(settings)
 
 
 class Apprise:
     form = Form(parts=("headline", "text"))
 
-    def __init__(self, name: str, chosen: Settings) -> None:
-        self.name, self.limits = name, chosen
-        self._template = chosen.url.reveal() if chosen.url else ""
-        self._networks = Networks(chosen.allow_networks)
-        self._room = threading.BoundedSemaphore(chosen.concurrency)
-        # It tells of failures by itself, to whom they don't belong.
+    def __init__(self, settings: Settings) -> None:
+        self.limits = settings
+        self._template = settings.url.reveal() if settings.url else ""
+        self._networks = Networks(settings.allow_networks)
+        self._room = threading.BoundedSemaphore(settings.concurrency)
+        # It logs failures itself, with secrets; we report them with the message.
         logger = logging.getLogger("apprise")
         logger.addHandler(logging.NullHandler())
         logger.propagate = False
@@ -71,41 +71,38 @@ class Apprise:
             seconds = f"{self.limits.timeout:g} s"
             raise DeliveryFailed(f"{_scheme(url)} did not end within {seconds}") from None
 
-    async def attend(self, store: Store) -> None:  # noqa: ARG002 nothing is heard back
+    async def attend(self, store: Store) -> None:  # noqa: ARG002 there are no answers
         await asyncio.Event().wait()
 
     async def close(self) -> None:
         pass
 
     def _sent(self, url: str, message: Message) -> str:
-        """In a thread: the library waits for servers without letting others go on."""
+        """Runs in a thread, because the library blocks while it waits for servers."""
         library, schemes = _loaded()
         with nullcontext() if self._template else guarded(self._networks) as guard:
             result = _notified(
                 library, _service(library, schemes, url, self.limits.timeout), message
             )
         if result:
-            return f"{_scheme(url)} taken"
+            return f"{_scheme(url)} accepted"
         if guard is not None and guard.refusal:
             raise DeliveryFailed(f"{_scheme(url)} {guard.refusal}", permanent=True)
         said = " ".join(dict.fromkeys(entry.message for entry in result.logs()))
-        reason = one_line(starred(said, _tokens(url))) or "the service did not take it"
+        reason = one_line(starred(said, _tokens(url))) or "the service did not accept it"
         raise DeliveryFailed(f"{_scheme(url)} {reason}")
 
     async def _in_thread(self, work: Callable[[], str]) -> str:
-        """In a thread that nobody waits for at the end: a server that says a byte now and then can
-        keep it for ever."""
+        """Uses a daemon thread: a server that sends a byte now and then can keep it for ever."""
         if not self._room.acquire(blocking=False):
-            raise DeliveryFailed(
-                f"all {self.limits.concurrency} that may be under way at once hang"
-            )
+            raise DeliveryFailed(f"all {self.limits.concurrency} threads hang")
         done: Future[str] = Future()
-        done.set_running_or_notify_cancel()  # so that it can be settled after we gave up
+        done.set_running_or_notify_cancel()  # so that it may end after we gave up
 
         def run() -> None:
             try:
                 done.set_result(work())
-            except Exception as error:  # noqa: BLE001 raised where it is waited for
+            except Exception as error:  # noqa: BLE001 raised by whoever awaits it
                 done.set_exception(error)
             finally:
                 self._room.release()
@@ -115,8 +112,7 @@ class Apprise:
 
 
 def _loaded() -> tuple[Any, list[str]]:
-    """The library, and what URLs begin with for it. The first time it takes a second, and opens
-    many files."""
+    """The library and the URL schemes that it knows. Takes a second the first time."""
     import apprise  # noqa: PLC0415
     from apprise import manager_plugins  # noqa: PLC0415
 
@@ -125,23 +121,23 @@ def _loaded() -> tuple[Any, list[str]]:
 
 
 def _service(library: Any, schemes: list[str], url: str, timeout: float) -> Any:
-    """The library's object for a URL; DeliveryFailed where it understands none."""
+    """The library's object for a URL; DeliveryFailed where it can't read the URL."""
     scheme, separator, _ = url.partition("://")
     scheme = scheme.lower()
     if not separator:
-        reason = "the address is no URL for Apprise, as ntfys://ntfy.example.com/alerts"
+        reason = "the address is not an Apprise URL such as ntfys://ntfy.example.com/alerts"
         raise DeliveryFailed(reason, permanent=True)
     if scheme not in (*schemes, "http", "https"):
         close = difflib.get_close_matches(scheme, schemes, n=3)
-        near = f"; near it are {', '.join(f'{one}://' for one in close)}" if close else ""
-        reason = f"Apprise knows no address that begins with {one_line(scheme, 30)!r}{near}"
+        near = f"; similar ones are {', '.join(f'{one}://' for one in close)}" if close else ""
+        reason = f"Apprise does not know the scheme {one_line(scheme, 30)!r}{near}"
         raise DeliveryFailed(reason, permanent=True)
     asset = library.AppriseAsset(
         async_mode=False, service_timeout=0, storage_mode="memory", app_id="Watchbell"
     )
     service = library.Apprise.instantiate(url, asset=asset)
     if service is None:
-        reason = f"Apprise can't read the address as one of {scheme}://"
+        reason = f"Apprise can't read the address as a {scheme}:// URL"
         raise DeliveryFailed(reason, permanent=True)
     service.socket_connect_timeout = min(service.socket_connect_timeout, timeout / 2)
     service.socket_read_timeout = min(service.socket_read_timeout, timeout / 2)
@@ -149,7 +145,7 @@ def _service(library: Any, schemes: list[str], url: str, timeout: float) -> Any:
 
 
 def _notified(library: Any, service: Any, message: Message) -> Any:
-    """What the library tells of it; true where the service took the message."""
+    """The library's result, which is true if the service accepted the message."""
     sender = library.Apprise(asset=service.asset)
     sender.add(service)
     kind = _TYPES.get(message.tone, "info")
@@ -163,7 +159,7 @@ def _scheme(url: str) -> str:
 
 
 def _tokens(url: str) -> list[str]:
-    """What may be secret in a URL: all of its pieces."""
+    """All parts of a URL, each of which may be a secret."""
     rest = url.partition("://")[2]
     pieces = re.split("[:/?&=@,#]+", rest)
     return [one for piece in pieces for one in {piece, unquote(piece)} if len(one) >= _LONG_TOKEN]

@@ -8,10 +8,9 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from watchbell import settings
 from watchbell.errors import BadSettings
 from watchbell.gateways.medium import Medium, SendLimits
-from watchbell.settings import Secret, Settings, Tables
+from watchbell.settings import Secret, Settings, Tables, decode, shown
 
 # A kind's module is imported when it is used: their libraries are slow to import.
 KINDS = {
@@ -35,33 +34,33 @@ KINDS = {
 
 
 class Kind(Protocol):
-    """What the module of a kind offers."""
+    """The module of one kind of medium."""
 
     Settings: type[SendLimits]
     """The fields of its table."""
     STYLE: str
-    """Which of the built-in texts suit it."""
+    """The style of its built-in templates."""
 
-    def open_medium(self, name: str, chosen: SendLimits) -> Medium: ...
+    def open_medium(self, name: str, settings: SendLimits) -> Medium: ...
 
 
 class Configured(Struct, frozen=True):
-    """A medium as the settings have it."""
+    """A medium as it stands in the settings."""
 
     name: str
     kind: str
-    chosen: SendLimits
+    settings: SendLimits
     given: frozenset[str]
-    """The fields that are not as they are by default."""
+    """The fields that the table contains."""
 
     def shown(self) -> Iterator[tuple[str, str | int]]:
-        """Each setting as it may be shown to anybody."""
-        for field in self.chosen.__struct_fields__:
-            yield field, settings.shown(getattr(self.chosen, field))
+        """Each setting, with secrets masked."""
+        for field in self.settings.__struct_fields__:
+            yield field, shown(getattr(self.settings, field))
 
     def secrets(self) -> Iterator[str]:
-        for field in self.chosen.__struct_fields__:
-            value = getattr(self.chosen, field)
+        for field in self.settings.__struct_fields__:
+            value = getattr(self.settings, field)
             for one in value if isinstance(value, tuple) else [value]:
                 if isinstance(one, Secret) and one:
                     yield one.reveal()
@@ -71,12 +70,16 @@ class Configured(Struct, frozen=True):
         return module(self.kind).STYLE
 
     def open(self) -> Medium:
-        return module(self.kind).open_medium(self.name, self.chosen)
+        """BadSettings where the settings can't work."""
+        try:
+            return module(self.kind).open_medium(self.name, self.settings)
+        except BadSettings as error:
+            raise BadSettings(f"gateways.{self.name}: {error}") from None
 
 
-def configured(chosen: Settings) -> list[Configured]:
-    """The media of the settings, by name; BadSettings where a table can't be one."""
-    return [_read(name, chosen.gateways) for name in sorted(chosen.gateways.content)]
+def configured(settings: Settings) -> list[Configured]:
+    """The media of the settings, by name; BadSettings where a table is wrong."""
+    return [_read(name, settings.gateways) for name in sorted(settings.gateways.content)]
 
 
 def module(kind: str) -> Kind:
@@ -92,10 +95,10 @@ def _read(name: str, tables: Tables) -> Configured:
         hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(sorted(KINDS))}"
         raise BadSettings(f"gateways.{name}: there is no kind of medium {kind!r}; {hint}")
     try:
-        chosen = msgspec.convert(table, module(kind).Settings, dec_hook=settings.decode)
-        read = Configured(name, kind, chosen, frozenset(table))
+        read_settings = msgspec.convert(table, module(kind).Settings, dec_hook=decode)
+        read = Configured(name, kind, read_settings, frozenset(table))
         for _ in read.secrets():
-            pass  # one that can't be read stops the start
+            pass  # reads each file and variable, so that a missing one stops the start
     except msgspec.ValidationError as error:
         raise BadSettings(f"gateways.{name}: {error}") from None
     return read

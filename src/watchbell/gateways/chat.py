@@ -1,4 +1,4 @@
-"""What is said to us in a chat is carried out and answered, whichever chat it is."""
+"""Commands from a chat: carried out and answered, whichever chat it is."""
 
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -39,12 +39,12 @@ from watchbell.store import replies
 from watchbell.store.client import Store
 
 MOST = 30
-"""Lines of an answer that list something."""
+"""Lines of a list in an answer."""
 _COMMENT = "Set via chatbot"
 _CLAIMED = 60
-"""Seconds for which a message is known as one that was answered."""
+"""Seconds for which a message is known to be answered."""
 _REMEMBERED = 30
-"""Seconds for which it is remembered who the contacts are."""
+"""Seconds for which contacts are cached."""
 
 
 class Speaker(Struct, frozen=True):
@@ -53,14 +53,14 @@ class Speaker(Struct, frozen=True):
 
     @classmethod
     def of(cls, contact: Contact, zone: ZoneInfo) -> "Speaker":
-        """A contact, in the zone of its own if it has one."""
+        """A contact, in its own time zone if it has one."""
         name = f"{contact.first_name} {contact.last_name}".strip()
         return cls(in_chat(name), zone_of(contact, zone.key))
 
 
-class Acquaintances:
-    """The contacts, by their addresses for one medium. `plain` gives an address in the form in
-    which two of them can be compared, and fails with DeliveryFailed where it is none."""
+class ContactFinder:
+    """Finds contacts by their addresses for one medium. `plain` normalises an address, or raises
+    DeliveryFailed."""
 
     def __init__(self, medium: str, plain: Callable[[str], str]) -> None:
         self._medium, self._plain = medium, plain
@@ -82,13 +82,13 @@ class Acquaintances:
 
 
 class Chat:
-    """What one medium hears; several gateways may hear the same."""
+    """The messages that one medium receives; several gateways may receive the same ones."""
 
     def __init__(self, store: Store, medium: str, names: Sequence[str]) -> None:
         self._store, self._medium, self.names = store, medium, names
 
     async def is_first(self, sender: str, message: str) -> bool:
-        """Whether no other gateway has taken it upon itself to answer the message."""
+        """Whether this gateway is the first to claim the message, and so the one to answer it."""
         digest = hashlib.sha1(
             f"{sender}\n{message}".encode(errors="replace"), usedforsecurity=False
         )
@@ -97,18 +97,18 @@ class Chat:
 
     async def answer(self, said: str, speaker: Speaker, now: int) -> str:
         command = commands.parse(said, now, speaker.zone)
-        asked = Asked(self._store, self.names, speaker, now)
+        request = Request(self._store, self.names, speaker, now)
         permission = may(speaker.actor, "operate" if isinstance(command, _CHANGES) else "read")
         if not permission:
             return f"I can't: {permission.reason}"
         try:
-            return "\n".join(await _DEEDS[type(command)](asked, command))
+            return "\n".join(await _ACTIONS[type(command)](request, command))
         except (Refused, NotFound) as error:
             return f"I can't: {one_line(str(error), 500)}"
 
 
-class Asked(Struct, frozen=True):
-    """Whom a command is for, besides what it says."""
+class Request(Struct, frozen=True):
+    """The context of a command."""
 
     store: Store
     names: Sequence[str]
@@ -116,45 +116,45 @@ class Asked(Struct, frozen=True):
     now: int
 
 
-async def _acknowledge(asked: Asked, command: commands.Acknowledge) -> list[str]:
-    key = Alerting(asked.store.prefix).checks_by_hash()
-    found = await asked.store.call("HGET", key, command.short_id)
+async def _acknowledge(request: Request, command: commands.Acknowledge) -> list[str]:
+    key = Alerting(request.store.prefix).checks_by_hash()
+    found = await request.store.call("HGET", key, command.short_id)
     if found is None:
         raise NotFound(f"no check has the id {command.short_id}")
     event_id = replies.text(found)
-    status = await _status(asked, event_id)
+    status = await _status(request, event_id)
     refusal = acknowledgement.refusal(status.state, status.maintenance)
     if refusal is not None:
         raise Refused(f"{event_id}: {refusal.value}")
     await submit(
-        asked.store,
+        request.store,
         event.acknowledge(
             *split_id(event_id),
-            summary=acknowledgement.summary(asked.speaker.actor, command.comment),
+            summary=acknowledgement.summary(request.speaker.actor, command.comment),
             duration=command.duration,
             acknowledgement_id=command.short_id,
-            time=asked.now,
+            time=request.now,
         ),
     )
     return [f"{_named(event_id)} is acknowledged for {spoken.in_words(command.duration)}."]
 
 
-async def _acknowledge_many(asked: Asked, command: commands.AcknowledgeMany) -> list[str]:
-    failing = {event_id for event_id, _ in await history.failing(asked.store)}
-    meant = [one for one in await _meant(asked, command.which) if one in failing]
-    if not meant:
-        raise Refused("none of these is failing; there is nothing to acknowledge")
-    states = await history.check_states(asked.store, meant, asked.now)
+async def _acknowledge_many(request: Request, command: commands.AcknowledgeMany) -> list[str]:
+    failing = {event_id for event_id, _ in await history.failing(request.store)}
+    found = [one for one in await _matching(request, command.which) if one in failing]
+    if not found:
+        raise Refused("none of these checks is failing")
+    states = await history.check_states(request.store, found, request.now)
     ids = [one.id for one in states if not acknowledgement.refusal(one.state, one.maintenance)]
     if not ids:
         raise Refused("all that fail are in scheduled maintenance; nobody is notified anyway")
     comment = command.comment or _COMMENT
-    summary = acknowledgement.summary(asked.speaker.actor, comment)
+    summary = acknowledgement.summary(request.speaker.actor, comment)
     await submit(
-        asked.store,
+        request.store,
         *(
             event.acknowledge(
-                *split_id(one), summary=summary, duration=command.duration, time=asked.now
+                *split_id(one), summary=summary, duration=command.duration, time=request.now
             )
             for one in ids
         ),
@@ -163,126 +163,130 @@ async def _acknowledge_many(asked: Asked, command: commands.AcknowledgeMany) -> 
     return _listed(f"{_counted(ids)} acknowledged for {length}:", [_named(i) for i in ids])
 
 
-async def _maintain(asked: Asked, command: commands.Maintain) -> list[str]:
-    ids = await _meant(asked, command.which)
+async def _maintain(request: Request, command: commands.Maintain) -> list[str]:
+    ids = await _matching(request, command.which)
     start, duration = command.start, command.duration
-    summary = f"{asked.speaker.actor.name}: {command.comment or _COMMENT}"
+    summary = f"{request.speaker.actor.name}: {command.comment or _COMMENT}"
     for one in ids:
-        await maintenance.create_scheduled(asked.store, one, start, duration, summary, asked.now)
-    begins = "now" if start <= asked.now else _when(start, asked.speaker.zone)
+        await maintenance.create_scheduled(
+            request.store, one, start, duration, summary, request.now
+        )
+    begins = "now" if start <= request.now else _when(start, request.speaker.zone)
     head = f"maintenance from {begins}, for {spoken.in_words(duration)}, of {_counted(ids)}:"
     return _listed(head, [_named(one) for one in ids])
 
 
-async def _show_status(asked: Asked, command: commands.ShowStatus) -> list[str]:
-    ids = await _meant(asked, command.which)
-    return await _statuses(asked, ids)
+async def _show_status(request: Request, command: commands.ShowStatus) -> list[str]:
+    ids = await _matching(request, command.which)
+    return await _statuses(request, ids)
 
 
-async def _find_entities(asked: Asked, command: commands.FindEntities) -> list[str]:
-    meant = patterns.compiled(f"{command.entity}:*")
-    names = (await entities.names(asked.store)).values()
-    found = sorted(name for name in names if meant.matches(name.lower(), ""))
+async def _find_entities(request: Request, command: commands.FindEntities) -> list[str]:
+    pattern = patterns.compiled(f"{command.entity}:*")
+    names = (await entities.names(request.store)).values()
+    found = sorted(name for name in names if pattern.matches(name.lower(), ""))
     if not found:
-        return ["No entity has such a name."]
+        return ["No entity has a name like that."]
     count = f"{len(found):,} entit{'y' if len(found) == 1 else 'ies'}:"
     return _listed(count, [one_line(name) for name in found])
 
 
-async def _find_checks(asked: Asked, command: commands.FindChecks) -> list[str]:
-    ids = await _meant(asked, command.which)
+async def _find_checks(request: Request, command: commands.FindChecks) -> list[str]:
+    ids = await _matching(request, command.which)
     return _listed(f"{_counted(ids)}:", [_named(one) for one in ids])
 
 
-async def _try_notifications(asked: Asked, command: commands.TryNotifications) -> list[str]:
-    await _entity_id(asked, command.entity)
-    summary = f"Testing notifications to all contacts, asked for by {asked.speaker.actor.name}"
-    tested = event.try_notifications(command.entity, command.check, summary=summary, time=asked.now)
-    await submit(asked.store, tested)
+async def _try_notifications(request: Request, command: commands.TryNotifications) -> list[str]:
+    await _entity_id(request, command.entity)
+    summary = f"Testing notifications to all contacts, requested by {request.speaker.actor.name}"
+    tested = event.try_notifications(
+        command.entity, command.check, summary=summary, time=request.now
+    )
+    await submit(request.store, tested)
     return [f"A test of the notifications of {_named(tested.id)} is on its way."]
 
 
-async def _tell_about(asked: Asked, command: commands.TellAbout) -> list[str]:
-    entity_id = await _entity_id(asked, command.entity)
+async def _tell_about(request: Request, command: commands.TellAbout) -> list[str]:
+    entity_id = await _entity_id(request, command.entity)
     if not command.check:
-        ids = await history.find(asked.store, f"{command.entity}:*")
-        told = await _told(asked, entity_id, "")
-        return [*(await _statuses(asked, ids) or ["It has no checks."]), told]
+        ids = await history.find(request.store, f"{command.entity}:*")
+        recipients = await _recipients(request, entity_id, "")
+        return [*(await _statuses(request, ids) or ["It has no checks."]), recipients]
     event_id = f"{command.entity}:{command.check}"
-    status = await _status(asked, event_id)
+    status = await _status(request, event_id)
     lines = [
-        _described(status, asked.now),
-        *_maintained(status, asked.speaker.zone),
-        *_last_told(status, asked.speaker.zone),
-        await _told(asked, entity_id, command.check),
-        *await _decided(asked, event_id),
+        _described(status, request.now),
+        *_maintained(status, request.speaker.zone),
+        *_last_sent(status, request.speaker.zone),
+        await _recipients(request, entity_id, command.check),
+        *await _decided(request, event_id),
     ]
     if status.state in FAILING:
         lines.append(f"To acknowledge it: ACKID {short_id(event_id)} <comment>")
     return lines
 
 
-async def _identify(asked: Asked, _: Command) -> list[str]:
-    return [f"I am Watchbell {__version__}, and answer to {' or '.join(asked.names)}."]
+async def _identify(request: Request, _: Command) -> list[str]:
+    return [f"I am Watchbell {__version__}, and answer to {' or '.join(request.names)}."]
 
 
-async def _help(_: Asked, __: Command) -> list[str]:
+async def _help(_: Request, __: Command) -> list[str]:
     lines = [f"{form.usage}\n    {form.does}" for form in FORMS]
-    return ["I understand:", *lines, "Names with * and ? do as well as /expressions/."]
+    return ["I understand:", *lines, "Names with * and ? work as well as /expressions/."]
 
 
-async def _hint(_: Asked, command: commands.Hint) -> list[str]:
+async def _hint(_: Request, command: commands.Hint) -> list[str]:
     return [command.text]
 
 
-async def _meant(asked: Asked, which: Which) -> list[str]:
-    ids = await history.find(asked.store, which.pattern)
+async def _matching(request: Request, which: Which) -> list[str]:
+    ids = await history.find(request.store, which.pattern)
     if not ids:
-        raise NotFound("no check has such a name")
+        raise NotFound("no check has a name like that")
     return ids
 
 
-async def _status(asked: Asked, event_id: str) -> Status:
-    found = await history.check_states(asked.store, [event_id], asked.now)
+async def _status(request: Request, event_id: str) -> Status:
+    found = await history.check_states(request.store, [event_id], request.now)
     if not found or found[0].state is None:
         raise NotFound(f"there is no check {event_id}")
     return found[0]
 
 
-async def _statuses(asked: Asked, ids: Sequence[str]) -> list[str]:
-    """Failing ones first. Of many, only those are read that are shown."""
+async def _statuses(request: Request, ids: Sequence[str]) -> list[str]:
+    """Failing checks first. Only those that are shown are read."""
     if not ids:
         return []
-    failing = {event_id for event_id, _ in await history.failing(asked.store)}
+    failing = {event_id for event_id, _ in await history.failing(request.store)}
     ids = sorted(ids, key=lambda one: (one not in failing, one))
-    shown = await history.check_states(asked.store, ids[:MOST], asked.now)
+    shown = await history.check_states(request.store, ids[:MOST], request.now)
     count = sum(one in failing for one in ids)
     head = f"{_counted(ids)}, {count:,} failing:" if count else f"{_counted(ids)}, none failing:"
-    return _listed(head, [_described(status, asked.now) for status in shown], len(ids))
+    return _listed(head, [_described(status, request.now) for status in shown], len(ids))
 
 
-async def _entity_id(asked: Asked, entity: str) -> str:
-    found = await entities.holder(asked.store, entity)
+async def _entity_id(request: Request, entity: str) -> str:
+    found = await entities.holder(request.store, entity)
     if not found:
         raise NotFound(f"there is no entity {entity}")
     return found
 
 
-async def _told(asked: Asked, entity_id: str, check: str) -> str:
-    ids = await contact_links.interested(asked.store, entity_id, check)
-    people = (await contacts.load(asked.store, ids[:MOST])).values()
+async def _recipients(request: Request, entity_id: str, check: str) -> str:
+    ids = await contact_links.interested(request.store, entity_id, check)
+    people = (await contacts.load(request.store, ids[:MOST])).values()
     names = [one_line(f"{one.first_name} {one.last_name}") for one in people]
     more = f" and {len(ids) - MOST:,} more" if len(ids) > MOST else ""
-    return f"Told of it: {', '.join(names) or 'nobody'}{more}."
+    return f"Notified: {', '.join(names) or 'nobody'}{more}."
 
 
-async def _decided(asked: Asked, event_id: str) -> list[str]:
-    """What the processor decided last, and why."""
+async def _decided(request: Request, event_id: str) -> list[str]:
+    """The processor's last decision and its reason."""
     key, zone = (
-        CheckWrites(asked.store.prefix).own.decisions(*split_id(event_id)),
-        asked.speaker.zone,
+        CheckWrites(request.store.prefix).own.decisions(*split_id(event_id)),
+        request.speaker.zone,
     )
-    for raw in await asked.store.call("LRANGE", key, 0, MOST - 1):
+    for raw in await request.store.call("LRANGE", key, 0, MOST - 1):
         with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError):
             decision = msgspec.json.decode(raw, type=Decision)
             if decision.by == "processor":
@@ -296,7 +300,7 @@ _CHANGES = (
     *(commands.Acknowledge, commands.AcknowledgeMany),
     *(commands.Maintain, commands.TryNotifications),
 )
-_DEEDS: dict[type, Callable[[Asked, Any], Awaitable[list[str]]]] = {
+_ACTIONS: dict[type, Callable[[Request, Any], Awaitable[list[str]]]] = {
     commands.Acknowledge: _acknowledge,
     commands.AcknowledgeMany: _acknowledge_many,
     commands.Maintain: _maintain,
@@ -317,9 +321,8 @@ def _described(status: Status, now: int) -> str:
     said = f", {one_line(status.summary, 200)}" if status.summary else ""
     kinds = (("acknowledged", status.unscheduled), ("in maintenance", status.scheduled))
     quiet = "".join(f" ({kind})" for kind, window in kinds if window is not None)
-    return (
-        f"{_named(status.id)} is {in_title_case(status.state) or 'unheard of'}{lasts}{quiet}{said}"
-    )
+    state = in_title_case(status.state) or "not reported yet"
+    return f"{_named(status.id)} is {state}{lasts}{quiet}{said}"
 
 
 def _maintained(status: Status, zone: ZoneInfo) -> Iterable[str]:
@@ -329,10 +332,10 @@ def _maintained(status: Status, zone: ZoneInfo) -> Iterable[str]:
             yield f"{kind} until {_when(window.end, zone)}{said}."
 
 
-def _last_told(status: Status, zone: ZoneInfo) -> Iterable[str]:
+def _last_sent(status: Status, zone: ZoneInfo) -> Iterable[str]:
     for kind in ("problem", "recovery", "acknowledgement"):
         if kind in status.last_notifications:
-            yield f"Last {kind} told {_when(status.last_notifications[kind], zone)}."
+            yield f"Last {kind} sent {_when(status.last_notifications[kind], zone)}."
 
 
 def _named(event_id: str) -> str:
@@ -344,7 +347,7 @@ def _counted(ids: Sequence[str]) -> str:
 
 
 def _listed(head: str, lines: Sequence[str], count: int | None = None) -> list[str]:
-    """As many as people read, and how many more there are of `count`."""
+    """The first lines, and how many more of `count` there are."""
     left = (len(lines) if count is None else count) - MOST
     return [head, *lines[:MOST], *([f"and {left:,} more"] if left > 0 else [])]
 

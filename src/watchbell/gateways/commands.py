@@ -1,4 +1,4 @@
-"""What people can say to us in a chat: a line becomes a command, or a hint at what was meant."""
+"""The commands of the chat: a line becomes a command, or a hint at the right one."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +21,7 @@ _LONGEST_COMMENT = 500
 
 
 class Which(Struct, frozen=True):
-    """Checks, by names with globs or by /expressions/."""
+    """Checks, by names with * and ? or by /expressions/."""
 
     entity: str
     check: str = "*"
@@ -82,7 +82,7 @@ class Help(Struct, frozen=True):
 
 
 class Hint(Struct, frozen=True):
-    """The line was not understood; this is what to say to it."""
+    """The answer to a line that is no command."""
 
     text: str
 
@@ -103,7 +103,7 @@ Command = (
 
 
 class Remarks(NamedTuple):
-    """What follows a command: a comment, and when and how long."""
+    """What follows a command: a comment, the start and the duration."""
 
     comment: str
     start: int
@@ -111,7 +111,7 @@ class Remarks(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How a command is said."""
+    """How a command is written."""
 
     usage: str
     does: str
@@ -127,8 +127,8 @@ _OPTION = re.compile(r"(?:^|(?<=\s))(duration|start[ -]?in|start[ -]?at)\s*:", r
 _ESCAPED = re.compile(r"\\(.)|/", re.DOTALL)
 
 
-def parse(said: str, now: int, zone: ZoneInfo) -> Command:
-    line = " ".join(said[:_LONGEST].splitlines()).strip()
+def parse(text: str, now: int, zone: ZoneInfo) -> Command:
+    line = " ".join(text[:_LONGEST].splitlines()).strip()
     for form in FORMS:
         if found := form.pattern.fullmatch(line):
             try:
@@ -139,8 +139,8 @@ def parse(said: str, now: int, zone: ZoneInfo) -> Command:
 
 
 def addressed(text: str, names: Iterable[str]) -> str | None:
-    """What is said to one of the names, as in `name: …`, `name, …` or `@name …`; None where it is
-    said to somebody else, or to nobody."""
+    """The text after one of the names, as in `name: …`, `name, …` or `@name …`; None where it is
+    addressed to somebody else or to nobody."""
     text = text.strip()
     at = text.startswith("@")
     for name in names:
@@ -157,10 +157,10 @@ def _remarks(text: str, now: int, zone: ZoneInfo) -> Remarks:
     for option, value in zip(parts[::2], parts[1::2], strict=True):
         name = option.lower().replace(" ", "").replace("-", "")
         if name in given:
-            raise Refused(f"{option} is said twice")
+            raise Refused("given twice", field=option)
         given[name] = value.strip().rstrip(",;")
     if "startin" in given and "startat" in given:
-        raise Refused("start-in and start-at are both said; one is enough")
+        raise Refused("start-in and start-at exclude each other")
     start = now
     if "startin" in given:
         start = now + spoken.duration(given["startin"])
@@ -168,7 +168,7 @@ def _remarks(text: str, now: int, zone: ZoneInfo) -> Remarks:
         start = spoken.moment(given["startat"], now, zone)
     duration = spoken.duration(given["duration"]) if "duration" in given else None
     if duration == 0:
-        raise Refused("the duration is no time at all; expected at least one second")
+        raise Refused("expected at least one second", field="duration")
     plain = " ".join(comment.strip(" ,;:-").split())
     return Remarks(plain[:_LONGEST_COMMENT], start, duration)
 
@@ -176,7 +176,7 @@ def _remarks(text: str, now: int, zone: ZoneInfo) -> Remarks:
 def _acknowledge(found: re.Match[str], now: int, zone: ZoneInfo) -> Command:
     remarks = _remarks(found[2] or "", now, zone)
     if not remarks.comment:
-        raise Refused("a comment is missing, from which others learn what you know")
+        raise Refused("the comment is missing; it tells others what you know")
     return Acknowledge(found[1].lower(), remarks.comment, remarks.duration or ACKNOWLEDGED)
 
 
@@ -184,7 +184,7 @@ def _acknowledge_many(found: re.Match[str], now: int, zone: ZoneInfo) -> Command
     *names, rest = found.groups("")
     remarks = _remarks(rest, now, zone)
     if remarks.start != now:
-        raise Refused("an acknowledgement begins at once; maintenance can be planned")
+        raise Refused("an acknowledgement starts at once; only maintenance can be scheduled")
     return AcknowledgeMany(_which(names), remarks.comment, remarks.duration or IN_BULK)
 
 
@@ -223,7 +223,7 @@ def _which(names: Sequence[str]) -> Which:
 
 
 def _sealed(name: str) -> str:
-    """An expression without slashes inside, by which it could be taken for two."""
+    """An expression with the slashes inside it escaped, so that it is not read as two."""
     if not re.fullmatch(_EXPRESSION, name):
         return name
 
@@ -244,7 +244,7 @@ _REST = r"(?:\s(.*))?"
 FORMS = [
     _form(
         "ACKID <id> <comment> [duration: <length>]",
-        "acknowledge the failure with this id, for 4 hours unless you say how long",
+        "acknowledge the failure with this id, for 4 hours by default",
         rf"ack(?:id)? ([0-9a-f]{{4,40}})[,:]?{_REST}",
         _acknowledge,
     ),
@@ -263,26 +263,26 @@ FORMS = [
     _form(
         "maint entities /<expression>/ [<comment>] [start-in: <length>|start-at: <time>] "
         "[duration: <length>]",
-        "plan maintenance of these entities, from now on and for 1 hour unless you say when",
+        "schedule maintenance of these entities, from now on for 1 hour by default",
         rf"maint(?:enance)? entities (?:matching )?{_ENTITY}{_REST}",
         _maintain,
     ),
     _form(
         "maint checks /<expression>/ on /<expression>/ [<comment>] "
         "[start-in: <length>|start-at: <time>] [duration: <length>]",
-        "plan maintenance of these checks of these entities",
+        "schedule maintenance of these checks of these entities",
         rf"maint(?:enance)? checks (?:matching )?{_CHECK} on {_ENTITY}{_REST}",
         _maintain,
     ),
     _form(
         "status entities /<expression>/",
-        "show how the checks of these entities are",
+        "show the state of all checks of these entities",
         rf"status entities (?:matching )?{_ENTITY}",
         _status,
     ),
     _form(
         "status checks /<expression>/ on /<expression>/",
-        "show how these checks of these entities are",
+        "show the state of these checks of these entities",
         rf"status checks (?:matching )?{_CHECK} on {_ENTITY}",
         _status,
     ),
@@ -300,23 +300,23 @@ FORMS = [
     ),
     _form(
         "test notifications for <entity>[:<check>]",
-        "send a test to everybody who would be told",
+        "send a test alert to everybody who would be notified",
         rf"test notifications for {_NAME}",
         _try_notifications,
     ),
     _form(
         "tell me about <entity>[:<check>]",
-        "say what is known of it",
+        "show everything about it",
         rf"tell me about {_NAME}",
         _tell_about,
     ),
-    _form("identify", "say who I am", r"identify\W*", lambda *_: Identify()),
-    _form("help", "say this", r"help\W*|\?", lambda *_: Help()),
+    _form("identify", "show my name and version", r"identify\W*", lambda *_: Identify()),
+    _form("help", "show this help", r"help\W*|\?", lambda *_: Help()),
 ]
 
 
 def _hint(line: str) -> Hint:
-    """The nearest command, by the words that it begins with."""
+    """Suggests the most similar command by its first words."""
     if not line:
         return Hint('Yes? Say "help" to see what I understand.')
 
@@ -326,5 +326,5 @@ def _hint(line: str) -> Hint:
         return SequenceMatcher(None, " ".join(words), begin[:60]).ratio()
 
     near = max(FORMS, key=likeness)
-    meant = f"Did you mean: {near.usage} ? " if likeness(near) > 0.6 else ""
-    return Hint(f'I don\'t understand that. {meant}Say "help" to see what I understand.')
+    suggestion = f"Did you mean: {near.usage} ? " if likeness(near) > 0.6 else ""
+    return Hint(f'I don\'t understand that. {suggestion}Say "help" to see what I understand.')

@@ -1,4 +1,4 @@
-"""Alerts that were given up: told one by one, and sent again."""
+"""What was given up: listed page by page, and sent again."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,7 @@ return answers
 
 
 class Failure(Struct, kw_only=True):
-    """An alert that was given up, or something that was none."""
+    """An alert or message that was given up, or something unreadable."""
 
     id: str = ""
     address: str = ""
@@ -66,7 +66,7 @@ def failure_of(one: Item | Unfit) -> Failure:
 
 
 async def page(store: Store, medium: str, count: int, after: str, given_up: int) -> list[Listed]:
-    """The newest, or those after one that was given up then."""
+    """The newest, or those that follow `after`, which was given up at `given_up`."""
     keys = Gateways(store.prefix)
     names = [keys.failed(medium), keys.failures(medium)]
     answers = await _PAGE(store, names, [count, after, given_up])
@@ -77,7 +77,7 @@ async def page(store: Store, medium: str, count: int, after: str, given_up: int)
 
 
 async def every(store: Store, medium: str) -> list[Item | Unfit]:
-    """The newest first."""
+    """All, newest first."""
     found: list[Item | Unfit] = []
     while some := await overview.failed(store, medium, len(found), _AT_ONCE):
         found += some
@@ -85,7 +85,7 @@ async def every(store: Store, medium: str) -> list[Item | Unfit]:
 
 
 async def named(store: Store, medium: str, ids: Sequence[str]) -> list[Item]:
-    """The alerts of these ids, as far as they were given up."""
+    """Those of these ids that were given up."""
     found: list[Item | Unfit] = []
     for first in range(0, len(ids), _AT_ONCE):
         some = ids[first : first + _AT_ONCE]
@@ -95,7 +95,7 @@ async def named(store: Store, medium: str, ids: Sequence[str]) -> list[Item]:
 
 
 async def retry(store: Store, medium: str, items: Sequence[Item], now: float) -> int:
-    """How many are sent again."""
+    """Returns how many are sent again."""
     pieces = [items[at : at + _AT_ONCE] for at in range(0, len(items), _AT_ONCE)]
     return sum([await outcomes.retry(store, medium, piece, now) for piece in pieces])
 

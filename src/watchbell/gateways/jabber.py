@@ -1,4 +1,4 @@
-"""Jabber: alerts to people and to rooms, and an ear for what they answer."""
+"""Jabber: messages to people and rooms, and the commands that they send back."""
 
 import asyncio
 import ssl
@@ -14,7 +14,7 @@ from watchbell.actors import in_chat
 from watchbell.alerting import validation
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, DeliveryFailed, Refused, StoreUnavailable
-from watchbell.gateways.chat import Acquaintances, Chat, Speaker
+from watchbell.gateways.chat import Chat, ContactFinder, Speaker
 from watchbell.gateways.commands import addressed
 from watchbell.gateways.medium import SendLimits
 from watchbell.gateways.message import Form, Message
@@ -24,81 +24,80 @@ from watchbell.settings import Port, Secret
 from watchbell.store.client import Store
 
 if TYPE_CHECKING:
-    from watchbell.gateways.xmpp import Line
-    from watchbell.gateways.xmpp_client import Account, Heard
+    from watchbell.gateways.xmpp_client import Account, Received
     from watchbell.gateways.xmpp_connection import Connection
 
 STYLE = "chat"
 LONGEST = 8_000
-"""Characters of a message; what is much longer makes a server hang up."""
+"""Characters of a message; servers close the connection over much longer ones."""
 _UNANSWERED = 100
 _STRANGERS = 1_000
 
 
 class Settings(SendLimits, frozen=True, kw_only=True, forbid_unknown_fields=True):
     jid: str
-    """Our own address."""
+    """The address of the gateway itself."""
     password: Secret = field(default_factory=Secret)
     host: str = ""
-    """Where the server is; without it, where DNS says."""
+    """The server's host; empty for a lookup in DNS."""
     port: Port = 0
     tls: Literal["required", "direct", "none"] = "required"
-    """`direct` where a port speaks nothing but TLS; `none` is for this machine alone."""
+    """`direct` for TLS from the first byte; `none` only for a server on this machine."""
     ca_file: str = ""
     """Certificates to trust besides the system's."""
     rooms: tuple[str, ...] = ()
     alias: str = "watchbell"
-    """What we are called in rooms."""
+    """The gateway's nickname in rooms."""
     identifiers: tuple[str, ...] = ()
-    """Other names to which we answer."""
+    """Other names to which the gateway answers."""
     commands: Literal["contacts", "anyone", "off"] = "contacts"
-    """Who may command us: contacts and whoever is in our rooms, everybody, or nobody."""
+    """Who may give commands: contacts and people in the rooms, everybody, or nobody."""
     timezone: str = "UTC"
-    """Of times as they are said and shown, for those who have none of their own."""
+    """The time zone of people who have none of their own."""
 
 
-def open_medium(name: str, chosen: Settings) -> "Jabber":
-    return Jabber(name, chosen)
+def open_medium(name: str, settings: Settings) -> "Jabber":
+    return Jabber(name, settings)
 
 
-def account(name: str, chosen: Settings, nick: str) -> "Account":
-    """Who we are on the server; BadSettings where that can't be anybody."""
+def account(settings: Settings, nick: str) -> "Account":
+    """Our account on the server; BadSettings where an address is wrong."""
     from watchbell.gateways.xmpp_client import Account, address  # noqa: PLC0415 slow to import
 
     try:
-        for one in (chosen.jid, *chosen.rooms):
+        for one in (settings.jid, *settings.rooms):
             address(one)
     except DeliveryFailed as error:
-        raise BadSettings(f"gateways.{name}: {error}") from None
-    secure = chosen.tls != "none"
+        raise BadSettings(str(error)) from None
+    secure = settings.tls != "none"
     return Account(
-        jid=chosen.jid,
-        password=chosen.password,
-        host=chosen.host,
-        port=chosen.port,
-        trust=(trust(chosen.ca_file) or ssl.create_default_context()) if secure else None,
-        direct=chosen.tls == "direct",
+        jid=settings.jid,
+        password=settings.password,
+        host=settings.host,
+        port=settings.port,
+        trust=(trust(settings.ca_file) or ssl.create_default_context()) if secure else None,
+        direct=settings.tls == "direct",
         nick=nick,
-        timeout=chosen.timeout,
+        timeout=settings.timeout,
     )
 
 
 class Jabber:
     def __init__(
-        self, name: str, chosen: Settings, pause: Callable[[int], float] | None = None
+        self, name: str, settings: Settings, pause: Callable[[int], float] | None = None
     ) -> None:
         from watchbell.gateways import xmpp  # noqa: PLC0415 slow to import
         from watchbell.gateways.xmpp_client import address  # noqa: PLC0415
 
-        self.name, self.limits, self._chosen = name, chosen, chosen
-        self.form = Form(reply_prefix=f"{chosen.alias}: ")
+        self.name, self.limits, self._settings = name, settings, settings
+        self.form = Form(reply_prefix=f"{settings.alias}: ")
         self._address = address
-        own = account(name, chosen, chosen.alias)
-        self._rooms = tuple(map(address, chosen.rooms))
-        self._heard: asyncio.Queue[Heard] = asyncio.Queue(_UNANSWERED)
-        self._line: Line = xmpp.Line(own, self._hear, pause or xmpp.pause)
-        self._zone = _zone(name, chosen.timezone)
-        self._acquaintances = Acquaintances(name, lambda text: address(text).partition("/")[0])
+        own = account(settings, settings.alias)
+        self._rooms = tuple(map(address, settings.rooms))
+        self._heard: asyncio.Queue[Received] = asyncio.Queue(_UNANSWERED)
+        self._connections = xmpp.Reconnecting(own, self._receive, pause or xmpp.pause)
+        self._zone = _zone(settings.timezone)
+        self._contacts = ContactFinder(name, lambda text: address(text).partition("/")[0])
         self._refused: dict[str, None] = {}
         self._log = logs.get(medium=name)
 
@@ -112,7 +111,7 @@ class Jabber:
         text = finished(text, "text", LONGEST)
         try:
             async with asyncio.timeout(self.limits.timeout):
-                connection = await self._line.connection()
+                connection = await self._connections.connection()
                 heard = connection.heard
                 if to in self._rooms:
                     return await connection.say(to, text, name)
@@ -122,62 +121,62 @@ class Jabber:
                 raise DeliveryFailed(
                     f"{to} did not confirm it in {self.limits.timeout:g} s"
                 ) from None
-            if connection is not None:  # a connection that says nothing any more
+            if connection is not None:  # a connection that no longer answers
                 connection.drop()
             reason = f"the Jabber server did not answer within {self.limits.timeout:g} s"
             raise DeliveryFailed(reason, unreachable=True) from None
 
     async def attend(self, store: Store) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._line.keep(self._rooms))
+            group.create_task(self._connections.keep(self._rooms))
             group.create_task(self._listen(store))
 
     async def close(self) -> None:
-        await self._line.close()
+        await self._connections.close()
 
-    def _hear(self, heard: "Heard") -> None:
-        if self._chosen.commands == "off" or heard.is_ours:
+    def _receive(self, heard: "Received") -> None:
+        if self._settings.commands == "off" or heard.is_ours:
             return
-        with suppress(asyncio.QueueFull):  # nobody reads so many answers
+        with suppress(asyncio.QueueFull):  # nobody would read so many answers
             self._heard.put_nowait(heard)
 
     async def _listen(self, store: Store) -> None:
-        chat = Chat(store, self.name, (self._chosen.alias, *self._chosen.identifiers))
+        chat = Chat(store, self.name, (self._settings.alias, *self._settings.identifiers))
         while True:
             heard = await self._heard.get()
             try:
                 answer = await self._answer(chat, store, heard)
             except StoreUnavailable as error:
-                self._log.warning("a command can't be carried out", reason=str(error))
-                answer = "The store is away just now; say it again in a moment."
-            except Exception:  # noqa: BLE001 told here; the next one may be understood
-                self._log.exception("failed over what was said", by=heard.sender)
-                answer = "I failed over that; my log says why."
+                self._log.warning("a command could not be carried out", reason=str(error))
+                answer = "I can't reach the store right now. Please try again in a moment."
+            except Exception:  # noqa: BLE001 logged; the next command may work
+                self._log.exception("a command failed", by=heard.sender)
+                answer = "That failed; see my log for the reason."
             if answer:
                 await self._reply(heard, answer)
 
-    async def _answer(self, chat: Chat, store: Store, heard: "Heard") -> str:
-        """What is to be said to it, or nothing."""
+    async def _answer(self, chat: Chat, store: Store, heard: "Received") -> str:
+        """The answer to a message, or nothing."""
         said = addressed(heard.text, (*chat.names, heard.to))
         if heard.is_public and (said is None or heard.is_late):
             return ""
         if not await chat.is_first(heard.sender, heard.id or heard.text):
             return ""
         if heard.is_late:
-            return "I was away when you said that; say it again, if it still holds."
+            return "I was offline when you sent that. Please send it again if you still want it."
         now = int(SYSTEM.now())
         speaker = await self._speaker(store, heard, now)
         if speaker is None:
             return self._refusal(heard.bare)
         return await chat.answer(heard.text if said is None else said, speaker, now)
 
-    async def _speaker(self, store: Store, heard: "Heard", now: int) -> Speaker | None:
+    async def _speaker(self, store: Store, heard: "Received", now: int) -> Speaker | None:
         if heard.bare in self._rooms:
             return Speaker(in_chat(one_line(heard.nick, 100)), self._zone)
-        contact = await self._acquaintances.find(store, heard.bare, now)
+        contact = await self._contacts.find(store, heard.bare, now)
         if contact is not None:
             return Speaker.of(contact, self._zone)
-        if self._chosen.commands == "anyone":
+        if self._settings.commands == "anyone":
             return Speaker(in_chat(heard.bare), self._zone)
         return None
 
@@ -188,11 +187,11 @@ class Jabber:
         if len(self._refused) > _STRANGERS:
             del self._refused[next(iter(self._refused))]
         return (
-            "I'm sorry, I only listen to people whom I know: contacts with this address for "
-            f"{self.name}, and whoever is in my rooms."
+            "I'm sorry, I only take commands from contacts with this address for "
+            f"{self.name}, and from people in my rooms."
         )
 
-    async def _reply(self, heard: "Heard", text: str) -> None:
+    async def _reply(self, heard: "Received", text: str) -> None:
         to = heard.bare if heard.is_public else heard.sender
         text = f"{heard.nick}: {text}" if heard.is_public else text
         try:
@@ -201,8 +200,8 @@ class Jabber:
             self._log.warning("an answer was not delivered", to=to, reason=str(error))
 
 
-def _zone(name: str, zone: str) -> ZoneInfo:
+def _zone(zone: str) -> ZoneInfo:
     try:
         return ZoneInfo(validation.zone_name("timezone", zone))
     except Refused as error:
-        raise BadSettings(f"gateways.{name}: {error}") from None
+        raise BadSettings(str(error)) from None

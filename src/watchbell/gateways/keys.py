@@ -1,4 +1,4 @@
-"""The key families of the gateways: what is on its way, what was given up, how media fare."""
+"""The key families of the gateways: what is on its way, what was given up, status."""
 
 from watchbell.store.families import Hash, Keyspace, List, SortedSet, String
 

@@ -1,4 +1,4 @@
-"""Links by which a person acknowledges a check: signed, for one check and contact, for a while."""
+"""Signed links with which one contact can acknowledge one check for a week."""
 
 import base64
 import hashlib
@@ -17,12 +17,12 @@ from watchbell.gateways.keys import Gateways
 from watchbell.store.client import Store, patiently
 
 LASTS = 7 * 86_400
-"""Seconds for which a link can be used."""
+"""Seconds for which a link is valid."""
 _SIGNATURE = 16
 
 
 class Offer(Struct, frozen=True, array_like=True):
-    """What a link lets its holder do."""
+    """What a link allows."""
 
     event_id: str
     contact_id: str
@@ -31,7 +31,7 @@ class Offer(Struct, frozen=True, array_like=True):
     """The number of the event that the message was about; 0 where it is not known."""
 
     def is_from_before(self, began: Change) -> bool:
-        """Whether its message is older than an outage that began with this change."""
+        """Whether the link is older than the outage that began with this change."""
         if self.count and began.count is not None:
             return self.count < began.count
         return self.ends - LASTS < began.timestamp
@@ -46,17 +46,17 @@ class Signer:
         return base64.urlsafe_b64encode(self._signature(content) + content).decode().rstrip("=")
 
     def offer(self, token: str, now: float) -> Offer:
-        """What a token offers; Refused where it is not ours, was changed, or has ended."""
+        """What a token allows; Refused if it is not ours, was changed, or has expired."""
         try:
             raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
             content = raw[_SIGNATURE:]
             if not hmac.compare_digest(raw[:_SIGNATURE], self._signature(content)):
-                raise Refused("this link is not one of ours, or was changed on its way")
+                raise Refused("this link is not valid: it was not made here, or was changed")
             offer = msgspec.msgpack.decode(content, type=Offer)
         except (ValueError, msgspec.DecodeError):
-            raise Refused("this link is not whole; copy all of it") from None
+            raise Refused("this link is incomplete; copy all of it") from None
         if offer.ends < now:
-            raise Refused("this link is more than a week old; use the link of a newer message")
+            raise Refused("this link has expired after a week; use the link in a newer message")
         return offer
 
     def _signature(self, content: bytes) -> bytes:
@@ -64,7 +64,7 @@ class Signer:
 
 
 async def signer(store: Store) -> Signer:
-    """All processes sign alike: the secret is in the store, made by whoever needs it first."""
+    """All processes share the secret in the store; the first one that needs it makes it."""
     key = Gateways(store.prefix).link_secret()
 
     async def secret() -> bytes:
@@ -75,7 +75,7 @@ async def signer(store: Store) -> Signer:
 
 
 async def open_links(store: Store, url: str, clock: Clock) -> Callable[[Alert], str]:
-    """What gives an alert its link, or nothing: without `url`, and where nothing fails."""
+    """A function from an alert to its link, which is empty without `url` or for a non-failure."""
     if not url:
         return lambda alert: ""  # noqa: ARG005
     signs = await signer(store)

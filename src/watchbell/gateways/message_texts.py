@@ -1,4 +1,4 @@
-"""The words of alerts: what templates are given of one, and the texts of a medium."""
+"""The texts of alerts: the values that templates get, and the rendered texts of a medium."""
 
 import functools
 import re
@@ -36,15 +36,15 @@ SHAPES = {
     "acknowledgement": "✓",
     "test": "○",
 }
-"""What a state looks like to those who see no colours."""
+"""Shapes of the states, for people who can't tell colours apart."""
 
 _NAME, _LINE, _DETAILS, _SUBJECT = 300, 1_000, 10_000, 250
 """Characters that are shown of a name, of a summary, of details, of a subject."""
 _LIMITS = {"short": 159}
-_TOLD = 100
-"""Errors of templates that one medium tells of, before it is restarted."""
-# Controls besides tab and newline, what turns the direction of text around it, halves of
-# characters, and what no XML may have.
+_REPORTS = 100
+"""Errors of templates that one medium reports until it is restarted."""
+# Control characters besides tab and newline, marks that change the direction of text, surrogates,
+# and what XML does not allow.
 _UNSEEN = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 )
@@ -61,19 +61,19 @@ def open_texts(
     style: str,
     folder: str,
     link: Callable[[Alert], str],
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
     clock: Clock = SYSTEM,
 ) -> "Texts":
     """The texts of a medium: by people's templates in `folder`/`medium`, else by ours of `style`.
 
-    What is wrong with a template is told once. `link` gives the address at which an alert can be
+    An error in a template is reported once. `link` gives the address at which an alert can be
     acknowledged, or nothing.
     """
     from watchbell.gateways.templates import Templates  # noqa: PLC0415  (slow to import)
 
     if folder and not Path(folder).is_dir():
-        tell(f"the folder of templates {folder} is not there; the built-in texts are sent")
-    return Texts(Templates(medium, style, folder, clock), style, link, tell)
+        report(f"the template folder {folder} does not exist; the built-in texts are sent")
+    return Texts(Templates(medium, style, folder, clock), style, link, report)
 
 
 class Texts:
@@ -84,33 +84,33 @@ class Texts:
         templates: "Templates",
         style: str,
         link: Callable[[Alert], str],
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
-        self._templates, self._link, self._tell = templates, link, tell
+        self._templates, self._link, self._report = templates, link, report
         self._longest = _LIMITS.get(style)
-        self._told: set[Wrong] = set()
+        self._reported: set[Wrong] = set()
         for wrong in templates.wrong:
-            self._tell_once(wrong)
+            self._report_once(wrong)
 
     def __call__(self, part: str, alert: Alert) -> str:
         rendered = self.rendered(part, alert)
         if rendered.wrong is not None:
-            self._tell_once(rendered.wrong)
+            self._report_once(rendered.wrong)
         return rendered.text
 
     def rendered(self, part: str, alert: Alert) -> "Rendered":
-        """With where the text comes from."""
+        """The text, and where it comes from."""
         rendered = self._templates.render(part, alert, self._link(alert))
         return rendered._replace(text=finished(rendered.text, part, self._longest))
 
-    def _tell_once(self, wrong: "Wrong") -> None:
-        if wrong not in self._told and len(self._told) < _TOLD:
-            self._told.add(wrong)
-            self._tell(f"{wrong}; the built-in text is sent in its place")
+    def _report_once(self, wrong: "Wrong") -> None:
+        if wrong not in self._reported and len(self._reported) < _REPORTS:
+            self._reported.add(wrong)
+            self._report(f"{wrong}; the built-in text is sent instead")
 
 
 def finished(text: str, part: str, longest: int | None = None) -> str:
-    """A rendered text as it may leave: without what nobody sees, a subject on one line."""
+    """A rendered text without invisible characters; a subject on one line."""
     if part == "subject":
         return cut(one_line(text, len(text)), _SUBJECT)
     text = text.strip()
@@ -120,7 +120,7 @@ def finished(text: str, part: str, longest: int | None = None) -> str:
 
 
 def names(alert: Alert, ack_url: str) -> dict[str, Any]:
-    """What a template knows of an alert, all of it fit to be shown."""
+    """The values that a template gets, all of them safe to show."""
     entity, check = split_id(alert.event_id)
     kind = kind_of(alert)
     rollup = Rollup(alert.rollup_alerts)
@@ -162,7 +162,7 @@ def _tone(alert: Alert, rollup: "Rollup") -> str:
 
 
 class RollupRow(Struct, frozen=True):
-    """One check of a summary."""
+    """One check of a rollup."""
 
     entity: str
     check: str
@@ -174,7 +174,7 @@ class RollupRow(Struct, frozen=True):
 
 
 class Rollup(Sequence[RollupRow]):
-    """The checks of a summary, those first that changed last."""
+    """The checks of a rollup, the latest change first."""
 
     def __init__(self, entries: dict[str, RollupEntry]) -> None:
         self._entries = sorted(entries.items(), key=lambda item: item[1].duration or 0)
@@ -236,7 +236,7 @@ def one_line(text: str | None, longest: int = _NAME) -> str:
     if not text:
         return ""
     if not text.isprintable():
-        # Far more than is shown is not worth cleaning.
+        # Clean no more than may be shown.
         text = " ".join(_UNSEEN.sub("", _BREAK.sub(" ", text[: 4 * longest])).split())
     text = text.strip()
     return text if len(text) <= longest else text[: longest - 1] + "…"
@@ -253,19 +253,19 @@ def _details(text: str | None) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """The text at its full length, or cut at a word and with dots."""
+    """The text, shortened at a word with dots if it is too long."""
     if len(text) <= longest:
         return text
     head = text[: longest - 2]
     word_begins = max(head.rfind(" "), head.rfind("\n"))
-    # A word that takes half of the text is cut within.
+    # A word that fills half of the text is cut in the middle.
     head = head[:word_begins] if word_begins >= longest // 2 else head[:-1]
     return head.rstrip(" \n,;:.") + "..."
 
 
 @functools.cache
 def filters(clock: Clock) -> dict[str, Callable[..., Any]]:
-    """What templates can do with what they are given, besides Jinja's own."""
+    """Our filters for templates, besides Jinja's own."""
 
     def ago(time: int | None) -> str:
         return "" if time is None else f"{in_words(max(int(clock.now()) - time, 0))} ago"
@@ -283,7 +283,9 @@ def _duration(seconds: int | None) -> str:
 
 def _time(time: int | None, zone: str = "UTC", form: str = "%Y-%m-%d %H:%M:%S %Z") -> str:
     if len(form) > 100 or _PADDED.search(form):
-        raise ValueError(f"{form[:100]!r} is no form of a time; expected, say, '%d %b %H:%M'")
+        raise ValueError(
+            f"{form[:100]!r} is not a time format; expected, for example, '%d %b %H:%M'"
+        )
     if time is None:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""Short messages by MessageNet."""
+"""SMS by MessageNet."""
 
 from watchbell.gateways import sms
 from watchbell.gateways.message import Message
@@ -15,26 +15,26 @@ class Settings(Reach, frozen=True, kw_only=True, forbid_unknown_fields=True):
     url: str = "https://www.messagenet.com.au/dotnet/Lodge.asmx/LodgeSMSMessage"
 
 
-def open_medium(name: str, chosen: Settings) -> "MessageNet":
-    return MessageNet(name, chosen)
+def open_medium(_: str, settings: Settings) -> "MessageNet":
+    return MessageNet(settings)
 
 
 class MessageNet(OverHttp):
-    def __init__(self, name: str, chosen: Settings) -> None:
-        self._chosen, self._password = chosen, chosen.password.reveal()
-        self._client = client(chosen, is_service=True)
-        super().__init__(name, chosen, self._client)
+    def __init__(self, settings: Settings) -> None:
+        self._settings, self._password = settings, settings.password.reveal()
+        self._client = client(settings, is_service=True)
+        super().__init__(settings, self._client)
 
     async def send(self, message: Message) -> str:
         query = form(
             {
-                "Username": self._chosen.username,
+                "Username": self._settings.username,
                 "Pwd": self._password,
                 "PhoneNumber": sms.number(message.address),
                 "PhoneMessage": message.text,
             }
         )
         request = Request(
-            url=f"{self._chosen.url}?{query.decode()}", method="GET", secrets=(self._password,)
+            url=f"{self._settings.url}?{query.decode()}", method="GET", secrets=(self._password,)
         )
-        return (await self._client.hand_over(request)).line()
+        return (await self._client.send(request)).line()

@@ -1,4 +1,4 @@
-"""Mails as they travel: addresses that may be used, headers that hold no more than they should."""
+"""Mails in bytes: checked addresses, safe headers, encoded parts."""
 
 import binascii
 import hashlib
@@ -31,11 +31,11 @@ class Mailbox(NamedTuple):
 class Recipients(NamedTuple):
     good: list[str]
     bad: dict[str, str]
-    """What is no address, and why."""
+    """Invalid addresses, with reasons."""
 
 
 def recipients(text: str) -> Recipients:
-    """The addresses of a list with commas; DeliveryFailed if none of them can be used."""
+    """The addresses of a comma-separated list; DeliveryFailed if none of them is valid."""
     good: dict[str, None] = {}
     bad: dict[str, str] = {}
     for one in filter(None, (part.strip() for part in text[:50_000].split(","))):
@@ -44,33 +44,33 @@ def recipients(text: str) -> Recipients:
         except ValueError as error:
             bad[one_line(one, 100)] = str(error)
     if len(good) > _MOST:
-        raise DeliveryFailed(f"more than {_MOST} addresses in one", permanent=True)
+        raise DeliveryFailed(f"more than {_MOST} recipients", permanent=True)
     if not good:
-        told = "; ".join(f"{one!r} is no mail address: {why}" for one, why in bad.items())
-        raise DeliveryFailed(one_line(told) or "the address is empty", permanent=True)
+        reasons = "; ".join(f"{one!r} is not a mail address: {why}" for one, why in bad.items())
+        raise DeliveryFailed(one_line(reasons) or "the address is empty", permanent=True)
     return Recipients(list(good), bad)
 
 
 def address(text: str) -> str:
-    """The address as servers take it, its domain in ASCII; ValueError says what is wrong."""
+    """The address with its domain in ASCII; ValueError says what is wrong."""
     local, at, domain = text.rpartition("@")
     if not at:
         raise ValueError("it has no @")
     if not _LOCAL.fullmatch(local) or not local.isprintable():
-        raise ValueError("what is before the @ has characters that an address can't have")
+        raise ValueError("the part before the @ has invalid characters")
     try:
         domain = domain if domain.isascii() else domain.encode("idna").decode()
     except UnicodeError:
         domain = ""
     if not _DOMAIN.fullmatch(domain):
-        raise ValueError("what is after the @ is no domain")
+        raise ValueError("the part after the @ is not a domain")
     if len(local.encode()) > 64 or len(domain) > 253:
         raise ValueError("it is too long")
     return f"{local}@{domain}"
 
 
 def mailbox(text: str) -> Mailbox:
-    """Of `alice@example.com` or `Alice <alice@example.com>`; ValueError says what is wrong."""
+    """Parses `alice@example.com` or `Alice <alice@example.com>`; ValueError says what is wrong."""
     found = _NAMED.fullmatch(text)
     return (
         Mailbox(one_line(found[1], 100), address(found[2])) if found else Mailbox("", address(text))
@@ -80,7 +80,7 @@ def mailbox(text: str) -> Mailbox:
 def composed(
     message: Message, to: list[str], sender: Mailbox, reply_to: str, now: float, boundary: str
 ) -> bytes:
-    """The mail in bytes that every server takes; only addresses may need SMTPUTF8."""
+    """The mail in bytes that every server accepts; only addresses may need SMTPUTF8."""
     host = sender.address.rpartition("@")[2]
     lines = [
         f"Date: {format_datetime(datetime.fromtimestamp(int(now), UTC))}",
@@ -91,7 +91,7 @@ def composed(
         "MIME-Version: 1.0",
     ]
     if message.html:
-        # Written as references in ASCII, it is safe wherever a server or a client guesses.
+        # ASCII with character references survives servers and clients that guess the encoding.
         html = message.html.encode("ascii", "xmlcharrefreplace").decode()
         lines += [
             f'Content-Type: multipart/alternative; boundary="{boundary}"',

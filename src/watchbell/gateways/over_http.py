@@ -1,4 +1,4 @@
-"""What media over HTTP have in common: settings, and a client with their limits."""
+"""The settings and the client that media over HTTP share."""
 
 import asyncio
 
@@ -10,31 +10,31 @@ from watchbell.store.client import Store
 
 
 class Reach(SendLimits, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the settings of media over HTTP have in common."""
+    """The settings of all media over HTTP."""
 
     ca_file: str = ""
-    """A file of certificates that are trusted besides the system's."""
+    """A file of certificates to trust besides the system's."""
 
 
 class WideReach(Reach, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The same where the address of a contact says which server is asked."""
+    """The settings of media whose addresses are URLs."""
 
     allow_networks: tuple[str, ...] = ()
-    """Networks that addresses may lead to, besides the public Internet."""
+    """Networks, besides the public Internet, to which addresses may lead."""
 
     def __post_init__(self) -> None:
         Networks(self.allow_networks)
 
 
 class OverHttp:
-    """What media over HTTP have in common; each has its own `send`."""
+    """A medium over HTTP, without its `send`."""
 
     form = Form()
 
-    def __init__(self, name: str, limits: SendLimits, *clients: Client) -> None:
-        self.name, self.limits, self._clients = name, limits, clients
+    def __init__(self, limits: SendLimits, *clients: Client) -> None:
+        self.limits, self._clients = limits, clients
 
-    async def attend(self, store: Store) -> None:  # noqa: ARG002 nothing is heard back
+    async def attend(self, store: Store) -> None:  # noqa: ARG002 there are no answers
         await asyncio.Event().wait()
 
     async def close(self) -> None:
@@ -43,7 +43,7 @@ class OverHttp:
 
 
 def client(
-    chosen: Reach,
+    settings: Reach,
     *,
     is_service: bool,
     networks: Networks | None = None,
@@ -52,10 +52,10 @@ def client(
 ) -> Client:
     """The client of a medium with these settings."""
     return Client(
-        timeout=chosen.timeout,
-        connections=connections or chosen.concurrency,
+        timeout=settings.timeout,
+        connections=connections or settings.concurrency,
         is_service=is_service,
-        ca_file=chosen.ca_file,
+        ca_file=settings.ca_file,
         networks=networks,
         most=most,
     )

@@ -1,4 +1,4 @@
-"""How media fare: what waits, what was delivered, what was given up."""
+"""The status of media: what waits, what was delivered, what was given up."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -16,12 +16,12 @@ from watchbell.store.script import Script
 ALIVE = 15
 """Seconds after which a gateway that said nothing is taken for gone."""
 MANY = 3
-"""Alerts given up since the last delivery that make a gateway a failing one."""
+"""A gateway is failing once it has given up so many alerts since the last delivery."""
 AWAY = "the server is away"
 
 # KEYS of each medium: queue, outbox, failed, status.
 # Returns for each their lengths, how many were given up after the last success, and the status.
-_FARE = Script("""
+_STATUS = Script("""
 local answers = {}
 for i = 1, #KEYS, 4 do
   local success = redis.call('HGET', KEYS[i + 3], 'last_success')
@@ -67,7 +67,7 @@ class Health(Struct, frozen=True):
 
 
 class MediumStatus(Struct, kw_only=True):
-    """How one medium fares. Times are seconds since 1970."""
+    """The status of one medium. Times are seconds since 1970."""
 
     medium: str
     queued: int
@@ -136,7 +136,7 @@ async def statuses(store: Store, media: Sequence[str]) -> list[MediumStatus]:
             keys.status(medium),
         )
     ]
-    answers = await _FARE(store, names) if names else []
+    answers = await _STATUS(store, names) if names else []
     return [_medium_status(medium, *answer) for medium, answer in zip(media, answers, strict=True)]
 
 
@@ -154,7 +154,7 @@ def _medium_status(
 
 
 async def oldest(store: Store, media: Sequence[str]) -> dict[str, float]:
-    """Since when the oldest message of each medium waits, in seconds since 1970."""
+    """When the oldest waiting message of each medium came in, in seconds since 1970."""
     keys = Gateways(store.prefix)
     found = {}
     for medium in media:
@@ -179,7 +179,7 @@ async def failed(store: Store, medium: str, first: int, count: int) -> list[Item
 
 
 def failure(record: bytes) -> Item | Unfit:
-    """What is kept of one."""
+    """Decodes what is kept of one."""
     fields = msgspec.json.decode(record)
     if "raw" in fields:
         return msgspec.convert(fields, Unfit)

@@ -1,4 +1,4 @@
-"""PagerDuty: what fails is an incident there, by the Events API version 2."""
+"""PagerDuty: failures become incidents, by the Events API version 2."""
 
 import hashlib
 from datetime import UTC, datetime
@@ -24,39 +24,39 @@ _LONGEST_KEY, _SUMMARY = 255, 1_024
 class Settings(Reach, frozen=True, kw_only=True, forbid_unknown_fields=True):
     url: str = "https://events.pagerduty.com"
     poll: Annotated[float, Meta(ge=0, le=86_400)] = 10
-    """Seconds between two looks for acknowledgements; 0 for never."""
+    """Seconds between two requests for acknowledgements; 0 for never."""
     api_url: str = "https://api.pagerduty.com"
-    """Where they are looked for with a contact's token,"""
+    """Where acknowledgements are requested with a contact's token."""
     account_url: str = "https://{subdomain}.pagerduty.com"
-    """and where with a name and password."""
+    """Where they are requested with a name and password."""
 
 
-def open_medium(name: str, chosen: Settings) -> "PagerDuty":
-    return PagerDuty(name, chosen)
+def open_medium(name: str, settings: Settings) -> "PagerDuty":
+    return PagerDuty(name, settings)
 
 
 class PagerDuty(OverHttp):
     form = Form(parts=("text", "incident"))
 
-    def __init__(self, name: str, chosen: Settings) -> None:
-        self._url = f"{chosen.url.rstrip('/')}/v2/enqueue"
-        self._client = over_http.client(chosen, is_service=True)
+    def __init__(self, name: str, settings: Settings) -> None:
+        self._url = f"{settings.url.rstrip('/')}/v2/enqueue"
+        self._client = over_http.client(settings, is_service=True)
         self._acks = Acknowledgements(
-            name, chosen, chosen.poll, chosen.api_url, chosen.account_url, dedup_key
+            name, settings, settings.poll, settings.api_url, settings.account_url, dedup_key
         )
-        super().__init__(name, chosen, self._client, self._acks.client)
+        super().__init__(settings, self._client, self._acks.client)
 
     async def send(self, message: Message) -> str:
         routing_key = message.address.strip()
         if not routing_key:
-            raise DeliveryFailed("the address has no integration key", permanent=True)
+            raise DeliveryFailed("the address is no integration key", permanent=True)
         request = Request(
             url=self._url,
             headers=JSON,
             body=encoded(event(message, routing_key)),
             secrets=(routing_key,),
         )
-        return (await self._client.hand_over(request)).line()
+        return (await self._client.send(request)).line()
 
     async def attend(self, store: Store) -> None:
         await self._acks.watch(store)

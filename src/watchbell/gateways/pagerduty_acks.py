@@ -1,4 +1,4 @@
-"""Acknowledgements on PagerDuty, heard and passed on as ours: each once, by one process."""
+"""Acknowledgements on PagerDuty, copied to our checks: each once, by one process at a time."""
 
 import asyncio
 import random
@@ -69,7 +69,7 @@ return 1
 
 
 class Account(Struct, frozen=True):
-    """Where acknowledgements are looked for, and as whom: by a token, or by name and password."""
+    """A PagerDuty account: a token, or a name and password."""
 
     token: str = ""
     subdomain: str = ""
@@ -81,7 +81,7 @@ class Account(Struct, frozen=True):
 
 
 class Acknowledged(Struct, frozen=True):
-    """An incident that somebody has acknowledged there."""
+    """An incident that somebody has acknowledged on PagerDuty."""
 
     incident: str
     key: str
@@ -93,22 +93,22 @@ class Acknowledgements:
     def __init__(
         self,
         name: str,
-        chosen: Reach,
+        settings: Reach,
         every: float,
         api_url: str,
         account_url: str,
         dedup_key: Callable[[str], str],
     ) -> None:
-        self.client = over_http.client(chosen, is_service=True, connections=_ACCOUNTS, most=_MOST)
+        self.client = over_http.client(settings, is_service=True, connections=_ACCOUNTS, most=_MOST)
         self._every, self._dedup_key = every, dedup_key
         self._api_url, self._account_url = api_url.rstrip("/"), account_url.rstrip("/")
         self._failures: dict[Account, tuple[int, float]] = {}
-        """How often an account failed in a row, and when it is asked again."""
+        """How often an account failed in a row, and when it is tried again."""
         self._told: set[str] = set()
         self._log = logs.get(role=f"gateway {name}")
 
     async def watch(self, store: Store) -> None:
-        """Until cancelled; of all processes one looks, and another takes over from it."""
+        """Runs until cancelled. One process at a time asks PagerDuty; others take over."""
         if not self._every:
             await asyncio.Event().wait()
         key = PagerDutyKeys(store.prefix).acks_running()
@@ -120,8 +120,8 @@ class Acknowledgements:
                         await asyncio.sleep(self._every)
             except (Refused, LockLost, StoreUnavailable):
                 pass
-            except Exception:  # noqa: BLE001 alerts go out although nobody hears the answers
-                self._log.exception("acknowledgements on PagerDuty could not be looked for")
+            except Exception:  # noqa: BLE001 alerts are sent all the same
+                self._log.exception("could not ask PagerDuty for acknowledgements")
             await asyncio.sleep(self._every)
 
     async def look(self, store: Store) -> int:
@@ -141,7 +141,7 @@ class Acknowledgements:
         return await _passed_on(store, found)
 
     async def _accounts(self, store: Store) -> dict[Account, set[str]]:
-        """The accounts of those who are told of what fails, each with the checks in question."""
+        """The accounts of contacts of failing checks, each with those checks."""
         failing = [event_id for event_id, _ in await history.failing(store)]
         asked = _OPEN.over(store, failing, [int(SYSTEM.now())], _AT_ONCE)
         waiting = [event_id async for event_id, is_open in asked if is_open]
@@ -179,7 +179,7 @@ class Acknowledgements:
     async def _incidents(self, account: Account) -> AsyncIterator[Acknowledged]:
         for page in range(_PAGES):
             request = self._request(account, page * _PAGE)
-            told = (await self.client.hand_over(request)).json()
+            told = (await self.client.send(request)).json()
             incidents = told.get("incidents")
             if not isinstance(incidents, list):
                 raise DeliveryFailed("the answer has no incidents in it")
@@ -250,13 +250,15 @@ def account_of(fields: Mapping[str, str]) -> Account | None:
     if secrets["token"]:
         token = secrets["token"].reveal()
         if header(token) != token:  # it could say more than it should
-            raise Refused("pagerduty.token: expected plain letters, digits and signs")
+            raise Refused("expected printable ASCII characters", field="pagerduty.token")
         return Account(token=token)
     subdomain, username = fields.get("subdomain", ""), fields.get("username", "")
     if not (subdomain and username and secrets["password"]):
         return None
     if not _SUBDOMAIN.fullmatch(subdomain):  # the password would go to another's server
-        raise Refused(f"pagerduty.subdomain: {one_line(subdomain, 100)!r} is none")
+        raise Refused(
+            f"{one_line(subdomain, 100)!r} is not a subdomain", field="pagerduty.subdomain"
+        )
     return Account(
         subdomain=subdomain.lower(), username=username, password=secrets["password"].reveal()
     )
@@ -277,7 +279,7 @@ def acknowledged(incidents: Iterable[Any]) -> Iterable[Acknowledged]:
 
 
 def _person(given: Any) -> tuple[str, str] | None:
-    """When, and by whom; None where it was no person."""
+    """When and by whom; None if it was not a person."""
     who = (given.get("acknowledger") or given.get("object")) if isinstance(given, dict) else None
     if not isinstance(who, dict) or not str(who.get("type", "")).startswith("user"):
         return None

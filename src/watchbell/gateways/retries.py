@@ -17,7 +17,7 @@ def backoff(tries: int, chance: float, asked: float = 0) -> float:
 
 
 class Circuit(Struct):
-    """Opens after failures in a row that tell of the server, not of a message; then one message at
+    """Opens after failures in a row that concern the server, not a message; then one message at
     a time asks whether it is back."""
 
     failures: int = 0
@@ -56,7 +56,7 @@ class Bucket(Struct):
     at: float = 0
 
     def wait(self, now: float) -> float:
-        """Takes one, and says how many seconds to wait before it is used."""
+        """Takes a token; returns the seconds to wait before it is used."""
         if not self.rate:
             return 0
         self._fill(now)
@@ -64,7 +64,7 @@ class Bucket(Struct):
         return max(0.0, -self.tokens / self.rate)
 
     def pause(self, now: float) -> float:
-        """Takes one and returns 0, or takes none and says in how many seconds there will be one."""
+        """Takes a token and returns 0, or takes none and returns the seconds until there is one."""
         self._fill(now)
         tokens = self.tokens or 0
         if tokens < 1:

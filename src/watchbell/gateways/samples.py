@@ -1,4 +1,4 @@
-"""Alerts to try texts and media on, one of each kind."""
+"""Sample alerts, one of each kind, for previews and tests."""
 
 from typing import Any
 
@@ -86,5 +86,5 @@ SAMPLES = {kind: Alert(id=f"sample-{kind}", **_CHECK, **fields) for kind, fields
 
 
 def sample(kind: str, **fields: Any) -> Alert:
-    """The sample of a kind with other fields in place of its own."""
+    """The sample of a kind, with some fields replaced."""
     return msgspec.structs.replace(SAMPLES[kind], **fields)

@@ -1,4 +1,4 @@
-"""Slack: by a webhook, or by a bot's token."""
+"""Slack: by a web hook, or by a bot's token."""
 
 import re
 from typing import Any
@@ -16,7 +16,7 @@ from watchbell.settings import Secret
 
 STYLE = "note"
 OWN = ("", "default")
-"""Addresses that stand for the channel of the webhook in the settings."""
+"""Addresses that mean the default channel of the web hook in the settings."""
 
 _HEADLINE, _TEXT = 300, 2_900
 _COLOURS = {
@@ -30,7 +30,7 @@ _OTHER = "#55606e"
 _LINK = re.compile(r"https?://[^\s<>|]+")
 _CHANNEL_ID = re.compile("[CDGUW][A-Z0-9]{8,}")
 
-_PASSING = (
+_TEMPORARY = (
     *("ratelimited", "rate_limited", "message_limit_exceeded", "accesslimited"),
     *("internal_error", "fatal_error", "request_timeout", "service_unavailable"),
     "team_added_to_org",
@@ -41,46 +41,48 @@ _OURS = (
     *("org_login_required", "ekm_access_denied", "team_access_not_granted"),
     "two_factor_setup_required",
 )
-"""Errors that tell of our token, so that nobody is reached by it."""
+"""Errors that concern our token, so every message would fail."""
 
 
 class Settings(WideReach, frozen=True, kw_only=True, forbid_unknown_fields=True):
     url: Secret = field(default_factory=Secret)
-    """The webhook for addresses that are none themselves."""
+    """The web hook for addresses that are not URLs."""
     token: Secret = field(default_factory=Secret)
-    """A bot's token, by which addresses are channels."""
+    """A bot's token; addresses are channels then."""
     api_url: str = "https://slack.com/api"
 
 
-def open_medium(name: str, chosen: Settings) -> "Slack":
-    if chosen.url and chosen.token:
-        raise BadSettings(f"gateways.{name}: url and token are two ways; give one of them")
-    return Slack(name, chosen)
+def open_medium(_: str, settings: Settings) -> "Slack":
+    if settings.url and settings.token:
+        raise BadSettings("url and token exclude each other; set one of them")
+    return Slack(settings)
 
 
 class Slack(OverHttp):
-    def __init__(self, name: str, chosen: Settings) -> None:
-        self._url = chosen.url.reveal() if chosen.url else ""
-        self._token = chosen.token.reveal() if chosen.token else ""
-        self._api = f"{chosen.api_url.rstrip('/')}/chat.postMessage"
-        self._theirs = client(chosen, is_service=False, networks=Networks(chosen.allow_networks))
-        self._ours = client(chosen, is_service=True)
-        super().__init__(name, chosen, self._theirs, self._ours)
+    def __init__(self, settings: Settings) -> None:
+        self._url = settings.url.reveal() if settings.url else ""
+        self._token = settings.token.reveal() if settings.token else ""
+        self._api = f"{settings.api_url.rstrip('/')}/chat.postMessage"
+        self._theirs = client(
+            settings, is_service=False, networks=Networks(settings.allow_networks)
+        )
+        self._ours = client(settings, is_service=True)
+        super().__init__(settings, self._theirs, self._ours)
 
     async def send(self, message: Message) -> str:
         address, content = message.address.strip(), _content(message)
         if address.startswith(("http://", "https://")):
             request = Request(url=address, headers=JSON, body=encoded(content))
-            return (await self._theirs.hand_over(request)).line()
+            return (await self._theirs.send(request)).line()
         if self._token:
             return await self._posted({**content, "channel": _channel(address)})
         if not self._url:
-            reason = f"the address {one_line(address, 100)!r} is no webhook's URL, and the"
+            reason = f"the address {one_line(address, 100)!r} is not a web hook's URL, and the"
             raise DeliveryFailed(f"{reason} settings have neither url nor token", permanent=True)
         if address not in OWN:
             content["channel"] = _channel(address)
         request = Request(url=self._url, headers=JSON, body=encoded(content))
-        return (await self._ours.hand_over(request)).line()
+        return (await self._ours.send(request)).line()
 
     async def _posted(self, content: dict[str, Any]) -> str:
         request = Request(
@@ -90,19 +92,19 @@ class Slack(OverHttp):
             body=encoded(content),
             secrets=(self._token,),
         )
-        answer = await self._ours.hand_over(request)
-        told = answer.json()
-        if told.get("ok") is not True:
-            raise _refusal(answer, str(told.get("error", "")))
-        return one_line(f"{answer.status} ok, {told.get('channel')} {told.get('ts')}")
+        answer = await self._ours.send(request)
+        reply = answer.json()
+        if reply.get("ok") is not True:
+            raise _refusal(answer, str(reply.get("error", "")))
+        return one_line(f"{answer.status} ok, {reply.get('channel')} {reply.get('ts')}")
 
 
 def _refusal(answer: Answer, error: str) -> DeliveryFailed:
-    """What Slack thinks of a message that it did not take, in an answer with status 200."""
+    """Slack reports errors in answers with status 200."""
     reason = f"Slack answered {error}" if error else f"Slack answered {answer.line()}"
     if error in _OURS:
         return DeliveryFailed(f"{one_line(reason)}; is our token right?", unreachable=True)
-    if error in _PASSING or not error:
+    if error in _TEMPORARY or not error:
         return DeliveryFailed(one_line(reason), retry_after=answer.retry_after())
     return DeliveryFailed(one_line(reason), permanent=True)
 
@@ -114,7 +116,7 @@ def _channel(address: str) -> str:
 
 
 def _content(message: Message) -> dict[str, Any]:
-    """The first line above, and the rest beside a bar in the colour of the state."""
+    """The first line on top, and the rest next to a bar in the colour of the state."""
     headline, _, rest = message.text.partition("\n")
     section = {
         "type": "section",
@@ -122,7 +124,7 @@ def _content(message: Message) -> dict[str, Any]:
         "text": {
             "type": "mrkdwn",
             "text": _escaped(cut(rest.strip() or message.tone or headline or message.id, _TEXT)),
-            "verbatim": True,  # else a # or @ in what others wrote would call people
+            "verbatim": True,  # else a # or @ in a check's report would notify people
         },
     }
     return {
@@ -134,6 +136,6 @@ def _content(message: Message) -> dict[str, Any]:
 
 
 def _escaped(text: str) -> str:
-    """As Slack asks for it, with links that are links."""
+    """Escaped as Slack asks for it, with links that can be clicked."""
     plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _LINK.sub(r"<\g<0>>", plain)

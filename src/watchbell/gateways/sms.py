@@ -1,4 +1,4 @@
-"""What the services for short messages have in common: numbers. The words are cut with them."""
+"""Phone numbers, as all SMS services take them."""
 
 import re
 
@@ -12,9 +12,11 @@ _NUMBER = re.compile(r"\+?[0-9]{3,15}")
 
 
 def number(address: str) -> str:
-    """The number without what people put in for reading, in international form with its `+`."""
+    """The number without spaces and punctuation, except for the leading `+`."""
     plain = _BETWEEN.sub("", address)
     if not _NUMBER.fullmatch(plain):
-        reason = f"the address {one_line(address, 100)!r} is no phone number, as +491701234567"
+        reason = (
+            f"the address {one_line(address, 100)!r} is not a phone number such as +491701234567"
+        )
         raise DeliveryFailed(reason, permanent=True)
     return plain

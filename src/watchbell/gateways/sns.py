@@ -1,4 +1,4 @@
-"""Amazon SNS: to a topic, or to a phone as a short message."""
+"""Amazon SNS: to a topic, or as an SMS to a phone."""
 
 import re
 
@@ -19,10 +19,10 @@ STYLE = sms.STYLE
 _REGION = re.compile("[a-z]{2}(-[a-z]+)+-[0-9]{1,2}")
 _ARN = re.compile(rf"arn:aws[a-z-]*:sns:({_REGION.pattern}):[0-9]{{12}}:[A-Za-z0-9_.-]{{1,256}}")
 _CODE = re.compile("<Code>([A-Za-z.]{1,60})</Code>")
-_PASSING = ("Throttling", "ThrottledException", "KMSThrottling", "KMSThrottlingException")
-_THE_TOPICS = ("AuthorizationError", "AuthorizationErrorException")
-"""We are known, but this topic is closed to us."""
-_THE_CLOCKS = ("RequestExpired", "RequestTimeTooSkewed")
+_TEMPORARY = ("Throttling", "ThrottledException", "KMSThrottling", "KMSThrottlingException")
+_TOPIC_CLOSED = ("AuthorizationError", "AuthorizationErrorException")
+"""Our credentials are right, but we may not publish to this topic."""
+_CLOCK_WRONG = ("RequestExpired", "RequestTimeTooSkewed")
 
 
 class Settings(Reach, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,33 +31,33 @@ class Settings(Reach, frozen=True, kw_only=True, forbid_unknown_fields=True):
     session_token: Secret = field(default_factory=Secret)
     """Of temporary credentials."""
     region: str = "us-east-1"
-    """For phone numbers; a topic says its own."""
+    """For phone numbers; a topic's ARN contains its own."""
     url: str = "https://sns.{region}.amazonaws.com"
 
 
-def open_medium(name: str, chosen: Settings) -> "Sns":
-    if not _REGION.fullmatch(chosen.region):
-        raise BadSettings(f"gateways.{name}: region is {chosen.region!r}; expected, say, us-east-1")
-    return Sns(name, chosen)
+def open_medium(_: str, settings: Settings) -> "Sns":
+    if not _REGION.fullmatch(settings.region):
+        raise BadSettings(f"region is {settings.region!r}; expected, for example, us-east-1")
+    return Sns(settings)
 
 
 class Sns(OverHttp):
     form = Form(parts=("subject", "text"))
 
-    def __init__(self, name: str, chosen: Settings) -> None:
-        self._chosen = chosen
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._credentials = Credentials(
-            chosen.access_key,
-            chosen.secret_key.reveal(),
-            chosen.session_token.reveal() if chosen.session_token else "",
+            settings.access_key,
+            settings.secret_key.reveal(),
+            settings.session_token.reveal() if settings.session_token else "",
         )
-        self._client = client(chosen, is_service=True)
-        super().__init__(name, chosen, self._client)
+        self._client = client(settings, is_service=True)
+        super().__init__(settings, self._client)
 
     async def send(self, message: Message) -> str:
         address = message.address.strip()
         topic = _ARN.fullmatch(address)
-        region = topic[1] if topic else self._chosen.region
+        region = topic[1] if topic else self._settings.region
         target = _to_topic(address, message) if topic else {"PhoneNumber": sms.number(address)}
         fields = {"Action": "Publish", "Version": "2010-03-31", "Message": message.text, **target}
         answer = await self._client.ask(self._request(region, form(fields)))
@@ -67,7 +67,7 @@ class Sns(OverHttp):
         return answer.line()
 
     def _request(self, region: str, body: bytes) -> Request:
-        url = self._chosen.url.replace("{region}", region).rstrip("/") + "/"
+        url = self._settings.url.replace("{region}", region).rstrip("/") + "/"
         private = signed(self._credentials, "POST", url, FORM, body, region, "sns", SYSTEM.now())
         secrets = (self._credentials.secret_key, self._credentials.session_token)
         return Request(url=url, headers=FORM, private=private, body=body, secrets=secrets)
@@ -85,15 +85,15 @@ def _to_topic(arn: str, message: Message) -> dict[str, str]:
 
 
 def _failure(answer: Answer) -> DeliveryFailed | None:
-    """By the code in the answer, where it tells more than the status."""
+    """Decided by the code in the answer, which is more precise than the status."""
     failure = answer.failure(is_service=True)
     code = _CODE.search(answer.text)
     if failure is None or code is None:
         return failure
-    if code[1] in _PASSING:
+    if code[1] in _TEMPORARY:
         return DeliveryFailed(str(failure), retry_after=answer.retry_after())
-    if code[1] in _THE_CLOCKS:
+    if code[1] in _CLOCK_WRONG:
         return DeliveryFailed(f"{failure}; is our clock right?", unreachable=True)
-    if code[1] in _THE_TOPICS:
+    if code[1] in _TOPIC_CLOSED:
         return DeliveryFailed(f"the server answered {answer.line()}", permanent=True)
     return failure

@@ -1,4 +1,4 @@
-"""A medium tried out: a real test message, and what it would say of sample alerts."""
+"""Trying a medium: a real test message, and previews of sample alerts."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -20,9 +20,9 @@ class Part(Struct):
     part: str
     text: str
     file: str
-    """The file of people's template; empty for the built-in one."""
+    """The file of the person's own template; empty for a built-in one."""
     wrong: str
-    """Why that file is not used."""
+    """Why that file was not used."""
 
 
 def configured(settings: Settings, medium: str) -> Configured:
@@ -34,13 +34,13 @@ def configured(settings: Settings, medium: str) -> Configured:
 
 
 async def send_test(
-    settings: Settings, one: Configured, address: str, tell: Callable[[str], None]
+    settings: Settings, one: Configured, address: str, report: Callable[[str], None]
 ) -> str:
-    """What the server answered to a test message; DeliveryFailed where it did not take it."""
+    """Sends a test message; returns the server's answer or raises DeliveryFailed."""
     for secret in one.secrets():
         logs.hide(secret)
     alert = sample("test", id=ids.token(), media=one.name, address=address)
-    texts = open_texts(one.name, one.style, settings.delivery.templates, _no_link, tell)
+    texts = open_texts(one.name, one.style, settings.delivery.templates, _no_link, report)
     medium = one.open()
     try:
         return await medium.send(AlertRenderer(texts, medium.form)(alert))
@@ -53,19 +53,19 @@ def _no_link(alert: Alert) -> str:  # noqa: ARG001
 
 
 def rendered(settings: Settings, medium: str, kind: str, parts: Iterable[str]) -> list[Part]:
-    """What a medium of the settings, or of a kind that they may get, says of a sample alert."""
-    words = _words(settings, medium)
+    """The texts of a sample alert for a configured medium, or for any kind of medium."""
+    texts = _texts(settings, medium)
     alert = sample(kind, media=medium)
     found = []
     for part in parts:
-        one = words.rendered(part, alert)
+        one = texts.rendered(part, alert)
         wrong = "" if one.wrong is None else str(one.wrong)
         found.append(Part(part, one.text, str(one.file or ""), wrong))
     return found
 
 
 def style(settings: Settings, medium: str) -> str:
-    """Of a medium of the settings, or of a kind that they may get."""
+    """The template style of a configured medium, or of any kind of medium."""
     styles = {one.name: one.style for one in catalogue.configured(settings)}
     if medium in styles:
         return styles[medium]
@@ -75,17 +75,17 @@ def style(settings: Settings, medium: str) -> str:
     raise NotFound(f"there is no medium {medium[:60]!r}; expected one of {known}")
 
 
-def _words(settings: Settings, medium: str) -> Texts:
+def _texts(settings: Settings, medium: str) -> Texts:
     base = settings.delivery.link_url or settings.web.url or "https://watchbell.example.com"
 
     def link(alert: Alert) -> str:
         is_problem = alert.notification_type == "problem" and not alert.rollup
         return f"{base.rstrip('/')}/ack/SAMPLE" if is_problem else ""
 
-    def tell(words: str) -> None:
-        """What is wrong is shown with the part that it is about."""
+    def ignore(_: str) -> None:
+        """Errors are shown with the part that they are about."""
 
     folder = settings.delivery.templates
     if folder and not Path(folder).is_dir():
-        raise NotFound(f"the folder of templates {folder!r} is not there")
-    return open_texts(medium, style(settings, medium), folder, link, tell)
+        raise NotFound(f"the template folder {folder!r} does not exist")
+    return open_texts(medium, style(settings, medium), folder, link, ignore)

@@ -1,4 +1,4 @@
-"""Short messages by Twilio."""
+"""SMS by Twilio."""
 
 from watchbell.gateways import sms
 from watchbell.gateways.message import Message
@@ -12,26 +12,26 @@ STYLE = sms.STYLE
 
 class Settings(Reach, frozen=True, kw_only=True, forbid_unknown_fields=True):
     account: str
-    """Its SID, `AC…`."""
+    """The account's SID, `AC…`."""
     token: Secret
     from_number: str
-    """A number or name of ours, or the `MG…` SID of a messaging service."""
+    """A number or name of your account, or the `MG…` SID of a messaging service."""
     url: str = "https://api.twilio.com"
 
 
-def open_medium(name: str, chosen: Settings) -> "Twilio":
-    return Twilio(name, chosen)
+def open_medium(_: str, settings: Settings) -> "Twilio":
+    return Twilio(settings)
 
 
 class Twilio(OverHttp):
-    def __init__(self, name: str, chosen: Settings) -> None:
-        sid, self._token = chosen.account, chosen.token.reveal()
-        self._url = f"{chosen.url.rstrip('/')}/2010-04-01/Accounts/{sid}/Messages.json"
+    def __init__(self, settings: Settings) -> None:
+        sid, self._token = settings.account, settings.token.reveal()
+        self._url = f"{settings.url.rstrip('/')}/2010-04-01/Accounts/{sid}/Messages.json"
         self._basic = basic(sid, self._token)
-        is_service = chosen.from_number.startswith("MG") and len(chosen.from_number) == 34
-        self._from = {"MessagingServiceSid" if is_service else "From": chosen.from_number}
-        self._client = client(chosen, is_service=True)
-        super().__init__(name, chosen, self._client)
+        is_service = settings.from_number.startswith("MG") and len(settings.from_number) == 34
+        self._from = {"MessagingServiceSid" if is_service else "From": settings.from_number}
+        self._client = client(settings, is_service=True)
+        super().__init__(settings, self._client)
 
     async def send(self, message: Message) -> str:
         fields = {"To": sms.number(message.address), **self._from, "Body": message.text}
@@ -42,6 +42,6 @@ class Twilio(OverHttp):
             body=form(fields),
             secrets=(self._token,),
         )
-        answer = await self._client.hand_over(request)
-        told = answer.json()
-        return one_line(f"{answer.status} {told.get('status', '')} {told.get('sid', '')}")
+        answer = await self._client.send(request)
+        reply = answer.json()
+        return one_line(f"{answer.status} {reply.get('status', '')} {reply.get('sid', '')}")

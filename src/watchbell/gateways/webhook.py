@@ -17,19 +17,19 @@ from watchbell.settings import Secret
 
 STYLE = "plain"
 OWN = ("", "default")
-"""Addresses that stand for the URLs of the settings."""
+"""Addresses that mean the URLs of the settings."""
 _REMEMBERED = 10_000
 
 
 class Settings(WideReach, frozen=True, kw_only=True, forbid_unknown_fields=True):
     urls: tuple[Secret, ...] = ()
-    """Where alerts for the address `default` go: to each of these."""
+    """URLs that all receive the messages to the address `default`."""
     secret: Secret = field(default_factory=Secret)
-    """What messages are signed with; without one they are not."""
+    """The key for signatures; without it messages are not signed."""
 
 
-def open_medium(name: str, chosen: Settings) -> "Webhook":
-    return Webhook(name, chosen)
+def open_medium(_: str, settings: Settings) -> "Webhook":
+    return Webhook(settings)
 
 
 def signature(secret: str, time: int, body: bytes) -> str:
@@ -41,26 +41,28 @@ def signature(secret: str, time: int, body: bytes) -> str:
 class Webhook(OverHttp):
     form = Form(parts=("payload",))
 
-    def __init__(self, name: str, chosen: Settings) -> None:
-        self._urls = [url.reveal() for url in chosen.urls]
-        self._secret = chosen.secret.reveal() if chosen.secret else ""
-        self._theirs = client(chosen, is_service=False, networks=Networks(chosen.allow_networks))
-        several = chosen.concurrency * len(self._urls)
-        self._ours = client(chosen, is_service=False, connections=several)
+    def __init__(self, settings: Settings) -> None:
+        self._urls = [url.reveal() for url in settings.urls]
+        self._secret = settings.secret.reveal() if settings.secret else ""
+        self._theirs = client(
+            settings, is_service=False, networks=Networks(settings.allow_networks)
+        )
+        several = settings.concurrency * len(self._urls)
+        self._ours = client(settings, is_service=False, connections=several)
         self._done: dict[str, set[str]] = {}
-        """Alerts that some of the URLs have taken already, and which."""
-        super().__init__(name, chosen, self._theirs, self._ours)
+        """The ids of messages that only some of the URLs have accepted, and which."""
+        super().__init__(settings, self._theirs, self._ours)
 
     async def send(self, message: Message) -> str:
         address = message.address.strip()
         if address not in OWN:
-            return (await self._theirs.hand_over(self._request(address, message))).line()
+            return (await self._theirs.send(self._request(address, message))).line()
         if not self._urls:
             raise DeliveryFailed("the settings of this medium have no urls", permanent=True)
         return await self._to_each(message)
 
     async def _to_each(self, message: Message) -> str:
-        """To those that have not taken it yet, all at once: a slow one delays no other."""
+        """Sends it to all URLs that have not accepted it yet, side by side."""
         done = self._done.pop(message.id, set())
         open_urls = [url for url in self._urls if url not in done]
         async with asyncio.TaskGroup() as group:
@@ -77,14 +79,14 @@ class Webhook(OverHttp):
 
     async def _tried(self, url: str, message: Message) -> "str | DeliveryFailed":
         try:
-            answer = await self._ours.hand_over(self._request(url, message))
+            answer = await self._ours.send(self._request(url, message))
         except DeliveryFailed as error:
             return error
         return answer.line()
 
-    def _remember(self, alert_id: str, done: set[str]) -> None:
+    def _remember(self, message_id: str, done: set[str]) -> None:
         if done:
-            self._done[alert_id] = done
+            self._done[message_id] = done
             if len(self._done) > _REMEMBERED:
                 del self._done[next(iter(self._done))]
 
@@ -107,7 +109,7 @@ def _payload(message: Message) -> bytes:
 
 
 def _together(failures: Sequence[DeliveryFailed], count: int) -> DeliveryFailed:
-    """One failure for all: final only where no other try can help any of them."""
+    """One failure for all of them, permanent only if each of them is."""
     reasons = "; ".join(dict.fromkeys(map(str, failures)))
     return DeliveryFailed(
         reasons if count == 1 else f"{len(failures)} of {count} URLs failed: {reasons}"[:1000],

@@ -1,4 +1,4 @@
-"""A Jabber connection that is made when it is needed, and made anew when it was lost."""
+"""A Jabber connection that is opened when needed, and again after it was lost."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -7,12 +7,12 @@ from contextlib import suppress
 from watchbell import logs
 from watchbell.clock import SYSTEM
 from watchbell.errors import DeliveryFailed
-from watchbell.gateways.xmpp_client import Account, Heard
+from watchbell.gateways.xmpp_client import Account, Received
 from watchbell.gateways.xmpp_connection import Connection
 
 KEEP_ALIVE = 60.0
 _STEADY = 60.0
-"""Seconds that a connection must have lasted for the next one to be made at once."""
+"""After a connection that lasted so many seconds the next one is opened at once."""
 
 
 def pause(tries: int) -> float:
@@ -20,30 +20,30 @@ def pause(tries: int) -> float:
     return 2.0 if tries < 10 else 10.0 if tries < 60 else 60.0
 
 
-class Line:
+class Reconnecting:
     def __init__(
         self,
         account: Account,
-        hear: Callable[[Heard], None],
+        receive: Callable[[Received], None],
         pause: Callable[[int], float] = pause,
     ) -> None:
-        self._account, self._hear, self._pause = account, hear, pause
+        self._account, self._receive, self._pause = account, receive, pause
         self._making = asyncio.Lock()
         self._connection: Connection | None = None
         self._tries = 0
         self._made = self._next = 0.0
         self.why = ""
-        """Why there is no connection, where there is none."""
+        """Why there is no connection."""
 
     async def connection(self) -> Connection:
-        """The open one; DeliveryFailed where there is none and none can be made just now."""
+        """The open connection; DeliveryFailed where there is none and none can be opened now."""
         async with self._making:
             if self._connection is not None and not self._is_lost():
                 return self._connection
             left = self._next - SYSTEM.monotonic()
             if left > 0:
                 raise DeliveryFailed(f"{self.why}; again in {left:.0f} s", unreachable=True)
-            connection = Connection(self._account, self._hear)
+            connection = Connection(self._account, self._receive)
             try:
                 await connection.open()
             except DeliveryFailed as error:
@@ -65,16 +65,16 @@ class Line:
         self._next = now + (0 if steady else self._pause(self._tries))
 
     async def keep(self, rooms: Sequence[str]) -> None:
-        """Until cancelled: there is a connection, it answers, and we are in the rooms."""
-        told = ""
+        """Keeps a connection open, alive and in the rooms, until cancelled."""
+        reported = ""
         while True:
             with suppress(DeliveryFailed):
                 connection = await self.connection()
-                told = ""
+                reported = ""
                 await self._tend(connection, rooms)
-            if self._is_lost() and self.why != told:
-                told = self.why
-                logs.get().warning("not connected", reason=told)
+            if self._is_lost() and self.why != reported:
+                reported = self.why
+                logs.get().warning("not connected", reason=reported)
             await asyncio.sleep(max(self._next - SYSTEM.monotonic(), 0.01))
 
     async def _tend(self, connection: Connection, rooms: Sequence[str]) -> None:
@@ -92,7 +92,7 @@ class Line:
                 await connection.ping()
 
     async def _enter(self, connection: Connection, room: str, shut: dict[str, str]) -> None:
-        """Keeps `shut`: the rooms that don't let us in, and why."""
+        """Updates `shut`: the rooms that refuse us, and why."""
         try:
             await connection.enter(room)
         except DeliveryFailed as error:

@@ -1,4 +1,4 @@
-"""Jabber as a library speaks it: accounts, addresses, what is heard, and a client for one use."""
+"""The Jabber library, wrapped: accounts, addresses, received messages, a client for one use."""
 
 import logging
 import ssl
@@ -14,7 +14,7 @@ from watchbell.settings import Secret
 
 PORT = 5222
 
-# It writes passwords into its log, and what it knows of failures is told by ours.
+# It logs passwords; failures are reported by us.
 _library = logging.getLogger("slixmpp")
 _library.addHandler(logging.NullHandler())
 _library.setLevel(logging.CRITICAL)
@@ -25,12 +25,12 @@ class Account(Struct, frozen=True, kw_only=True):
     jid: str
     password: Secret
     host: str = ""
-    """Where the server is; without it, where DNS says."""
+    """The server's host; empty for a lookup in DNS."""
     port: int = 0
     trust: ssl.SSLContext | None = None
-    """Which certificates are; None for a connection without TLS."""
+    """Which certificates to trust; None for a connection without TLS."""
     direct: bool = False
-    """Whether TLS begins with the connection, without being asked for."""
+    """Whether TLS starts with the first byte."""
     nick: str = "watchbell"
     timeout: float = 10.0
 
@@ -45,20 +45,20 @@ class Account(Struct, frozen=True, kw_only=True):
         return f"{JID(self.jid).domain} at {host}:{port}" if host else JID(self.jid).domain
 
 
-class Heard(Struct, frozen=True, kw_only=True):
+class Received(Struct, frozen=True, kw_only=True):
     id: str
-    """As whoever said it has called it; perhaps nothing."""
+    """The sender's id of the message; may be empty."""
     text: str
     sender: str
-    """The whole address; in a room, the room's with the nick."""
+    """The full address; in a room, the room's with the nick."""
     to: str
-    """Our nick in that room, or nothing."""
+    """Our nick in that room, or empty."""
     is_public: bool
-    """Whether everybody in a room has heard it, too."""
+    """Whether it was sent to everybody in a room."""
     is_late: bool
-    """Whether it was said some time ago, and kept for us."""
+    """Whether it was sent while we were offline."""
     is_ours: bool
-    """Whether a Watchbell said it, this one or another."""
+    """Whether a Watchbell sent it, this one or another."""
 
     @property
     def bare(self) -> str:
@@ -70,7 +70,7 @@ class Heard(Struct, frozen=True, kw_only=True):
 
 
 def address(text: str) -> str:
-    """An address in its normal form, without a resource where it has none."""
+    """An address in its normal form."""
     try:
         found = JID(text.strip())
     except (InvalidJID, ValueError):
@@ -78,14 +78,14 @@ def address(text: str) -> str:
     if found is None or not found.user or not found.domain:
         shown = one_line(text, 100)
         raise DeliveryFailed(
-            f"{shown!r} is no Jabber address; expected NAME@SERVER", permanent=True
+            f"{shown!r} is not a Jabber address; expected NAME@SERVER", permanent=True
         )
     return str(found)
 
 
 class Client(ClientXMPP):
-    """The library's client, which must not connect again by itself: it keeps what it could not
-    send, and would send that at a time when others have long sent it again."""
+    """The library's client, kept from reconnecting by itself: it would then send what it could not
+    send before, which others have sent again since."""
 
     def __init__(self, account: Account, on_give_up: Callable[[], None]) -> None:
         bare = account.trust is None
@@ -100,9 +100,9 @@ class Client(ClientXMPP):
         self.heard = 0
         self.enable_plaintext = bare
         self.enable_starttls = not bare and not account.direct
-        # Where the address is not ours to say, DNS says which of the two it is.
+        # Without a configured address, DNS decides between the two.
         self.enable_direct_tls = account.direct or (not bare and not any(account.address))
-        self.auto_subscribe = False  # who wants to see us may, and need not be seen
+        self.auto_subscribe = False  # others may see our presence; we don't ask for theirs
         self.register_plugin("xep_0045")
         self.register_plugin("xep_0198", {"window": 1 << 31, "allow_resume": False})
         self.register_plugin("xep_0199")
@@ -116,7 +116,7 @@ class Client(ClientXMPP):
 
     @property
     def confirms(self) -> bool:
-        """Whether the server says how much it has taken."""
+        """Whether the server acknowledges stanzas."""
         return "stream_management" in self.features
 
     def data_received(self, data: bytes | str) -> None:
@@ -130,7 +130,7 @@ class Client(ClientXMPP):
         self.abort()
 
     def exception(self, exception: Exception) -> None:
-        logs.get().error("a Jabber connection failed over something", exc_info=exception)
+        logs.get().error("an error in a Jabber connection", exc_info=exception)
 
     def discard(self) -> None:
         self.cancel_connection_attempt()

@@ -1,4 +1,4 @@
-"""One Jabber connection, from its beginning to its end: it says, and is sure of it, and hears."""
+"""One Jabber connection, from opening to its end: sends with confirmation, and receives."""
 
 import asyncio
 import os
@@ -17,29 +17,29 @@ from slixmpp.plugins.xep_0198.stanza import RequestAck
 from watchbell import logs
 from watchbell.errors import DeliveryFailed
 from watchbell.gateways.message_texts import one_line
-from watchbell.gateways.xmpp_client import Account, Client, Heard
+from watchbell.gateways.xmpp_client import Account, Client, Received
 
 _NICKS = 3
 _HEARD = ("chat", "normal", "groupchat")
 _NEW = "made"
 _BY_A_PROGRAM = "{urn:watchbell:said}by-a-program"
-"""What our messages have in them, so that two of us never answer each other."""
-_REASON = 300
+"""Marks our messages, so that two gateways never answer each other."""
+_LONGEST_REASON = 300
 _MEANINGS = {
-    "forbidden": "we may not do that there",
+    "forbidden": "we are not allowed to do that",
     "gone": "the address is no longer in use",
     "item-not-found": "there is no such address",
     "not-acceptable": "we are not in the room",
-    "not-authorized": "a password is asked for",
+    "not-authorized": "a password is required",
     "registration-required": "only members may enter",
     "remote-server-not-found": "the server of the address can't be found",
-    "service-unavailable": "nobody takes messages at this address",
+    "service-unavailable": "nobody accepts messages at this address",
 }
 
 
 class Connection:
-    def __init__(self, account: Account, hear: Callable[[Heard], None]) -> None:
-        self._account, self._hear = account, hear
+    def __init__(self, account: Account, receive: Callable[[Received], None]) -> None:
+        self._account, self._receive = account, receive
         self._waiting: dict[tuple[str, ...], asyncio.Future[str]] = {}
         self._nicks: dict[str, str] = {}
         self._entering: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -48,13 +48,13 @@ class Connection:
         self._client = Client(account, lambda: self._end("it can't be reached"))
         for event, handle in {
             "connection_failed": self._on_refused,
-            "ssl_invalid_chain": lambda error: self._end(_told(error)),
+            "ssl_invalid_chain": lambda error: self._end(_reason(error)),
             "failed_auth": self._on_refused_password,
             "failed_all_auth": self._on_no_way_in,
             "stream_negotiated": self._on_opened,
             "stream_error": self._on_stream_error,
-            "disconnected": lambda why: self._end(_told(why) or "the connection was closed"),
-            "stanza_acked": self._on_taken,
+            "disconnected": lambda why: self._end(_reason(why) or "the connection was closed"),
+            "stanza_acked": self._on_accepted,
             "message": self._on_message,
             "message_error": self._on_message_error,
             "groupchat_presence": self._on_presence,
@@ -63,7 +63,7 @@ class Connection:
             self._client.add_event_handler(event, handle)
 
     async def open(self) -> None:
-        """DeliveryFailed, and the connection is of no more use, where that can't be done."""
+        """Raises DeliveryFailed where it can't be opened; it can't be used after that."""
         try:
             with self._awaited("open") as opened:
                 attempt = self._client.connect(*self._account.address)
@@ -79,26 +79,26 @@ class Connection:
         self._client.send_presence()
 
     async def tell(self, to: str, text: str, name: str) -> str:
-        """Returns once the server has taken the message, which is called `name`."""
+        """Sends a message with the id `name`; returns once the server has accepted it."""
         key = ("sent", JID(to).bare, name)
         with self._awaited(*key) as outcome:
             self._send(to, text, name, "chat")
-            # What is asked after the message is answered after it was taken.
-            self._ask(lambda _: self._settle(key, f"taken by {self._account}"))
+            # The server answers in order, so an answer means that it has accepted the message.
+            self._ask(lambda _: self._settle(key, f"accepted by {self._account}"))
             return await outcome
 
     async def say(self, room: str, text: str, name: str) -> str:
-        """The same for a room, which takes a message by repeating it to everybody."""
+        """The same for a room, which confirms a message by repeating it to everybody."""
         try:
             return await self._said(room, text, name)
-        except _NotInside:  # the room has forgotten us: it was made anew, perhaps
+        except _NotInside:  # the room has forgotten us, perhaps because it was made anew
             return await self._said(room, text, name)
 
     async def _said(self, room: str, text: str, name: str) -> str:
         await self.enter(room)
         with self._awaited("sent", room, name) as outcome:
             self._send(room, text, name, "groupchat")
-            self._ask()  # so that a room which does not answer is no server which does not
+            self._ask()  # tells a silent room from a silent server
             return await outcome
 
     async def enter(self, room: str) -> None:
@@ -110,7 +110,7 @@ class Connection:
                 with suppress(_NickTaken):
                     await self._enter(room, nick)
         if room not in self._nicks:
-            raise DeliveryFailed(f"the room {room} has others of the name {self._account.nick}")
+            raise DeliveryFailed(f"the nick {self._account.nick} is taken in the room {room}")
 
     async def _enter(self, room: str, nick: str) -> None:
         with self._awaited("enter", room) as entered:
@@ -125,15 +125,15 @@ class Connection:
                 raise DeliveryFailed(f"the room {room} does not answer") from None
 
     async def _unlock(self, room: str) -> None:
-        """A room that we have just made lets nobody in before it is told what kind it is to be."""
+        """A room that we have just created lets nobody in until it is configured."""
         form = Form()  # type: ignore[no-untyped-call]
-        with suppress(XMPPError):  # then it is as its server likes it
+        with suppress(XMPPError):  # then it has the server's defaults
             await self._client.plugin["xep_0045"].set_room_config(
                 JID(room), form, timeout=self._account.timeout
             )
 
     async def ping(self) -> None:
-        """DeliveryFailed, and this is the end, where nobody answers."""
+        """Ends the connection and raises DeliveryFailed where the server does not answer."""
         try:
             with self._awaited("ping") as answered:
                 self._ping(lambda _: self._settle(("ping",), ""))
@@ -145,7 +145,7 @@ class Connection:
 
     @property
     def heard(self) -> int:
-        """Grows with everything that comes from the server."""
+        """Counts what comes from the server."""
         return self._client.heard
 
     def drop(self) -> None:
@@ -154,7 +154,7 @@ class Connection:
     def loss(self) -> DeliveryFailed:
         reason = f"the Jabber server {self._account} can't be used: {self._why}"
         reason = reason.replace(self._account.password.reveal() or reason, "***")
-        return DeliveryFailed(one_line(reason, _REASON), unreachable=True)
+        return DeliveryFailed(one_line(reason, _LONGEST_REASON), unreachable=True)
 
     async def close(self) -> None:
         if not self.ended.is_set():
@@ -168,7 +168,7 @@ class Connection:
         stanza.send()
 
     def _ask(self, on_answer: Callable[[Any], object] | None = None) -> None:
-        """For a sign of the server: how much it has taken, by `_on_taken`, or just any answer."""
+        """Asks the server for an acknowledgement (`_on_accepted`), or for any answer."""
         if self._client.confirms:
             self._client.send(RequestAck(self._client))
         else:
@@ -186,7 +186,7 @@ class Connection:
         if self.ended.is_set():
             raise self.loss()
         if key in self._waiting:
-            raise DeliveryFailed("it is on its way already")
+            raise DeliveryFailed("it is being sent already")
         outcome: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._waiting[key] = outcome
         try:
@@ -194,10 +194,10 @@ class Connection:
         finally:
             del self._waiting[key]
             if outcome.done() and not outcome.cancelled():
-                outcome.exception()  # or it would be told as one that nobody heard of
+                outcome.exception()  # else it would be logged as never retrieved
 
     def _settle(self, key: tuple[str, ...], result: str | DeliveryFailed) -> bool:
-        """Whether somebody was waiting for it."""
+        """Whether somebody was waiting for the result."""
         outcome = self._waiting.get(key)
         if outcome is None or outcome.done():
             return False
@@ -218,31 +218,31 @@ class Connection:
 
     def _on_attempted(self, attempt: asyncio.Future[Any]) -> None:
         if not attempt.cancelled() and (error := attempt.exception()) is not None:
-            self._end(_told(error))
+            self._end(_reason(error))
 
     def _on_refused(self, error: OSError | str) -> None:
-        self._why = _told(error)
+        self._why = _reason(error)
 
     def _on_refused_password(self, failure: Any) -> None:
         self._why = f"it refuses our name and password: {failure['text'] or failure['condition']}"
 
     def _on_no_way_in(self, _: object) -> None:
         clear = self._account.trust is not None and not self._client.is_encrypted
-        self._end("it offers no TLS" if clear else "it offers no way of logging in that we know")
+        self._end("it offers no TLS" if clear else "it offers no login method that we know")
 
     def _on_stream_error(self, error: Any) -> None:
-        self._why = f"it says {error['condition']} {error['text']}".strip()
+        self._why = f"it reported {error['condition']} {error['text']}".strip()
 
     def _on_opened(self, _: object) -> None:
         if self._account.trust is not None and not self._client.is_encrypted:
             self._end("it offers no TLS")
         elif not self._client.bound:
-            self._end("it lets nobody in without TLS")
+            self._end("it requires TLS")
         else:
             self._why = ""
             self._settle(("open",), "")
 
-    def _on_taken(self, stanza: Any) -> None:
+    def _on_accepted(self, stanza: Any) -> None:
         if stanza.name == "message" and stanza["type"] == "chat":
             key = ("sent", stanza["to"].bare, stanza["id"])
             self._settle(key, f"acknowledged by {self._account}")
@@ -253,8 +253,8 @@ class Connection:
             for name in (stanza["id"], stanza["origin_id"]["id"]):
                 self._settle(("sent", sender.bare, name), f"repeated by the room {sender.bare}")
         elif sender.user and (sender.resource or kind != "groupchat") and kind in _HEARD:
-            self._hear(
-                Heard(
+            self._receive(
+                Received(
                     id=stanza["id"],
                     text=stanza["body"],
                     sender=str(sender),
@@ -272,7 +272,7 @@ class Connection:
             self._nicks.pop(sender, None)
             failure = _NotInside(str(failure), permanent=True)
         if not self._settle(("sent", sender, stanza["id"]), failure):
-            logs.get().warning("refused after it was taken", id=stanza["id"], reason=str(failure))
+            logs.get().warning("refused after acceptance", id=stanza["id"], reason=str(failure))
 
     def _on_presence(self, stanza: Any) -> None:
         room, nick = stanza["from"].bare, stanza["from"].resource
@@ -303,8 +303,8 @@ class _NotInside(DeliveryFailed):
     """The room does not know us, though we had entered it."""
 
 
-def _told(reason: object) -> str:
-    """The reason of a connection's end as it is told to people."""
+def _reason(reason: object) -> str:
+    """The reason why a connection ended, for people."""
     if isinstance(reason, ssl.SSLCertVerificationError):
         return f"its certificate can't be trusted: {reason.verify_message}"
     if isinstance(reason, ssl.SSLError):
@@ -317,6 +317,6 @@ def _told(reason: object) -> str:
 def _refusal(sender: str, error: Any) -> DeliveryFailed:
     condition = error["condition"]
     meaning = _MEANINGS.get(condition)
-    told = " ".join(filter(None, [f"{meaning}:" if meaning else "", condition, error["text"]]))
+    words = " ".join(filter(None, [f"{meaning}:" if meaning else "", condition, error["text"]]))
     permanent = error["type"] != "wait"
-    return DeliveryFailed(one_line(f"{sender}: {told}", _REASON), permanent=permanent)
+    return DeliveryFailed(one_line(f"{sender}: {words}", _LONGEST_REASON), permanent=permanent)

@@ -1,4 +1,4 @@
-"""Outgoing HTTP: requests and the client that sends them, within limits."""
+"""Outgoing HTTP: requests, and a client that sends them within limits."""
 
 import base64
 import json
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from watchbell.http.wire import Wire
 
 MOST = 64 << 10
-"""Bytes of an answer that are read; the rest is dropped."""
+"""Bytes of an answer that are read; the rest is ignored."""
 AGENT = f"watchbell/{__version__}"
 JSON = {"Content-Type": "application/json; charset=utf-8"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
@@ -30,18 +30,18 @@ class Request(Struct, frozen=True, kw_only=True):
     method: str = "POST"
     headers: Mapping[str, str] = {}
     private: Mapping[str, str] = {}
-    """Headers that no other host is to see: credentials, signatures."""
+    """Headers that are not sent to another host after a redirect: credentials, signatures."""
     body: bytes = b""
     secrets: tuple[str, ...] = ()
-    """What nobody is to see in the answer, should the server repeat it."""
+    """Texts to mask in the answer, in case the server repeats them."""
 
 
 class Client:
-    """Keeps its connections, and the limits to what a server may do to us.
+    """Sends requests over connections that it keeps.
 
-    `is_service` tells a service that is the same for everybody from servers that addresses name.
-    With `networks` all that is connected to is checked; without them the operator chose the URL,
-    and no redirect leads to another host.
+    `is_service` is true for a service that all messages go to, false for servers that addresses
+    name. With `networks` every connection is checked; without them the operator chose the URL, and
+    redirects to other hosts are refused.
     """
 
     def __init__(
@@ -60,15 +60,15 @@ class Client:
         self._wire: Wire | None = None
 
     async def ask(self, request: Request) -> Answer:
-        """The answer, whatever it says; DeliveryFailed where there is none."""
+        """The answer with any status; DeliveryFailed where there is none."""
         if self._wire is None:
-            from watchbell.http.wire import Wire  # noqa: PLC0415 aiohttp takes its time
+            from watchbell.http.wire import Wire  # noqa: PLC0415 slow to import
 
             self._wire = Wire(self)
         return await self._wire.ask(request)
 
-    async def hand_over(self, request: Request) -> Answer:
-        """The answer, once its status says that the message was taken; else DeliveryFailed."""
+    async def send(self, request: Request) -> Answer:
+        """The answer if its status means success, else DeliveryFailed."""
         answer = await self.ask(request)
         failure = answer.failure(is_service=self.is_service)
         if failure is not None:
@@ -82,16 +82,14 @@ class Client:
 
 
 def trust(ca_file: str) -> ssl.SSLContext | None:
-    """The system's certificates and those of the file; None for the system's alone."""
+    """The system's certificates and those of the file; None for only the system's."""
     if not ca_file:
         return None
     context = ssl.create_default_context()
     try:
         context.load_verify_locations(ca_file)
     except (OSError, ValueError) as error:
-        raise BadSettings(
-            f"ca_file: the certificates in {ca_file} can't be read: {error}"
-        ) from None
+        raise BadSettings(f"ca_file: can't read the certificates in {ca_file}: {error}") from None
     return context
 
 
@@ -100,20 +98,20 @@ def form(fields: Mapping[str, str]) -> bytes:
 
 
 def basic(user: str, password: str) -> dict[str, str]:
-    """The header by which a user is known."""
+    """The header of basic authentication."""
     pair = base64.b64encode(f"{user}:{password}".encode(errors="replace")).decode()
     return {"Authorization": f"Basic {pair}"}
 
 
 def encoded(value: Any) -> bytes:
-    """JSON, of whatever people wrote."""
+    """JSON of any text, also with lone surrogates."""
     try:
         return msgspec.json.encode(value)
-    except UnicodeEncodeError:  # half a character somewhere
+    except UnicodeEncodeError:  # a lone surrogate
         plain = msgspec.to_builtins(value)
         return json.dumps(plain, ensure_ascii=False).encode(errors="replace")
 
 
 def header(text: str) -> str:
-    """The text as the value of a header, whatever was in it."""
+    """The text with only the characters that a header may have."""
     return "".join(c for c in text if " " <= c <= "~")[:255].strip()

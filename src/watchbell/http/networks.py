@@ -1,4 +1,4 @@
-"""Which addresses a stranger may make us connect to. Pure: an address in, a reason out."""
+"""Which addresses an untrusted URL may make us connect to. Pure."""
 
 from collections.abc import Iterable
 from ipaddress import (
@@ -14,13 +14,13 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 _NAT64 = ip_network("64:ff9b::/96")
-# What Python's own tables leave out, in some version of it or in all.
+# Missing from the tables of some or all versions of Python.
 _NOT_PUBLIC = tuple(
     map(
         ip_network,
         (
             *("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15"),
-            "168.63.129.16/32",  # what Azure's machines are managed by
+            "168.63.129.16/32",  # Azure's management address
             *("::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16"),
             *("3fff::/20", "5f00::/16", "fec0::/10"),
         ),
@@ -32,20 +32,20 @@ class Networks:
     """The public Internet, and the networks that are allowed besides."""
 
     def __init__(self, allowed: Iterable[str] = ()) -> None:
-        """ValueError, with the network and what was expected, where one is none."""
+        """ValueError where one is not a network."""
         self._allowed = tuple(map(network, allowed))
 
     def refusal(self, host: str) -> str:
-        """Why nothing is sent to this address, or nothing where it may be. What is no address in
-        its usual spelling is refused, since others may read `127.1` or `0x7f000001` as one."""
+        """Why this address is refused, or an empty text. Unusual spellings are refused, since other
+        programs may read `127.1` or `0x7f000001` as an address."""
         try:
             address = ip_address(host)
         except ValueError:
-            return f"{host[:100]!r} is no address in its usual spelling"
-        meant = _meant(address)
-        if any(meant in one or address in one for one in self._allowed):
+            return f"{host[:100]!r} is not an IP address in its usual form"
+        plain = _embedded_ipv4(address)
+        if any(plain in one or address in one for one in self._allowed):
             return ""
-        if meant.is_global and not _is_special(meant):
+        if plain.is_global and not _is_special(plain):
             return ""
         return f"{address} is not on the public Internet; allow_networks can permit it"
 
@@ -54,11 +54,11 @@ def network(text: str) -> Network:
     try:
         return ip_network(text)
     except ValueError as error:
-        raise ValueError(f"{error}; expected a network as 10.0.0.0/8 or fd00::/8") from None
+        raise ValueError(f"{error}; expected a network such as 10.0.0.0/8 or fd00::/8") from None
 
 
-def _meant(address: Address) -> Address:
-    """The IPv4 address that an IPv6 one stands for, or the address itself."""
+def _embedded_ipv4(address: Address) -> Address:
+    """The IPv4 address inside an IPv6 address, or the address itself."""
     if not isinstance(address, IPv6Address):
         return address
     if address in _NAT64:

@@ -1,4 +1,4 @@
-"""One exchange over HTTP, with a limit to everything that a server may do to us."""
+"""The exchange of one HTTP request, with limits on everything a server controls."""
 
 import asyncio
 import io
@@ -27,20 +27,20 @@ _LONGEST_URL = 4_096
 _LONG_TOKEN = 16
 _LARGE = 1 << 20
 _RESOLVERS = 32
-"""Threads; each is made when all others wait for a name."""
+"""Threads that resolve names."""
 _ENCODED = ("gzip", "x-gzip", "deflate")
 
 
 class Unanswered(aiohttp.ClientError):
-    """The connection ended before there was an answer."""
+    """The connection was closed before there was an answer."""
 
 
 class Forbidden(OSError):
-    """A stranger's URL leads to where nothing of ours may be sent. Its text says why."""
+    """An untrusted URL leads to an address that is not allowed. Its text says why."""
 
 
 class Hop(Struct, frozen=True, kw_only=True):
-    """One request of an exchange: the first one, or where a redirect led to."""
+    """One request of an exchange: the first one, or one after a redirect."""
 
     url: URL
     method: str
@@ -54,7 +54,7 @@ class Hop(Struct, frozen=True, kw_only=True):
 
 
 class Wire:
-    """The connections of one client; made within the event loop that it serves."""
+    """The connections of one client, made in the event loop that uses them."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -68,7 +68,7 @@ class Wire:
         )
         self._session = aiohttp.ClientSession(
             connector=connector,
-            # A name, a connection and TLS take half of the time at the most.
+            # Resolving, connecting and TLS may take half of the time.
             timeout=aiohttp.ClientTimeout(total=None, connect=client.timeout / 2),
             headers={"User-Agent": AGENT, "Accept-Encoding": "identity"},
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -90,7 +90,7 @@ class Wire:
         await self._resolver.close()
 
     async def _followed(self, hop: Hop, deadline: float) -> aiohttp.ClientResponse:
-        """The first answer that is no redirect."""
+        """The first answer that is not a redirect."""
         for _ in range(_REDIRECTS + 1):
             try:
                 async with asyncio.timeout_at(deadline):
@@ -118,12 +118,12 @@ class Wire:
         )
 
     def _next(self, hop: Hop, status: int, location: str) -> Hop:
-        """Where a redirect leads. All but 303 keep the method: turned into a GET, as browsers do
-        with 301 and 302, a message would get lost while a page of the server's says 200."""
+        """The request after a redirect. All but 303 keep the method: if 301 and 302 became GET, as
+        in browsers, the message would be lost although the answer is 200."""
         try:
             url = _web(hop.url.join(URL(location)).with_user(None))
         except (ValueError, DeliveryFailed):
-            raise self._useless(f"{hop.host} redirects to what is no web address") from None
+            raise self._useless(f"{hop.host} redirects to no web address") from None
         if hop.url.scheme == "https" and url.scheme != "https":
             raise self._useless(f"{hop.host} redirects from https to http")
         if not _is_same_host(hop.url, url):
@@ -135,8 +135,8 @@ class Wire:
         return replace(hop, url=url)
 
     async def _body(self, response: aiohttp.ClientResponse, deadline: float) -> str:
-        """As much of the body as comes in time: the status has said whether we were heard, so what
-        goes wrong from here on is no reason to say it all again."""
+        """As much of the body as arrives in time. The status has decided whether the message
+        was accepted, so a failure from here on is no reason to send it again."""
         raw, is_whole = bytearray(), False
         try:
             async with asyncio.timeout_at(deadline):
@@ -153,14 +153,14 @@ class Wire:
         if encoding in _ENCODED:
             body = _inflated(body, self._client.most)
         elif encoding != "identity":
-            return f"(an answer in {one_line(encoding, 20)})"
+            return f"(an answer encoded as {one_line(encoding, 20)})"
         return body.decode(errors="replace")
 
     def _failure(self, hop: Hop, error: aiohttp.ClientError) -> DeliveryFailed:
         away = self._client.is_service
         match error:
             case aiohttp.InvalidURL():
-                return DeliveryFailed("the address is no web address", permanent=True)
+                return DeliveryFailed("the address is not a web address", permanent=True)
             case aiohttp.ConnectionTimeoutError():
                 seconds = f"{self._client.timeout / 2:g} s"
                 reason = f"no connection to {hop.host} within {seconds}"
@@ -171,22 +171,22 @@ class Wire:
                 aiohttp.ClientConnectorCertificateError(certificate_error=cause)
                 | aiohttp.ClientConnectorError(os_error=cause)
             ):
-                reason = f"no connection to {hop.host}: {one_line(_said(cause))}"
+                reason = f"no connection to {hop.host}: {one_line(_reason(cause))}"
                 return DeliveryFailed(reason, unreachable=away)
             case aiohttp.ClientResponseError():
-                return DeliveryFailed(f"{hop.host} answered with what is no HTTP")
-        return DeliveryFailed(f"{hop.host} hung up without an answer")
+                return DeliveryFailed(f"{hop.host} did not answer with HTTP")
+        return DeliveryFailed(f"{hop.host} closed the connection without an answer")
 
     def _useless(self, reason: str) -> DeliveryFailed:
-        """The server sends us to where we don't go: a service is of no use to anybody then, and of
-        the servers that addresses name the address is."""
+        """A redirect that we don't follow: a service is then unusable for every message, another
+        server only for this address."""
         is_service = self._client.is_service
         return DeliveryFailed(reason, permanent=not is_service, unreachable=is_service)
 
 
 class Resolver(AbstractResolver):
-    """Resolves by the system, in threads of its own: where names of one medium's servers take
-    their time, no other medium waits for them."""
+    """Resolves by the system, in threads of its own, so that slow names delay only their own
+    medium."""
 
     def __init__(self, networks: Networks | None) -> None:
         self._networks = networks
@@ -199,8 +199,8 @@ class Resolver(AbstractResolver):
         loop = asyncio.get_running_loop()
         try:
             found = await loop.run_in_executor(self._threads, ask)
-        except ValueError as error:  # a label too long, a character that no name has
-            raise OSError(None, f"this is no name of a host: {error}") from error
+        except ValueError as error:  # a label is too long, or has an invalid character
+            raise OSError(None, f"this is not a host name: {error}") from error
         return [self._result(host, port, *one) for one in found]
 
     def _result(
@@ -231,8 +231,8 @@ class Resolver(AbstractResolver):
 async def _once(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """By itself the library repeats a GET of which it heard no answer, and with some services that
-    would be a second message; it does not with errors that it does not know."""
+    """Keeps the library from repeating a GET without an answer, which with some services would be a
+    second message: it does not repeat after errors of other types."""
     try:
         return await handler(request)
     except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError):
@@ -242,7 +242,7 @@ async def _once(
 
 
 def _checked_socket(networks: Networks, info: aiohttp.AddrInfoType) -> socket.socket:
-    """What every connection goes through, also one to an address that needs no resolving."""
+    """Checks every connection, also one to an address that needs no resolving."""
     family, kind, proto, _, address = info
     _check(networks, str(address[0]))
     return socket.socket(family, kind, proto)
@@ -253,8 +253,8 @@ def _check(networks: Networks, host: str) -> None:
         raise Forbidden(refusal)
 
 
-def _said(cause: Exception) -> str:
-    """The system's words for what went wrong, or Python's."""
+def _reason(cause: Exception) -> str:
+    """The system's reason for a failure, or Python's."""
     words = getattr(cause, "verify_message", "") or getattr(cause, "strerror", "")
     return words or str(cause) or type(cause).__name__
 
@@ -263,7 +263,7 @@ def _parsed(text: str) -> URL:
     try:
         return _web(URL(text))
     except ValueError:
-        raise DeliveryFailed("the address is no web address", permanent=True) from None
+        raise DeliveryFailed("the address is not a web address", permanent=True) from None
 
 
 def _first(url: URL, request: Request) -> Hop:
@@ -281,25 +281,25 @@ def _first(url: URL, request: Request) -> Hop:
 
 def _web(url: URL) -> URL:
     if url.scheme not in ("http", "https") or not url.host or len(str(url)) > _LONGEST_URL:
-        reason = f"the address is no http or https URL of at most {_LONGEST_URL:,} characters"
+        reason = f"the address is not an http or https URL of at most {_LONGEST_URL:,} characters"
         raise DeliveryFailed(reason, permanent=True)
     return url
 
 
 def _is_same_host(one: URL, other: URL) -> bool:
-    """Also where http became https, each on its usual port."""
+    """Also where http became https, each on its default port."""
     usual = one.is_default_port() and other.is_default_port()
     return one.host == other.host and (one.port == other.port or usual)
 
 
 def _secrets(url: URL) -> list[str]:
-    """What may be secret in a URL: values, passwords, long pieces of its path."""
+    """Possible secrets in a URL: values, the password, long parts of its path."""
     long = [part for part in url.parts if len(part) >= _LONG_TOKEN]
     return [*long, *url.query.values(), *filter(None, [url.password])]
 
 
 def _inflated(body: bytes, most: int) -> bytes:
-    """No more than is wanted, however much a little can become."""
+    """Decompresses at most `most` bytes, whatever the body expands to."""
     try:
         return zlib.decompressobj(wbits=zlib.MAX_WBITS | 32).decompress(body, most)
     except zlib.error:

@@ -1,5 +1,4 @@
-"""Where a warden can be found by another supervisor once its own has died: a socket in a folder,
-beside what it keeps there."""
+"""The socket at which another supervisor finds a warden whose own supervisor has died."""
 
 import json
 import os
@@ -16,7 +15,7 @@ _PATIENCE = 5.0
 
 class AdoptionSocket:
     def __init__(self, parent: Path) -> None:
-        """A new folder, which nobody sees before there is a door in it."""
+        """Makes a folder, visible to others only once there is a socket in it."""
         name = ids.token()
         fresh = parent / f".{name}"
         fresh.mkdir(0o700, parents=True)
@@ -28,7 +27,7 @@ class AdoptionSocket:
         self.descriptor = self._socket.fileno()
 
     def close(self) -> None:
-        """On our side: the warden's stays open."""
+        """Closes our side; the warden's stays open."""
         self._socket.close()
 
 
@@ -42,21 +41,21 @@ class Kept(NamedTuple):
     """Since its start."""
     pipe: int
     """The warden's descriptor of its output."""
-    words: list[list[Any]]
-    """What the warden has said of it."""
+    messages: list[list[Any]]
+    """What the warden has reported about it."""
 
 
 class Meeting(NamedTuple):
-    """With a warden that was waiting; or, without a connection, with one that was not."""
+    """The first contact with a warden; without a connection if another supervisor has it."""
 
     connection: socket.socket | None
     pid: int
     folder: Path
     kept: list[Kept]
     rest: bytes
-    """What it said after that."""
+    """What it sent after that."""
     others: list[str]
-    """Runs in the care of another supervisor."""
+    """Runs that another supervisor has adopted."""
 
 
 def adoption_sockets(parent: Path) -> list[Path]:
@@ -64,7 +63,7 @@ def adoption_sockets(parent: Path) -> list[Path]:
 
 
 def meet(folder: Path) -> Meeting | None:
-    """None where nobody is behind the door any more."""
+    """None where the warden is gone."""
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.settimeout(_PATIENCE)
@@ -82,7 +81,7 @@ def _met(connection: socket.socket, folder: Path) -> Meeting:
     while True:
         line, end, received = received.partition(b"\n")
         if not end:
-            received = line + _heard(connection)
+            received = line + _receive(connection)
             continue
         word, *details = json.loads(line)
         if word == "taken":
@@ -93,7 +92,7 @@ def _met(connection: socket.socket, folder: Path) -> Meeting:
         kept.append(Kept(*details))
 
 
-def _heard(connection: socket.socket) -> bytes:
+def _receive(connection: socket.socket) -> bytes:
     received = connection.recv(1 << 16)
     if not received:
         raise ConnectionResetError

@@ -1,4 +1,4 @@
-"""A run as its warden sees it. For the warden, so with the standard library alone."""
+"""A run as its warden sees it. Used by the warden, so it needs only the standard library."""
 
 import os
 import re
@@ -25,7 +25,7 @@ def high_water(pid: int | str) -> int:
 
 
 class Order(NamedTuple):
-    """What is to be started, and the descriptors that came with it."""
+    """What to start, and the descriptors that came with it."""
 
     wish: dict[str, Any]
     output: int
@@ -43,7 +43,7 @@ class Order(NamedTuple):
         return float(self.wish["not_before"])
 
     def close_theirs(self) -> None:
-        """What the process has by now."""
+        """What the process has used so far."""
         os.close(self.output)
         os.close(self.given)
 
@@ -54,44 +54,44 @@ class Order(NamedTuple):
 
 
 class Child:
-    """A run: its main process, which leads a session and a group, and what came out of that."""
+    """A run: its main process, which leads a session and a group, and all its descendants."""
 
     def __init__(self, number: int, order: Order, pid: int, begun: float) -> None:
         wish = order.wish
         self.number = number
         self.run = wish["run"]
         self.memo = wish["memo"]
-        """What an adopter is told of it; empty where there will be none."""
+        """What an adopter gets to know; empty where the run can't be adopted."""
         self.pipe = order.pipe
-        self.words: list[list[Any]] = []
-        """What the supervisor was told of it, for an adopter."""
+        self.messages: list[list[Any]] = []
+        """What was reported to the supervisor, for an adopter."""
         self.may_leave = wish["escaped"] == "leave"
         self.pid = pid
         self.begun = begun
         self.lapses = order.lapses
         """When it is killed, unless its lease is extended."""
         self.keeps_until = wish["keep_until"] or 0.0
-        """For which it may go on without a supervisor."""
+        """Until when it may go on without a supervisor."""
         self.orphans: set[int] = set()
         self.has_exited = False
         """Whether the main process has ended; what is left are processes that it left behind."""
         self.ended: dict[int, str] = {}
-        """Those of them that were told to end, by name."""
-        self.told = 0
+        """Those of them that were ended by a signal, by name."""
+        self.signalled = 0
         """The last signal."""
         self._has_group = True
         self._user = self._system = 0.0
         self._peak = self._sampled = 0
         self._inherited = high_water("self") + _SLACK
-        """What the kernel counts for the child in any case: it shared the warden's memory until it
-        became its command."""
+        """Memory that the kernel counts for every child, because it shared the warden's memory
+        until it became its command."""
 
     def lease(self, until: float | None, keep_until: float | None) -> None:
         self.lapses = inf if until is None else until
         self.keeps_until = keep_until or 0.0
 
     def sample(self) -> None:
-        """Looks at the memory of the main process, for one that uses less than the warden."""
+        """Measures the main process now, in case it uses less memory than the warden."""
         self._sampled = max(self._sampled, high_water(self.pid))
 
     def count(self, usage: resource.struct_rusage) -> None:
@@ -107,8 +107,8 @@ class Child:
         return self._user, self._system, peak * 1024
 
     def signal(self, number: int) -> None:
-        if self.told != signal.SIGKILL:
-            self.told = number
+        if self.signalled != signal.SIGKILL:
+            self.signalled = number
         if self._has_group:
             sent(os.killpg, self.pid, number)
             sent(os.killpg, self.pid, signal.SIGCONT)  # one that is stopped can't end
@@ -118,8 +118,8 @@ class Child:
             self._note(pid)
 
     def pass_on(self, orphan: int) -> None:
-        if self.told and group_of(orphan) != self.pid:
-            sent(os.kill, orphan, self.told)
+        if self.signalled and group_of(orphan) != self.pid:
+            sent(os.kill, orphan, self.signalled)
             sent(os.kill, orphan, signal.SIGCONT)
 
     def found(self, orphan: int) -> None:
@@ -129,18 +129,18 @@ class Child:
         self._note(orphan)
 
     def _note(self, orphan: int) -> None:
-        if self.told and self.has_exited and orphan not in self.ended:
+        if self.signalled and self.has_exited and orphan not in self.ended:
             self.ended[orphan] = name_of(orphan)
 
     def is_alive(self) -> bool:
-        """Whether anything is left now that the main process has ended, that we could end."""
+        """Whether processes that we can end are left after the main process has ended."""
         self._look_over()
         # Once there is no such group, its number may become that of another.
         self._has_group = self._has_group and sent(os.killpg, self.pid, 0)
         return self._has_group or bool(self.orphans)
 
     def _look_over(self) -> None:
-        """Lets go of orphans that became somebody else's, or have left where they may."""
+        """Drops orphans that have another parent now, or that may leave the run and did."""
         self.orphans = {pid for pid in self.orphans if sent(os.kill, pid, 0)}
         if self.may_leave:
             self.orphans = {pid for pid in self.orphans if session_of(pid) == self.pid}

@@ -1,4 +1,4 @@
-"""What is to be run and how it is to end, as a caller asks for it."""
+"""What to run, when to start it, and when to end it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
@@ -44,67 +44,66 @@ class Ending(Struct, frozen=True, kw_only=True):
     grace: float = 10.0
     """From SIGTERM to SIGKILL."""
     linger: float | None = 10.0
-    """For which what the main process left behind may go on before it is terminated; None for as
-    long as it likes, within the time limit."""
+    """How long processes that outlive the main one may go on before they are terminated; None for
+    no limit but the time limit."""
     escaped: Literal["end", "leave"] = "end"
     """Whether processes that began a session of their own (daemons) are part of the run."""
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """On which a run is begun."""
+    """The conditions under which a run starts."""
 
     not_before: float = 0.0
-    """Monotonic time at which it is; all else is done before, so that it is to the millisecond."""
+    """Monotonic time of the start. All preparation is done before it, so it is kept precisely."""
     lease_until: float | None = None
     """The end of its first lease, monotonic time; see `Run.lease`."""
     keep_until: float | None = None
-    """Until when it may go on after this process's death, likewise."""
+    """Until when it may go on after this process's death, monotonic time."""
     note: str = ""
-    """What an adopter is to know of it."""
+    """Text for a supervisor that adopts the run."""
 
 
 def check(command: Command) -> None:
-    """Refuses what no system could run, in a line that names the field."""
-    wrong = next(_problems(command), None)
-    if wrong:
-        raise Refused(wrong)
+    """Refuses what no system could run, with the field that is wrong."""
+    for field_name, reason in _problems(command):
+        raise Refused(reason, field=field_name)
 
 
-def _problems(command: Command) -> Iterator[str]:
+def _problems(command: Command) -> Iterator[tuple[str, str]]:
     if not command.argv or not command.argv[0].strip():
-        yield "the command is empty; expected a program and its arguments"
+        yield "command", "it is empty; expected a program and its arguments"
     texts = [*command.argv, *command.environment, *command.environment.values()]
     if sum(map(len, texts)) > _LONGEST:
-        yield f"the command and its environment are too long; expected at most {_LONGEST:,} bytes"
-    for what, text in _texts(command):
+        yield "command", f"it is longer than {_LONGEST:,} bytes, with its environment"
+    for field_name, subject, text in _texts(command):
         if not _is_text(text):
-            yield f"{what} is {text!r}; expected text without NUL"
+            yield field_name, f"{subject} is {text!r}; expected text without NUL"
     for name in command.environment:
         if not name or "=" in name:
-            yield f"the environment has a variable {name!r}; expected a name without ="
+            yield "environment", f"{name!r} is not a variable's name; expected one without ="
     yield from _number_problems(command)
 
 
-def _texts(command: Command) -> Iterator[tuple[str, str]]:
+def _texts(command: Command) -> Iterator[tuple[str, str, str]]:
     for number, argument in enumerate(command.argv):
-        yield f"the command's argument {number}", argument
+        yield "command", f"argument {number}", argument
     for name, value in command.environment.items():
-        yield "a variable's name in the environment", name
-        yield f"the environment's {name}", value
-    for what in ("folder", "user", "group"):
-        yield what, getattr(command, what)
+        yield "environment", "a variable's name", name
+        yield "environment", name, value
+    for field_name in ("folder", "user", "group"):
+        yield field_name, "it", getattr(command, field_name)
 
 
-def _number_problems(command: Command) -> Iterator[str]:
+def _number_problems(command: Command) -> Iterator[tuple[str, str]]:
     if command.nice is not None and not -20 <= command.nice <= 19:
-        yield f"nice is {command.nice}; expected a number from -20 to 19"
+        yield "nice", f"{command.nice} is not a number from -20 to 19"
     if command.umask is not None and not 0 <= command.umask <= 0o777:
-        yield f"umask is {command.umask:o}; expected an octal number from 0 to 777"
+        yield "umask", f"{command.umask:o} is not an octal number from 0 to 777"
     for name, value in command.limits.items():
         if name not in LIMITS:
-            yield f"there is no limit {name!r}; expected one of {', '.join(LIMITS)}"
+            yield "limits", f"there is no limit {name!r}; expected one of {', '.join(LIMITS)}"
         if not 0 <= value < 1 << 63:
-            yield f"the limit {name} is {value}; expected a number from 0 to {(1 << 63) - 1}"
+            yield "limits", f"{name} is {value}; expected a number from 0 to {(1 << 63) - 1}"
 
 
 def _is_text(text: str) -> bool:

@@ -15,8 +15,8 @@ from msgspec import Struct
 from watchbell.clock import SYSTEM
 from watchbell.process.procfs import PROC, is_dead, marks_of
 
-_PAUSE = 0.05  # seconds between looks
-_PATIENCE = 30.0  # seconds for which what survives SIGKILL is waited for
+_PAUSE = 0.05  # seconds between checks
+_PATIENCE = 30.0  # seconds to wait for what survives SIGKILL
 
 
 class Orphan(Struct, frozen=True):
@@ -30,8 +30,8 @@ class Orphan(Struct, frozen=True):
 
 
 def orphans(owner: str = "") -> list[Orphan]:
-    """All whose supervisor is dead and whose owner's name begins so. Root sees everybody's
-    processes, others their own."""
+    """Processes whose supervisor is dead and whose owner's name begins with `owner`. Root sees
+    everybody's processes, others only their own."""
     return [one for one in marked() if one.owner.startswith(owner) and is_dead(one.supervisor)]
 
 
@@ -53,10 +53,9 @@ def marked() -> list[Orphan]:
 
 
 async def end(owner: str = "", grace: float = 10.0, spared: Container[str] = ()) -> list[Orphan]:
-    """Ends the orphans that may not stay, by SIGTERM and later SIGKILL, and tells which they were.
-    Returns when they are gone, or some time after what even SIGKILL did not end. Runs that are
-    spared have found a new supervisor."""
-    told: dict[int, Orphan] = {}
+    """Ends the orphans that may not stay, by SIGTERM and later SIGKILL. Returns them when they are
+    gone, or some time after SIGKILL if they are not. Runs in `spared` have a new supervisor."""
+    ended: dict[int, Orphan] = {}
     kills_at = SYSTEM.monotonic() + grace
     while left := [
         orphan for orphan in orphans(owner) if not orphan.may_stay and orphan.run not in spared
@@ -67,15 +66,15 @@ async def end(owner: str = "", grace: float = 10.0, spared: Container[str] = ())
         for orphan in left:
             if now >= kills_at:
                 signal_safely(orphan, signal.SIGKILL)
-            elif orphan.pid not in told:
+            elif orphan.pid not in ended:
                 signal_safely(orphan, signal.SIGTERM)
-            told[orphan.pid] = orphan
+            ended[orphan.pid] = orphan
         await asyncio.sleep(_PAUSE)
-    return list(told.values())
+    return list(ended.values())
 
 
 def signal_safely(orphan: Orphan, number: int) -> None:
-    """Never to another process that got its pid in the meantime, where the system allows."""
+    """Never signals another process that got its pid meanwhile, where the system has pidfds."""
     with suppress(ProcessLookupError, PermissionError):
         if not hasattr(os, "pidfd_open"):
             os.kill(orphan.pid, number)

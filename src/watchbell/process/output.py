@@ -1,4 +1,4 @@
-"""What a child wrote: bytes in lines, each with the time it was read.
+"""The output of a child: bytes in lines, each with the time it was read.
 
 Complete up to a size; from there on, after a marker, the newest lines only. A line ends with
 `\\n`, `\\r` (a progress bar shows each of its steps) or `\\r\\n`, and keeps its ending: what is
@@ -27,12 +27,12 @@ class Volume(Struct, frozen=True, kw_only=True):
     line: int = 64 << 10
     """The longest line that is not cut into pieces."""
     waiting: int = 256 << 10
-    """Not yet taken by the caller at which reading pauses, and with it a child that writes more."""
+    """Bytes not yet taken by the caller at which reading pauses, so that the child blocks."""
 
 
 class Line(NamedTuple):
     number: int
-    """Grows by one a line or piece; a gap is what was left out."""
+    """Grows by one per line or piece; a gap means that lines were left out."""
     at: float
     text: bytes
     is_marker: bool = False
@@ -55,8 +55,8 @@ class Part(NamedTuple):
 class Batch(NamedTuple):
     parts: list[Part]
     newest_from: int
-    """Once the marker was given: a log that keeps only the newest may drop the lines between the
-    marker and this number. Until then 0."""
+    """After the marker: a log that keeps only the newest lines may drop those between the marker
+    and this number. 0 before it."""
 
     def lines(self) -> Iterator[Line]:
         for first, at, texts, is_marker in self.parts:
@@ -87,17 +87,17 @@ class Output:
 
     @property
     def is_full(self) -> bool:
-        """Whether to read on only once something was taken."""
+        """Whether to pause reading until something was taken."""
         return self._room > 0 and self._waiting_bytes >= self._volume.waiting
 
     @property
     def is_waiting(self) -> bool:
-        """Whether more of the complete part is there to be taken."""
+        """Whether more of the complete part can be taken."""
         return bool(self._waiting)
 
     @property
     def is_over(self) -> bool:
-        """Whether the complete part has come to its end, and only the newest is kept."""
+        """Whether the complete part has ended, and only the newest output is kept."""
         return self._room <= 0
 
     def feed(self, chunk: bytes, at: float) -> None:
@@ -115,7 +115,7 @@ class Output:
         self._is_closed = True
 
     def overlook(self) -> None:
-        """The complete part ends here, whatever its size was to be."""
+        """Ends the complete part here, whatever its limit."""
         self._room = 0
 
     def take(self, *, newest: bool) -> Batch | None:

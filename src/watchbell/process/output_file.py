@@ -1,4 +1,4 @@
-"""The complete part of an output, also in a file: what another process needs to go on with it."""
+"""The complete part of an output in a file, so that another process can continue with it."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 
 class OutputFile:
     def __init__(self, path: Path, most: int) -> None:
-        """Goes on with a file that is there."""
+        """Continues with an existing file."""
         self._path = path
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         self._size = os.fstat(self._file).st_size
@@ -16,8 +16,8 @@ class OutputFile:
         return os.pread(self._file, self._size, 0)
 
     def read(self, pipe: int, most: int) -> bytes:
-        """From the pipe. The system moves it into the file, so at no time is it nowhere but here,
-        where a SIGKILL could find it."""
+        """Moves output from the pipe into the file within the kernel, so that a SIGKILL never loses
+        what is only in our memory."""
         if self._room <= 0:
             return os.read(pipe, most)
         try:

@@ -1,4 +1,4 @@
-"""Brings what a child writes from its pipe to whoever takes it, at the pace of both."""
+"""Reads a child's output from its pipe, as fast as both the child and the reader allow."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ class OutputReader:
     def __init__(
         self, descriptor: int, output: Output, clock: Clock, output_file: OutputFile | None = None
     ) -> None:
-        """Takes the descriptor over, which must not block. What is in a transcript comes first."""
+        """Takes over the descriptor, which must not block. The output file comes first."""
         self._descriptor = descriptor
         self._output = output
         self._clock = clock
@@ -50,7 +50,7 @@ class OutputReader:
             self.overlook()  # where the taker left early, the child need not wait for anybody
 
     async def _pause(self, every: float) -> None:
-        """While more may come: not once all has, or reading waits for what there is."""
+        """Whether more may come and reading is not paused."""
         seconds = max(every, _NEWEST_EVERY) if self._output.is_over else every
         if seconds:
             with suppress(TimeoutError):
@@ -58,12 +58,12 @@ class OutputReader:
                     await self._hurry.wait()
 
     def overlook(self) -> None:
-        """From now on nobody takes anything: keep what fits, then the newest, and never pause."""
+        """Nobody will read any more: keep what fits, then the newest, and never pause."""
         self._is_overlooked = True
         self._go_on()
 
     def finish(self) -> None:
-        """The child is gone: what is in the pipe is all there will be, whoever else holds it."""
+        """The child is gone: reads what is in the pipe and stops, whoever else holds the pipe."""
         for _ in range(_PIPE // _READ):
             if self._over.is_set() or not self._read():
                 break

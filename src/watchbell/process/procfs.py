@@ -1,4 +1,4 @@
-"""What the system knows of processes: whose children they are, and what they were marked with.
+"""What /proc knows about processes: their children, and the marks that they carry.
 
 For the warden too, so nothing but the standard library is imported.
 """
@@ -21,7 +21,7 @@ def dead_children() -> Iterator[tuple[int, int, resource.struct_rusage]]:
 
 
 def children() -> list[int]:
-    """All of ours, where the system tells."""
+    """All of our children, where the system knows them."""
     try:
         with open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:  # noqa: PTH123
             return [int(pid) for pid in file.read().split()]
@@ -30,7 +30,7 @@ def children() -> list[int]:
 
 
 def marks_of(pid: int) -> dict[str, str]:
-    """What a process was marked with when it was started, or what started it was."""
+    """The marks that a process got at its start, or inherited."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123
             items = file.read().split(b"\0")
@@ -50,7 +50,7 @@ def name_of(pid: int) -> str:
 
 
 def mark_of(pid: int) -> str:
-    """Tells a living process from all that had or will have its pid; empty where there is none."""
+    """Identifies a living process among all that ever have its pid; empty where there is none."""
     try:
         stat = (PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:
@@ -60,7 +60,7 @@ def mark_of(pid: int) -> str:
 
 
 def own_mark() -> str:
-    """The mark of this process, and where it holds: others count their processes anew."""
+    """The mark of this process, with its pid namespace, in which alone it is valid."""
     return f"{mark_of(os.getpid())}:{_namespace()}"
 
 
@@ -80,7 +80,7 @@ def _namespace() -> str:
 
 
 def sent(send: Callable[[int, int], None], whom: int, number: int) -> bool:
-    """Whether there was anybody to send it to whom we may signal."""
+    """Whether there was a process that we may signal."""
     try:
         send(whom, number)
     except (ProcessLookupError, PermissionError):

@@ -1,4 +1,4 @@
-"""One run of a command, as its supervisor sees it: how it goes, what it writes, how it ends."""
+"""One run of a command, as its supervisor sees it: state, output, end."""
 
 import asyncio
 import os
@@ -27,9 +27,9 @@ class Cause(Enum):
 
 class Ended(Struct, frozen=True, kw_only=True):
     cause: Cause
-    """Why it ended, whatever its code: a program that is told to end may well exit with 0."""
+    """Why it ended, whatever its code: a program that gets SIGTERM may well exit with 0."""
     code: int | None = None
-    """Of the main process; None where a signal ended it, or nobody knows."""
+    """Exit code of the main process; None where a signal ended it, or it is unknown."""
     signal: int | None = None
     seconds: float = 0.0
     """From the start of the main process to its end."""
@@ -37,7 +37,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     system: float = 0.0
     """Seconds of CPU time of the main process, all that it waited for, and what it left behind."""
     peak: int = 0
-    """Bytes of memory of the largest of these; never less than the few that the warden takes."""
+    """Bytes of memory of the largest of these; at least what the warden itself uses."""
     left_behind: bool = False
     """Whether processes outlived the main one."""
     leftovers: tuple[str, ...] = ()
@@ -45,12 +45,12 @@ class Ended(Struct, frozen=True, kw_only=True):
 
     @property
     def returncode(self) -> int | None:
-        """In one number, negative for a signal."""
+        """Code and signal in one number, negative for a signal."""
         return self.code if self.signal is None else -self.signal
 
 
 class Run:
-    """Given by `Runner.start`. Take its output by `batches`, then ask how it `ended`."""
+    """Returned by `Runner.start`. Read its output with `batches`, then await `ended`."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Run:
         output: Output,
         output_reader: OutputReader,
         ending: Ending,
-        tell: Callable[..., None],
+        send: Callable[..., None],
         output_file: OutputFile | None = None,
     ) -> None:
         self.id = run
@@ -66,7 +66,7 @@ class Run:
         """Of the main process, which leads a session and a process group of that number."""
         self.output = output
         self.grace = ending.grace
-        self._output_reader, self._ending, self._tell = output_reader, ending, tell
+        self._output_reader, self._ending, self._send = output_reader, ending, send
         self._output_file = output_file
         self._loop = asyncio.get_running_loop()
         self._refusal: asyncio.Future[str] = self._loop.create_future()
@@ -78,13 +78,13 @@ class Run:
 
     def batches(self, every: float = 0.0) -> AsyncGenerator[Batch, None]:
         """The output, to its end. With `every`, lines are gathered for that many seconds. While
-        nobody takes it, a child that has written much waits, as it would for a pipe."""
+        nobody reads, a child that has written much blocks, as with a full pipe."""
         self._is_taken = True
         return self._output_reader.batches(every)
 
     async def ended(self) -> Ended:
         """Returns when the run is over: its main process has ended and nothing is left of what
-        that started. Where nobody takes the output, its beginning and its newest are kept."""
+        that started. If nobody reads the output, its first and last lines are kept."""
         if not self._is_taken:
             self._output_reader.overlook()
         return await asyncio.shield(self._ended)
@@ -102,12 +102,12 @@ class Run:
         this process is stopped meanwhile: so no run outlives the lock it depends on. A moment and
         not a span, since a busy machine may take any time to bring this to the warden. Until
         `keep_until` the run may go on after this process's death, where runs are kept."""
-        self._tell("lease", until, keep_until)
+        self._send("lease", until, keep_until)
 
     def forget(self) -> None:
-        """Its end is recorded: nobody need adopt it any more."""
+        """Drops what is kept for adopters, once the end of the run is recorded."""
         if self._output_file:
-            self._tell("forget")
+            self._send("forget")
             self._output_file.remove()
 
     def _end(self, cause: Cause) -> None:
@@ -116,11 +116,11 @@ class Run:
             self._terminate()
 
     def _terminate(self) -> None:
-        self._tell("signal", signal.SIGTERM)
+        self._send("signal", signal.SIGTERM)
         self._later("kill", self._ending.grace, self._kill)
 
     def _kill(self) -> None:
-        self._tell("signal", signal.SIGKILL)
+        self._send("signal", signal.SIGKILL)
 
     def _later(self, name: str, seconds: float | None, step: Callable[[], None]) -> None:
         if seconds is not None and name not in self._timers:
@@ -130,9 +130,9 @@ class Run:
         """Why the command could not be started; empty once it was."""
         return await self._refusal
 
-    def hear(self, name: str, *details: Any) -> bool:
-        """What the warden says of this run, and whether it was the last word."""
-        heard: dict[str, Callable[..., bool]] = {
+    def handle(self, name: str, *details: Any) -> bool:
+        """Handles a message of the warden; returns whether it was the last one."""
+        handlers: dict[str, Callable[..., bool]] = {
             "started": self._started,
             "failed": self._failed,
             "exited": self._exited,
@@ -140,7 +140,7 @@ class Run:
             "lapsed": lambda: self._ends_by(Cause.LAPSED),
             "unkept": lambda: self._ends_by(Cause.UNKEPT),
         }
-        return heard[name](*details)
+        return handlers[name](*details)
 
     def _started(self, pid: int, ago: float = 0.0) -> bool:
         self.pid = pid
@@ -157,7 +157,7 @@ class Run:
         return True
 
     def _ends_by(self, cause: Cause) -> bool:
-        """The warden's doing."""
+        """The warden ended it."""
         self._cause = self._cause or cause
         return False
 
@@ -183,7 +183,7 @@ class Run:
         return True
 
     def lose(self) -> None:
-        """The warden died, and nobody will ever say more of this run, not even if it began."""
+        """The warden died: nothing more will be known of this run, not even whether it started."""
         self._answer("")
         self._finish(Ended(cause=Cause.LOST, **self._exit))
 

@@ -1,4 +1,4 @@
-"""Runs commands, any number at once, and leaves nothing behind."""
+"""Runs commands, any number at the same time, and leaves no process behind."""
 
 import asyncio
 import itertools
@@ -109,7 +109,7 @@ class Runner:
 
     @property
     def runs(self) -> list[Run]:
-        """Those that are not over."""
+        """The runs that are not over."""
         return [run for link in self._links for run in link.runs.values()]
 
     async def start(
@@ -120,8 +120,8 @@ class Runner:
         volume: Volume = _AS_MUCH_AS_USUAL,
         terms: Terms = _AT_ONCE,
     ) -> Run:
-        """Returns when the command runs; raises Refused, in words, when it can't be started.
-        `run` is to be unique among all runs that there ever are."""
+        """Returns when the command runs; raises Refused when it can't be started.
+        `run` must be unique among all runs, past and future."""
         check(command)
         async with self._window:
             asked = self._ask(run, command, ending, volume, terms)
@@ -167,7 +167,12 @@ class Runner:
             output_file = OutputFile(link.folder / str(number), memo.volume.complete)
         output_reader = OutputReader(reading, output, self._clock, output_file)
         return Run(
-            memo.run, output, output_reader, memo.ending, partial(link.tell, number), output_file
+            memo.run,
+            output,
+            output_reader,
+            memo.ending,
+            partial(link.send_about, number),
+            output_file,
         )
 
     def _descriptors(self, command: Command, *, is_kept: bool) -> list[int]:
@@ -187,8 +192,8 @@ class Runner:
         return opened
 
     async def adopt(self, folder: Path) -> tuple[list[Adopted], set[str]]:
-        """Takes over what supervisors that died left in the care of their wardens. Returns these
-        runs, and the names of those that another supervisor has taken over."""
+        """Adopts the runs that dead supervisors left with their wardens. Returns these runs, and
+        the names of those that another supervisor has adopted."""
         adopted: list[Adopted] = []
         others: set[str] = set()
         ours = [link.folder for link in self._links]
@@ -212,8 +217,8 @@ class Runner:
         memo = msgspec.convert(kept.memo, Memo)
         reading = os.open(f"/proc/{warden}/fd/{kept.pipe}", os.O_RDONLY | os.O_NONBLOCK)
         run = self._run(link, kept.number, reading, memo)
-        run.hear("started", kept.pid, kept.seconds)
-        is_over = [run.hear(*words) for words in kept.words]
+        run.handle("started", kept.pid, kept.seconds)
+        is_over = [run.handle(*message) for message in kept.messages]
         if True not in is_over:
             link.runs[kept.number] = run
         return Adopted(run, memo.note)
@@ -256,7 +261,7 @@ def _refused(command: Command, reason: str) -> Refused:
 
 
 def _file_of(content: bytes) -> int:
-    """A nameless file to read it from: unlike a pipe, it needs nobody to write."""
+    """A nameless file for the input: unlike a pipe, it needs no writer."""
     with tempfile.TemporaryFile() as file:
         file.write(content)
         file.seek(0)

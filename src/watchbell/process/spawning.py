@@ -1,4 +1,4 @@
-"""Starting one process as it was wished for. For the warden, so with the standard library alone.
+"""Starting one process with its settings. Used by the warden, so standard library only.
 
 Popen uses vfork, which costs what posix_spawn does, unless something is to be done before the
 command begins; then it forks, which from a process as small as the warden costs a millisecond.
@@ -55,7 +55,7 @@ def spawned(wish: dict[str, Any], environment: dict[str, str], given: int, outpu
 
 
 def changes(wish: dict[str, Any]) -> Steps:
-    """What a process does before it becomes the command, and what each step is called."""
+    """The steps of a process before it becomes the command, each with its name."""
     steps: Steps = []
     for name, most in wish["limits"].items():
         which = getattr(resource, f"RLIMIT_{name.upper()}")

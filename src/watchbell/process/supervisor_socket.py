@@ -1,4 +1,4 @@
-"""The warden's end of the line: requests and descriptors come in, answers go out."""
+"""The warden's end of the connection: requests and descriptors come in, answers go out."""
 
 import array
 import contextlib
@@ -18,7 +18,7 @@ _CREDENTIALS = struct.Struct("3i")  # of who is at the other end of a socket: pi
 
 
 class SupervisorSocket:
-    """The socket to the supervisor, and what else there is to wait for."""
+    """The socket to the supervisor, and everything else to wait for."""
 
     def __init__(self, connection: socket.socket, supervisor: int, door: int | None) -> None:
         """`door` listens for other supervisors."""
@@ -35,7 +35,7 @@ class SupervisorSocket:
             self._poll.register(self._door, select.POLLIN)
         self._attach(connection, supervisor)
         self.is_cut = os.getppid() != supervisor
-        """Whether the supervisor is dead, or has closed the line."""
+        """Whether the supervisor is dead or has closed the connection."""
 
     def _attach(self, connection: socket.socket, supervisor: int) -> None:
         self._socket = connection
@@ -65,11 +65,11 @@ class SupervisorSocket:
         return self._door is not None
 
     def is_alone(self) -> bool:
-        """Whether there is no supervisor, noticed or not."""
+        """Whether there is no supervisor, also if that was not noticed yet."""
         return self.is_cut or mark_of(self._pid) != self._mark
 
     def turn_to(self, connection: socket.socket, supervisor: int) -> None:
-        """A new supervisor."""
+        """Connects to a new supervisor."""
         self._detach()
         self._attach(connection, supervisor)
         self.is_cut = False
@@ -96,7 +96,7 @@ class SupervisorSocket:
                 yield from self._read()
 
     def _visits(self, door: socket.socket) -> Iterator[Any]:
-        """Of our own user, or of root."""
+        """Whether the peer belongs to our own user or to root."""
         with contextlib.suppress(OSError):
             visitor, _ = door.accept()
             peer = visitor.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
@@ -131,7 +131,7 @@ class SupervisorSocket:
             self._outbox += json.dumps(answer).encode() + b"\n"
 
     def flush(self) -> None:
-        """As much as the supervisor takes: one that is stopped must not stop the warden too."""
+        """Sends what the supervisor accepts: one that is stopped must not block the warden."""
         if self._outbox and not self.is_cut:
             try:
                 self._outbox = self._outbox[self._socket.send(self._outbox) :]
@@ -141,7 +141,7 @@ class SupervisorSocket:
                 self.is_cut = True
 
     def nap(self, seconds: float) -> None:
-        """Until a child ends, or for so long."""
+        """Sleeps until a child ends, at most for so many seconds."""
         if select.select([self._woken], [], [], seconds)[0]:
             self._wake()
 

@@ -1,4 +1,4 @@
-"""What the processes of a tree use now: CPU time, memory, disk, connections. Needs Linux' /proc.
+"""What a process tree uses now: CPU time, memory, disk, connections. Needs Linux' /proc.
 
 A sample reads a few small files for each process of the tree and nothing for others, so its cost
 does not depend on how many processes the machine has. Connections cost more: ask for them apart.
@@ -18,7 +18,7 @@ _TICK = 1 / os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _STATES = {1: "established", 2: "connecting", 10: "listening"}
 _MOST = 10_000
-"""Processes of a tree that are looked at: a fork bomb must not stop us."""
+"""The most processes of a tree that are read: a fork bomb must not stop us."""
 _AT_ONCE = 64 << 10
 
 
@@ -36,7 +36,7 @@ class ProcessUsage(Struct, frozen=True, kw_only=True):
     """Seconds from the boot of the machine to its start; with the pid it names the process."""
     threads: int
     cpu: float
-    """Seconds of CPU time, its dead children included that were waited for."""
+    """Seconds of CPU time, including dead children that were waited for."""
     memory: int
     """Resident bytes; those that several processes share count for each."""
     disk_read: int

@@ -1,10 +1,10 @@
-"""A process that starts the children of one supervisor, and answers for them.
+"""A process that starts the children of one supervisor, and reports on them.
 
-It is small, the standard library and six modules of ours, so a process is started from it at
-little cost however large the supervisor is. All that runs descends from it, and what loses its
-parent becomes its child (it is a subreaper): nothing gets away unseen. When the supervisor dies, in
-whatever way, the warden ends everything, and then itself; or it waits for another supervisor to
-come in by its door, for each run as long as that may be kept.
+It is small (the standard library and six modules of ours), so starting a process from it is cheap
+however large the supervisor is. All that runs descends from it, and a process that loses its parent
+becomes its child (it is a subreaper), so nothing escapes unseen. When the supervisor dies, the
+warden ends everything and then itself; or it waits at its adoption socket for another supervisor,
+for each run as long as the run may be kept.
 
 Requests, a JSON list a line, and answers:
   start NUMBER WISH      started NUMBER PID, or failed NUMBER WHAT REASON; with the request come
@@ -13,7 +13,7 @@ Requests, a JSON list a line, and answers:
                          exited NUMBER STATUS SECONDS USER SYSTEM PEAK LEFT, as the main process
                          ends; where LEFT, other processes of the run go on
                          gone NUMBER USER SYSTEM PEAK ENDED, once none of them does; ENDED are
-                         those that had to be told to end
+                         those that were ended by a signal
   signal NUMBER SIGNAL   to every process of the run, also those yet to be found
   lease NUMBER UNTIL KEEP
                          lapsed NUMBER, where none follows in time: the run is killed; until KEEP
@@ -21,8 +21,8 @@ Requests, a JSON list a line, and answers:
                          same for all processes of a machine)
                          unkept NUMBER, where no supervisor came in that time: the run is ended
   forget NUMBER          of a run with a memo, once its end was recorded
-  close                  everything is to end
-  by the door            taken RUNS where there is a supervisor; else to the new one, for each run,
+  close                  end everything
+  adoption socket        taken RUNS where there is a supervisor; else to the new one, for each run,
                          kept NUMBER MEMO PID SECONDS PIPE WORDS, and then
                          ready PID, of the warden itself
 """
@@ -53,8 +53,8 @@ now = SYSTEM.monotonic
 
 
 class Warden:
-    def __init__(self, desk: SupervisorSocket, owner: str, mark: str, grace: float) -> None:
-        self._desk = desk
+    def __init__(self, supervisor: SupervisorSocket, owner: str, mark: str, grace: float) -> None:
+        self._supervisor = supervisor
         self._grace = grace
         self._marks = {"WB_OWNER": owner, "WB_SUPERVISOR": mark}
         inherited = os.environ.items()  # noqa: TID251 it is what children inherit
@@ -81,31 +81,31 @@ class Warden:
             "visit": self._visit,
         }
         while not self._is_done():
-            for name, *arguments in self._desk.requests(self._waits()):
+            for name, *arguments in self._supervisor.requests(self._waits()):
                 requests[name](*arguments)
             self._release()
             self._reap()
             self._end_lapsed()
-            self._desk.flush()
+            self._supervisor.flush()
         self._end_all()
 
     def _is_done(self) -> bool:
         if self._is_closing:
             return True
         has_any = bool(self._runs or self._over or self._held)
-        if not self._desk.is_cut:
+        if not self._supervisor.is_cut:
             return self._was_taken and not has_any
         if self._cut_at is None:
             self._cut_at = now()
-        return not self._desk.has_door or not self._outlive(self._cut_at)
+        return not self._supervisor.has_door or not self._outlive(self._cut_at)
 
     def _outlive(self, cut_at: float) -> bool:
-        """What may go on without a supervisor does. Whether there is any left."""
+        """Keeps the runs that may go on without a supervisor; whether there are any."""
         for number in list(self._held):
             self._held.pop(number).close()
         for child in self._runs.values():
             ends = max(child.keeps_until, cut_at + self._grace)
-            if now() >= ends - self._grace and not child.told:
+            if now() >= ends - self._grace and not child.signalled:
                 self._tell(child, "unkept")
                 child.signal(signal.SIGTERM)
             if now() >= ends:
@@ -116,16 +116,16 @@ class Warden:
         return bool(self._runs or self._over)
 
     def _visit(self, connection: socket.socket, pid: int) -> None:
-        if not self._desk.is_alone():
-            self._desk.turn_away(connection, "taken", list(self._named))
+        if not self._supervisor.is_alone():
+            self._supervisor.turn_away(connection, "taken", list(self._named))
             return
-        self._desk.turn_to(connection, pid)
+        self._supervisor.turn_to(connection, pid)
         self._cut_at, self._was_taken = None, True
         for child in (*self._runs.values(), *self._over.values()):
             seconds = now() - child.begun
-            about = child.number, child.memo, child.pid, seconds, child.pipe, child.words
-            self._desk.say("kept", *about)
-        self._desk.say("ready", os.getpid())
+            about = child.number, child.memo, child.pid, seconds, child.pipe, child.messages
+            self._supervisor.say("kept", *about)
+        self._supervisor.say("ready", os.getpid())
 
     def _close(self) -> None:
         self._is_closing = True
@@ -136,16 +136,16 @@ class Warden:
             os.close(child.pipe)
 
     def _tell(self, child: Child, word: str, *details: object) -> None:
-        self._desk.say(word, child.number, *details)
+        self._supervisor.say(word, child.number, *details)
         if child.memo:
-            child.words.append([word, *details])
+            child.messages.append([word, *details])
 
     def _waits(self) -> float | None:
-        """Seconds until there is something to do, unless somebody asks for something before."""
+        """Seconds until there is something to do, if no request comes before."""
         nexts = [child.lapses for child in self._leased.values()]
-        if self._held and not self._desk.is_cut:
+        if self._held and not self._supervisor.is_cut:
             nexts.append(self._next_release() - NEAR)
-        if self._leftovers or self._desk.is_cut:
+        if self._leftovers or self._supervisor.is_cut:
             nexts.append(now() + TICK)
         return max(min(nexts) - now(), 0) if nexts else None
 
@@ -153,17 +153,17 @@ class Warden:
         return min(held.not_before for held in self._held.values())
 
     def _release(self) -> None:
-        """Starts what is held until now, or nearly: the last moment is waited for here."""
+        """Starts runs whose time has come, or nearly so: the last moment is waited for here."""
         while self._held and self._next_release() - now() <= NEAR:
             number, held = min(self._held.items(), key=lambda item: item[1].not_before)
             while (left := held.not_before - now()) > 0:
-                self._desk.nap(left)
+                self._supervisor.nap(left)
             del self._held[number]
             self._begin(number, held)
 
     def _start(self, number: int, wish: dict[str, Any]) -> None:
-        output, given = self._desk.descriptor(), self._desk.descriptor()
-        pipe = self._desk.descriptor() if wish["memo"] else -1
+        output, given = self._supervisor.descriptor(), self._supervisor.descriptor()
+        pipe = self._supervisor.descriptor() if wish["memo"] else -1
         order = Order(wish, output, given, pipe)
         if order.not_before > now():
             self._held[number] = order
@@ -174,14 +174,14 @@ class Warden:
         wish, begun = order.wish, now()
         if order.lapses <= begun:
             order.close()
-            self._desk.say("failed", number, "", "its lease ended before it could be started")
-            self._desk.flush()
+            self._supervisor.say("failed", number, "", "its lease ended before it could be started")
+            self._supervisor.flush()
             return
         try:
             pid = spawned(wish, self._environment(wish), order.given, order.output)
         except OSError as error:
             order.close()
-            self._desk.say("failed", number, error.filename or "", reason(error))
+            self._supervisor.say("failed", number, error.filename or "", reason(error))
         else:
             order.close_theirs()
             child = Child(number, order, pid, begun)
@@ -189,8 +189,8 @@ class Warden:
             self._sessions[pid] = self._mains[pid] = child
             if child.lapses < inf:
                 self._leased[number] = child
-            self._desk.say("started", number, pid)
-        self._desk.flush()
+            self._supervisor.say("started", number, pid)
+        self._supervisor.flush()
 
     def _environment(self, wish: dict[str, Any]) -> dict[str, str]:
         environment = dict(self._inherited) if wish["inherit"] else {}
@@ -205,7 +205,7 @@ class Warden:
         held = self._held.pop(number, None)
         if held:
             held.close()
-            self._desk.say("failed", number, "", "it was told to end before its time came")
+            self._supervisor.say("failed", number, "", "it was told to end before its time came")
         child = self._runs.get(number)
         if child:
             child.signal(which)
@@ -286,7 +286,7 @@ class Warden:
         return child
 
     def _strays(self) -> list[int]:
-        """Orphans that can't be assigned to a run and were not meant to be left alone."""
+        """Orphans that belong to no known run and may not be left alone."""
         nobodys = [pid for pid, child in self._orphans.items() if child is None]
         return [pid for pid in nobodys if marks_of(pid).get("WB_ESCAPED") != "leave"]
 
@@ -301,7 +301,7 @@ class Warden:
                     child.signal(signal.SIGKILL)
                 for pid in self._strays():
                     sent(os.kill, pid, signal.SIGKILL)
-            self._desk.nap(TICK / 2)
+            self._supervisor.nap(TICK / 2)
             self._reap()
             self._end_lapsed()
             self._find_orphans()
@@ -317,6 +317,6 @@ def main(descriptor: int, configuration: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, configuration["open_files"])
     connection = socket.socket(fileno=descriptor)
     os.set_inheritable(descriptor, False)  # noqa: FBT003
-    desk = SupervisorSocket(connection, configuration["supervisor"], configuration["door"])
+    supervisor = SupervisorSocket(connection, configuration["supervisor"], configuration["door"])
     mark = configuration["mark"]
-    Warden(desk, configuration["owner"], mark, configuration["grace"]).serve()
+    Warden(supervisor, configuration["owner"], mark, configuration["grace"]).serve()

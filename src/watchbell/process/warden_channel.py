@@ -1,4 +1,4 @@
-"""A line to a warden: carries messages and descriptors, and tells runs what is said of them."""
+"""The connection to a warden: sends messages and descriptors, and passes replies to runs."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class WardenChannel:
     def __init__(self, connection: socket.socket) -> None:
         self.runs: dict[int, Run] = {}
-        """Those that are not over, by the numbers under which the warden has them."""
+        """Runs that are not over, by the warden's numbers for them."""
         self.is_open = True
         self._socket = connection
         self._socket.settimeout(0)
@@ -24,13 +24,13 @@ class WardenChannel:
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._socket, self._readable)
 
-    def tell(self, number: int, name: str, *details: object) -> None:
-        """What concerns one run; of no use to a warden that is gone."""
+    def send_about(self, number: int, name: str, *details: object) -> None:
+        """Sends a message about one run, unless the warden is gone."""
         if self.is_open:
             self.send(name, number, *details)
 
     def send(self, *message: object, descriptors: Sequence[int] = ()) -> None:
-        """Sent in order, and as soon as the warden takes it. The descriptors are given away."""
+        """Sends in order, as soon as the warden accepts it. Takes ownership of the descriptors."""
         self._outbox.append((json.dumps(message).encode() + b"\n", descriptors))
         if len(self._outbox) == 1:
             self._flush()
@@ -47,7 +47,7 @@ class WardenChannel:
             content, descriptors = self._outbox[0]
             try:
                 sent = socket.send_fds(self._socket, [content], descriptors)
-            except (BlockingIOError, ConnectionError):  # a dead warden is noticed in reading
+            except (BlockingIOError, ConnectionError):  # a dead warden is noticed when reading
                 return
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -70,14 +70,14 @@ class WardenChannel:
         self.receive(received)
 
     def on_cut(self) -> None:
-        """The warden hung up."""
+        """The warden closed the connection."""
 
     def receive(self, received: bytes) -> None:
         *lines, self._received = (self._received + received).split(b"\n")
         for line in lines:
             name, number, *details = json.loads(line)
             run = self.runs.get(number)
-            if run and run.hear(name, *details):
+            if run and run.handle(name, *details):
                 del self.runs[number]
 
     def hang_up(self) -> None:

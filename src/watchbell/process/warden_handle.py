@@ -1,4 +1,4 @@
-"""A warden and the line to it: one that is started here, or that an earlier supervisor left."""
+"""A warden and the connection to it: started here, or left by an earlier supervisor."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ _OPEN_FILES = resource.getrlimit(resource.RLIMIT_NOFILE)
 _WANTED_OPEN_FILES = 10_240
 _OTHER_OPEN_FILES = 64
 _PAUSE, _LATEST = 0.01, 10.0
-"""Seconds between looks at a warden that is to end, and beyond its grace until it is killed."""
+"""Seconds between checks whether a warden has ended, and after its grace until it is killed."""
 
 
 def raise_open_files() -> None:
@@ -46,7 +46,7 @@ def raise_open_files() -> None:
 
 
 def most_kept() -> float:
-    """Runs whose output a warden can hold: its own limit is that of its children."""
+    """The number of runs whose output a warden can keep open: its limit is that of its children."""
     soft, _ = _OPEN_FILES
     return float("inf") if soft == resource.RLIM_INFINITY else soft - _OTHER_OPEN_FILES
 
@@ -57,8 +57,8 @@ class _Process(Protocol):
     def kill(self) -> None: ...
 
 
-class _Stranger:
-    """A warden that is no child of ours; nobody tells us how it ended."""
+class _Adopted:
+    """A warden that is not our child, so its exit code is unknown."""
 
     def __init__(self, pid: int) -> None:
         self._pid, self._mark = pid, mark_of(pid)
@@ -82,7 +82,7 @@ class WardenHandle(WardenChannel):
         cut: "Callable[[WardenHandle], None]",
         folder: Path | None,
     ) -> None:
-        """`cut` is called when the warden died. In the folder is what it keeps for others."""
+        """`cut` is called when the warden died. The folder contains what it keeps for adopters."""
         super().__init__(connection)
         self._process, self._cut = process, cut
         self.folder = folder
@@ -93,7 +93,7 @@ class WardenHandle(WardenChannel):
         self._cut(self)
 
     async def close(self, grace: float) -> None:
-        """The warden ends all that is left, and itself; one that does not is killed."""
+        """Has the warden end all processes and itself; kills it if it does not."""
         if self.is_open:
             self.send("close")
         self.hang_up()
@@ -107,7 +107,7 @@ class WardenHandle(WardenChannel):
 
 
 def clear(folder: Path | None) -> None:
-    """Of a warden that is gone: what it kept is of no use to anybody."""
+    """Removes what a dead warden kept."""
     if folder:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -119,7 +119,7 @@ def started(
     adoption_socket: AdoptionSocket | None = None,
     secrets: Collection[str] = (),
 ) -> WardenHandle:
-    """With a new warden. With a doorway, what it started outlives us for as long as it may.
+    """Starts a warden. With an adoption socket, its processes may outlive us.
 
     The warden's environment is the one that all its children inherit, so our own variables and
     `secrets` are removed here, and not even /proc shows them to a child."""
@@ -139,7 +139,7 @@ def started(
             stdout=subprocess.DEVNULL,
             env=for_children(environment(), secrets),
             pass_fds=[theirs.fileno(), *([adoption_socket.descriptor] if adoption_socket else [])],
-            start_new_session=True,  # a Ctrl-C is for us
+            start_new_session=True,  # so that Ctrl-C reaches only us
         )
     if adoption_socket:
         adoption_socket.close()
@@ -149,5 +149,5 @@ def started(
 def taken_over(
     connection: socket.socket, meeting: Meeting, cut: Callable[[WardenHandle], None]
 ) -> WardenHandle:
-    """With a warden whose supervisor has died."""
-    return WardenHandle(connection, _Stranger(meeting.pid), cut, meeting.folder)
+    """The handle of a warden whose supervisor has died."""
+    return WardenHandle(connection, _Adopted(meeting.pid), cut, meeting.folder)

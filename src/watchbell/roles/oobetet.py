@@ -40,7 +40,7 @@ def _check(chosen: Oobetet, media: dict[str, Configured]) -> None:
         raise BadSettings(f"oobetet.check is {chosen.check!r}; expected ENTITY:CHECK")
     if bool(chosen.room) == bool(chosen.port):
         raise BadSettings("oobetet: say where alerts come in, either a room or a port")
-    if chosen.room and (ear is None or not isinstance(ear.chosen, jabber.Settings)):
+    if chosen.room and (ear is None or not isinstance(ear.settings, jabber.Settings)):
         raise BadSettings(f"oobetet.medium is {chosen.medium!r}; expected one of kind jabber")
     if chosen.room and not all(chosen.room.rpartition("@")):
         raise BadSettings(f"oobetet.room is {chosen.room!r}; expected ROOM@SERVER")
@@ -129,19 +129,19 @@ class Watch:
 
 async def _in_room(one: Configured, chosen: Oobetet, saw: Callable[[Kind], None]) -> None:
     """Hears what is said in a room, as a person there would."""
-    from watchbell.gateways.xmpp import Line  # noqa: PLC0415 slow to import
-    from watchbell.gateways.xmpp_client import Heard, address  # noqa: PLC0415
+    from watchbell.gateways.xmpp import Reconnecting  # noqa: PLC0415 slow to import
+    from watchbell.gateways.xmpp_client import Received, address  # noqa: PLC0415
 
-    assert isinstance(one.chosen, jabber.Settings)
+    assert isinstance(one.settings, jabber.Settings)
     room = address(chosen.room)
 
-    def hear(heard: Heard) -> None:
+    def receive(heard: Received) -> None:
         if heard.is_public and heard.bare == room and not heard.is_late:
             kind = oobetet.in_chat(heard.text, chosen.check)
             if kind is not None:
                 saw(kind)
 
-    line = Line(jabber.account(one.name, one.chosen, _NICK), hear)
+    line = Reconnecting(jabber.account(one.settings, _NICK), receive)
     try:
         await line.keep([room])
     finally:

@@ -1,4 +1,4 @@
-"""The last step of every receiver: good events are pushed, bad ones are told and counted."""
+"""The last step of every receiver: valid events are pushed, others are reported and counted."""
 
 from collections.abc import Callable, Iterable
 
@@ -10,7 +10,7 @@ from watchbell.store.client import Store, patiently
 
 
 class Delivery:
-    """Waits for a store that is away, unless it is to stop.
+    """Waits for a store that is away, until it is stopped.
 
     Where the store's answer to a push is lost, the push is repeated: a result may come twice, but
     none is lost.
@@ -23,7 +23,7 @@ class Delivery:
         self._is_waiting = False
 
     async def deliver(self, results: Iterable[tuple[str, CheckEvent | Rejection]]) -> None:
-        """Results, each with the words for where it comes from."""
+        """Results, each with a description of its source."""
         items = []
         for where, result in results:
             if result is NOOP:

@@ -1,5 +1,4 @@
-"""JSON objects one after the other, on a line each, laid out for people, or in an array, cut from a
-stream."""
+"""JSON objects from a stream: one per line, indented, or in an array."""
 
 import re
 
@@ -20,11 +19,11 @@ class Piece(Struct, frozen=True):
     column: int
     raw: bytes
     problem: str = ""
-    """Why this is no object; empty for what looks like one."""
+    """Why this is not an object; empty if it looks like one."""
 
 
 class Cutter:
-    """Given a stream chunk by chunk, gives the objects in it, and what is none.
+    """Splits a stream, given in chunks, into objects and what is not an object.
 
     A brace at the very beginning of a line always begins an object, since events have no objects
     in them: so one that is not closed takes no other with it. After something malformed it goes on
@@ -62,7 +61,7 @@ class Cutter:
         return pieces
 
     def end(self) -> list[Piece]:
-        """What is left when there is no more to come."""
+        """What is left at the end of the stream."""
         if self._depth:
             return [self._malformed("the object is not closed")]
         return self._garbage(self._at) if self._buffer[self._at :].strip() else []
@@ -112,7 +111,7 @@ class Cutter:
         return pieces
 
     def _forget(self) -> None:
-        """Drops what was read, up to the object that is open."""
+        """Drops what was read, up to the unfinished object."""
         begin, line, column = self._begin
         done = begin if self._depth else self._at
         self._buffer = self._buffer[done:]

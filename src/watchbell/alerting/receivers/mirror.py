@@ -12,25 +12,24 @@ from watchbell.clock import SYSTEM
 from watchbell.store.client import Store, patiently
 
 PAUSE = 0.5
-"""Seconds between two looks at an archive; lists can't be waited for without taking from them."""
+"""Seconds between two reads of an archive: a list can't be waited for without popping."""
 
 _PAGE = 500
 _REMEMBERED = 50
-"""Last items by which a place is found again; some may be taken out, as Flapjack does it with
-those that it rejects."""
+"""Last items by which a place is found again; Flapjack removes those that it rejects."""
 _HOURS = 4
-"""Hours that are looked at in any case: the earliest Flapjack keeps no list of its archives."""
+"""Hours that are always read: early versions of Flapjack keep no list of archives."""
 
 
 class _Place(Struct):
-    """How far a list was read: how many items from its old end, and the last ones of them."""
+    """How far a list was read: the number of items from its old end, and the last of them."""
 
     done: int = 0
     last: list[bytes] = []
 
 
 class Mirror:
-    """The archive of another installation, of which nothing is given twice."""
+    """The archive of another installation; no item is returned twice."""
 
     def __init__(self, source: Store) -> None:
         self._source = source
@@ -38,14 +37,14 @@ class Mirror:
         self._places: dict[str, _Place] = {}
 
     async def skip(self) -> None:
-        """Passes over all that is there."""
+        """Skips everything that is there now."""
         for key in await self._archives():
             count = await self._call("LLEN", key)
             last = await self._call("LRANGE", key, -count, _REMEMBERED - 1 - count)
             self._places[key] = _Place(count, last[::-1])
 
     async def fresh(self) -> AsyncIterator[list[bytes]]:
-        """All that was not given yet."""
+        """Everything that was not returned yet."""
         keys = await self._archives()
         self._places = {key: self._places.get(key, _Place()) for key in keys}
         for key in keys:
@@ -59,7 +58,7 @@ class Mirror:
             await asyncio.sleep(PAUSE)
 
     async def _archives(self) -> list[str]:
-        """The keys of all hours there may be, in the order of time."""
+        """The keys of all possible hours, oldest first."""
         known = await self._call("SMEMBERS", self._keys.archives())
         recent = map(self._keys.archive, hours_back(int(SYSTEM.now()), _HOURS))
         ours = self._keys.archive("")
@@ -83,7 +82,7 @@ class Mirror:
             yield items
 
     async def _find_again(self, key: str, place: _Place) -> None:
-        """Items were taken out, or the old end was cut off; maybe beyond the last one given."""
+        """Finds the place again after items were removed, or the old end was trimmed."""
         items = (await self._call("LRANGE", key, 0, -1))[::-1]
         given = items[: place.done][::-1]
         while place.last and place.last[-1] not in given:

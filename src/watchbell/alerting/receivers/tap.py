@@ -1,4 +1,4 @@
-"""Reading bytes as they come, from pipes and files, until somebody turns it off."""
+"""Reads bytes from pipes and files as they arrive, until it is closed."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ _PIPE = 1 << 20
 
 
 class Tap:
-    """Turned off, it gives what has already come, and ends."""
+    """Once turned off, it returns what has already arrived, and ends."""
 
     def __init__(self) -> None:
         self.is_off = False
@@ -37,7 +37,7 @@ class Tap:
             yield chunk
 
     async def pipe(self, path: Path) -> AsyncIterator[bytes]:
-        """Bytes of a named pipe, which is made if it is not there; b"" when its writers left."""
+        """Bytes of a named pipe, created if missing; b"" when its writers have closed it."""
         descriptor = _opened(path)
         try:
             while await self._is_readable(descriptor):
@@ -75,7 +75,7 @@ class Tap:
 
 
 def _held(descriptor: int) -> bytes | None:
-    """What a pipe holds; b"" where its writers left, None where they are silent."""
+    """What a pipe holds; b"" if its writers have closed it, None if it is empty."""
     try:
         return os.read(descriptor, _CHUNK)
     except BlockingIOError:
@@ -101,7 +101,7 @@ class Lines:
         self._rest = b""
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that the chunk ends, blank ones left out; b"" ends the last one."""
+        """The lines that the chunk completes, without blank ones; b"" completes the last one."""
         *lines, rest = (self._rest + chunk).split(b"\n")
         if not chunk or len(rest) > self._longest:
             lines, rest = [*lines, rest], b""
