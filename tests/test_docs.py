@@ -7,6 +7,7 @@ import pytest
 
 from watchbell import settings
 from watchbell.cli.main import COMMANDS
+from watchbell.web.system import setting_descriptions
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("deploy/*.md")])
@@ -40,3 +41,9 @@ def test_every_setting_is_on_its_page_with_its_default() -> None:
     del expected["gateways"]  # tables have no variable
     expected["data"] = (expected["data"][0], "~/.local/share/watchbell")
     assert listed == expected
+
+
+def test_the_page_of_settings_has_their_descriptions() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text()
+    rows = re.findall(r"^\| `([\w.]+)` \|.*\| (.+) \|$", page, re.MULTILINE)
+    assert dict(rows) == setting_descriptions.descriptions()

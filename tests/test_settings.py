@@ -209,7 +209,7 @@ def test_every_setting_can_be_in_the_file(name: str, tmp_path: Path) -> None:
         ("data = 5", 1, "data is 5; expected a path"),
         ("data = ''", 1, 'data is ""; expected a path'),
         ('data = "a\\u0000b"', 1, "expected a path"),
-        ("data = '~nobody-of-that-name/x'", 1, "nobody knows that home"),
+        ("data = '~nobody-of-that-name/x'", 1, "there is no such home folder"),
         ("fault = 'point:0'", 1, 'fault is "point:0"; expected NAME or NAME:N'),
         ("fault = 'point:x'", 1, "expected NAME or NAME:N"),
         ('[store]\nurl = """\nport = 5\n"""\nport = "x"', 5, 'store.port is "x"'),
@@ -227,11 +227,11 @@ def test_a_wrong_file_is_told_by_line_and_key(
 @pytest.mark.parametrize(
     ("toml", "says"),
     [
-        ("[store\n", r"this is not TOML: .*line 1"),
-        ("a = 1\na = 2\n", r"this is not TOML: .*line 2"),
-        ("port 5\n", r"this is not TOML: .*line 1"),
-        (f"a = {'[' * 5000}", "this is not TOML"),
-        (f"a = {'1' * 5000}", "this is not TOML"),
+        ("[store\n", r"is not valid TOML: .*line 1"),
+        ("a = 1\na = 2\n", r"is not valid TOML: .*line 2"),
+        ("port 5\n", r"is not valid TOML: .*line 1"),
+        (f"a = {'[' * 5000}", "is not valid TOML"),
+        (f"a = {'1' * 5000}", "is not valid TOML"),
     ],
 )
 def test_what_is_not_toml_is_told(toml: str, says: str, tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_without_HOME_the_folder_is_in_the_users_home() -> None:  # noqa: N802
 
 def test_a_user_without_a_home_is_asked_for_a_folder() -> None:
     homeless = {"HOME": "~nobody-of-that-name"}
-    with pytest.raises(BadSettings, match=r"default: .* choose a folder with --data"):
+    with pytest.raises(BadSettings, match=r"default: .* name a folder with --data"):
         settings.load(None, homeless, {})
     assert settings.load(None, homeless, {"data": "/d"}).settings.data == Path("/d")
 

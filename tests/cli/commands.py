@@ -104,6 +104,6 @@ def board(process: subprocess.Popen[str]) -> str:
     lines = []
     for line in process.stdout:
         lines.append(line)
-        if line.startswith("Ctrl-C"):
+        if line.startswith("Press Ctrl-C"):
             break
     return "".join(lines)

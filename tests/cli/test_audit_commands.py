@@ -141,10 +141,11 @@ def test_people_and_rules(run: Commands) -> None:
     run.recorded(("contact.link", "alice", "web-1:HTTP"))
     run("contacts unlink alice --entity web-1 --check HTTP")
     run.recorded(("contact.unlink", "alice", "web-1:HTTP"))
-    rule = run("rules add alice --entity web-1 --critical email").partition(":")[0]
+    said = run("rules add alice --entity web-1 --critical email")
+    rule = said.removeprefix("rule ").partition(":")[0]
     (added,) = run.entries()
     assert (added.action, added.subject) == ("rule.add", "alice")
-    assert added.details.startswith(f"{rule}: ")
+    assert added.details.startswith(rule)
     run(f"rules edit {rule} --critical email,sms")
     assert [(e.action, e.subject) for e in run.entries()] == [("rule.change", "alice")]
     run(f"rules edit {rule} --when", "22:00-06:00", "--replace-general")
@@ -306,7 +307,7 @@ def test_who_became_root_is_named(run: Commands) -> None:
 
 
 def test_the_log_is_listed_and_filtered(run: Commands) -> None:
-    assert "Nothing was changed so far." in run("audit list")
+    assert "No changes are recorded yet." in run("audit list")
     for name in ("alice", "bob", "charlie"):
         run(f"contacts set {name} --first-name", name.title())
     run("entities set web-1")

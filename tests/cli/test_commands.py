@@ -10,7 +10,7 @@ import pytest
 from tests import servers
 from tests.cli.commands import NOWHERE, PASSWORD, answered, printed, ran, ran_afresh
 from tests.conftest import bare_environment, watchbell
-from watchbell import __version__
+from watchbell import __version__, cli
 from watchbell.cli.main import COMMANDS
 from watchbell.roles.catalogue import OUTSIDE, ROLES
 
@@ -19,6 +19,8 @@ from watchbell.roles.catalogue import OUTSIDE, ROLES
 def test_every_command_has_help_with_an_example(command: str) -> None:
     done = ran_afresh(command, "--help")
     assert done.returncode == 0
+    _, _, subcommands = done.stdout.partition("Commands:\n")
+    assert [line for line in subcommands.splitlines() if line.endswith("...")] == []
     assert "Example" in done.stdout
     assert f"watchbell {command}" in done.stdout
 
@@ -179,3 +181,8 @@ def test_a_long_table_can_be_cut_by_head(server: servers.Single) -> None:
     )
     assert done.stderr == ""
     assert done.stdout.count("\n") == 1
+
+
+def test_no_command_sends_commands_to_the_store_by_itself() -> None:
+    folder = Path(cli.__file__).parent
+    assert [path.name for path in folder.rglob("*.py") if ".call(" in path.read_text()] == []

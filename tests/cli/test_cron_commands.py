@@ -124,14 +124,14 @@ def test_of_edits_at_the_same_time_none_undoes_another(place: servers.Single) ->
             "--at: expected a minute from 0 to 59",
         ),
         (("add", "a", "--", "true"), 2, "say when"),
-        (("add", "a", "--at", "@daily", "--on", "hour=1", "--", "true"), 2, "exclude each other"),
-        (("add", "a", "--on", "hour", "--", "true"), 2, "expected NAME=VALUE"),
+        (("add", "a", "--at", "@daily", "--on", "hour=1", "--", "true"), 2, "can't be combined"),
+        (("add", "a", "--on", "hour", "--", "true"), 2, "write NAME=VALUE"),
         (("add", "a", "--at", "@daily"), 2, "COMMAND"),
-        (("add", "a", "--at", "@daily", "--lock", "", "--", "true"), 2, "--lock: expected a name"),
+        (("add", "a", "--at", "@daily", "--lock", "", "--", "true"), 2, "--lock needs a name"),
         (
             ("add", "a", "--at", "@daily", "--lock", "b", "--everywhere", "--", "true"),
             2,
-            "--lock and --everywhere exclude each other",
+            "--lock and --everywhere can't be combined",
         ),
         (("add", "all", "--at", "@daily", "--", "true"), 1, "means every job"),
         (("add", "a", "--at", "@daily", "--tz", "Mars/Base", "--", "true"), 1, "Mars/Base"),
@@ -174,7 +174,7 @@ def test_the_help_says_of_each_command_in_whole_what_it_does() -> None:
 
 
 def test_a_job_that_never_fires_says_so_once(place: servers.Single) -> None:
-    for times, said in (("@never", "never by itself"), ("0 0 30 2 *", "its times never come")):
+    for times, said in (("@never", "never by itself"), ("0 0 30 2 *", "This schedule never runs")):
         for words in (("preview", times), ("add", f"job {said[:3]}", "--at", times, "--", "true")):
             told = ran(place, *words)
             assert (told.count("never"), told.count(said)) == (1, 1)
@@ -182,9 +182,11 @@ def test_a_job_that_never_fires_says_so_once(place: servers.Single) -> None:
 
 def test_times_are_told_as_the_jobs_zone_has_them_and_as_the_readers(place: servers.Single) -> None:
     words = ran(place, "add", "a", "--at", "30 2 * * *", "--tz", "Asia/Kolkata", "--", "true")
-    assert re.search(r"next at \w{3} \S+ 02:30:00 IST   \S+ 21:00:00 here\n", words)
-    assert len(re.findall(r" 02:30:00 IST   \S+ 21:00:00 here\n", ran(place, "show", "a"))) == 3
-    assert "here" not in ran(place, "preview", "30 2 * * *", "--tz", "Africa/Abidjan")
+    assert re.search(r"next run: \w{3} \S+ 02:30:00 IST   \S+ 21:00:00 local time\n", words)
+    assert (
+        len(re.findall(r" 02:30:00 IST   \S+ 21:00:00 local time\n", ran(place, "show", "a"))) == 3
+    )
+    assert "local time" not in ran(place, "preview", "30 2 * * *", "--tz", "Africa/Abidjan")
 
 
 def test_a_preview_says_what_clocks_that_are_set_do_to_a_fire(place: servers.Single) -> None:
@@ -211,18 +213,18 @@ def test_jobs_go_out_as_json_and_come_back(place: servers.Single) -> None:
     exported = ran(place, "export")
     for name in ("one", "two"):
         ran(place, "remove", name)
-    assert "say --yes" in ran(place, "import", "json", "-", given=exported, code=1)
+    assert "add --yes" in ran(place, "import", "json", "-", given=exported, code=1)
     assert listed(place) == {}
     assert "imported 2 jobs" in ran(place, "import", "json", "-", "--yes", given=exported)
     assert json.loads(ran(place, "export")) == json.loads(exported)
     told = ran(place, "import", "json", "-", "--yes", given=exported, code=1)
-    assert "--replace replaces it" in told
+    assert "--replace replaces existing jobs" in told
 
 
 def test_a_crontab_is_imported_but_for_what_makes_no_sense(place: servers.Single) -> None:
     text = "0 4 * * * /usr/bin/tidy\n@reboot hello\n"
     said = ran(place, "import", "crontab", "-", "--yes", given=text)
-    assert "line 2 is left out" in said
+    assert "line 2 is skipped" in said
     assert definition(place, "tidy")["job_args"]["cmd"] == "/usr/bin/tidy"
     assert "0 4 * * * /usr/bin/tidy" in ran(place, "export", "--form", "crontab")
 
@@ -234,7 +236,7 @@ def test_who_imports_times_of_another_zone_is_told(place: servers.Single) -> Non
         ("@daily true", "UTC", False),
     ):
         said = ran(place, "import", "crontab", "-", "--yes", "--replace", given=text, zone=zone)
-        assert ("Times without a zone mean UTC here" in said) is is_told
+        assert ("Times without a time zone will mean UTC" in said) is is_told
 
 
 def test_an_export_leaves_out_what_could_not_come_back(place: servers.Single) -> None:
@@ -242,7 +244,7 @@ def test_an_export_leaves_out_what_could_not_come_back(place: servers.Single) ->
     ran(place, "add", "asleep", "--at", "@daily", "--paused", "--", "true")
     place.server.call("HSET", KEYS.jobs(), "list", "[]")
     said = ran(place, "export")
-    assert "list is left out: the definition is not a JSON object" in said
+    assert "list is skipped: the definition is not a JSON object" in said
     exported = said[: said.rindex("}") + 1]
     assert set(json.loads(exported)) == {"good", "asleep"}
     assert "imported 2" in ran(place, "import", "json", "-", "--yes", "--replace", given=exported)
@@ -257,7 +259,7 @@ def test_a_bad_definition_of_somebody_else_is_told_and_harms_no_other(
     ran(place, "add", "good", "--at", "@daily", "--", "true")
     place.server.call("HSET", KEYS.jobs(), "bad", json.dumps({"cron_args": {}}))
     place.server.call("HSET", KEYS.jobs(), "worse", b"\xff")
-    assert "1 of 3 jobs are valid" in ran(place, "validate", code=1)
+    assert "1 of 3 jobs valid" in ran(place, "validate", code=1)
     found = listed(place)
     assert found["good"]["errors"] == []
     assert any("job_args" in error for error in found["bad"]["errors"])

@@ -82,8 +82,8 @@ def test_output_comes_while_the_run_goes_on(place: servers.Single, tmp_path: Pat
     ):
         assert waiting.stdout is not None
         assert waiting.stdout.readline() == b"begun\n"
-        assert "not run: skipped: the lock is held" in ran(place, "trigger", "job", code=1)
-        assert "not run: skipped" in ran(place, "trigger", "job", "--wait", code=1)
+        assert "not started: skipped: the lock is held" in ran(place, "trigger", "job", code=1)
+        assert "not started: skipped" in ran(place, "trigger", "job", "--wait", code=1)
         assert ran(place, "output", "job") == "begun\n"
         with subprocess.Popen(
             watchbell(*arguments(place, "output", "job", "-f")),
@@ -124,7 +124,7 @@ def test_a_retried_run_says_which_attempt_it_is(place: servers.Single) -> None:
     put_run(place, "abc1", "job", 10, status="fail", retcode=1)
     detail = {"job": "job", "attempt": 2, "attempts": 4, "retry_at": 3600}
     place.server.call("HSET", OWN.details(), "abc1", json.dumps(detail))
-    assert "fail, attempt 2 of 4, the next at 1970-01-01 01:00:00" in ran(place, "runs", "job")
+    assert "fail, attempt 2 of 4, next at 1970-01-01 01:00:00" in ran(place, "runs", "job")
 
 
 EVERY_OPTION = {
@@ -182,7 +182,7 @@ def test_everything_that_a_definition_can_hold_has_an_option(place: servers.Sing
         (("--retry-factor", "0"), 1, "--retry-factor: expected a number from 1 to 100"),
         (("--nice", "20"), 1, "--nice: expected a whole number from -20 to 19"),
         (("--rlimit", "files=1"), 1, "--rlimit: expected an object with some of"),
-        (("--rlimit", "nofile=x"), 2, "--rlimit: expected a whole number, not 'x'"),
+        (("--rlimit", "nofile=x"), 2, "--rlimit nofile is 'x'; write a whole number"),
         (("--tag", "a b"), 1, "--tag: expected a list of at most 100 names"),
         (("--jitter", "soon"), 2, "--jitter"),
         (("--unset", "cmd"), 2, "--unset"),

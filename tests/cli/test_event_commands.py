@@ -134,7 +134,11 @@ def test_an_event_has_all_that_options_say(place: servers.Single) -> None:
         (["receive", "nsca", "--pipe", "/dev/null"], 1, "/dev/null is no named pipe"),
         (["receive", "nsca", "--pipe", "/nowhere/pipe"], 1, "the pipe /nowhere/pipe can't be used"),
         (["receive", "mirror", "redis://h"], 2, "give --all, --follow or both"),
-        (["receive", "mirror", "redis://h", "--all", "--include", "("], 2, "no regular expression"),
+        (
+            ["receive", "mirror", "redis://h", "--all", "--include", "("],
+            2,
+            "is not a regular expression",
+        ),
         (["receive", "mirror", "http://h", "--all"], 3, "the scheme is not known"),
         (["receive", "mirror", f"redis://:{PASSWORD}@127.0.0.1:1", "--all"], 4, "can't be used"),
         (["receive", "smoke"], 2, "No such command 'smoke'"),
@@ -326,7 +330,7 @@ def test_a_mirror_follows_what_comes(more: list[str], place: servers.Single) -> 
 def test_a_store_does_not_mirror_itself(place: servers.Single) -> None:
     code, out, err = ran(place, "receive", "mirror", url(place), "--all")
     assert (code, out) == (1, "")
-    assert "URL is our own store" in err
+    assert "URL is this installation's own store" in err
 
 
 def test_rejected_events_are_listed_with_their_reasons(place: servers.Single) -> None:
@@ -376,7 +380,7 @@ def test_rejected_events_of_a_year_are_found(place: servers.Single, tmp_path: Pa
 
 
 def test_nothing_rejected_is_told_so(place: servers.Single) -> None:
-    assert ran(place, "rejected") == (0, "Nothing was rejected.\n", "")
+    assert ran(place, "rejected") == (0, "No events were rejected.\n", "")
     code, out, _ = ran(place, "rejected", "--json")
     assert (code, json.loads(out)) == (0, {"rejections": [], "hours": {}})
 

@@ -90,7 +90,7 @@ async def test_status_shows_failing_checks_first_and_counts(
     checks: Store, run: Run, printed: Print
 ) -> None:
     lines = run("status").stdout.splitlines()
-    assert lines[0].split() == ["check", "state", "for", "heard", "of", "maintenance", "summary"]
+    assert lines[0].split() == ["check", "state", "for", "last", "event", "maintenance", "summary"]
     assert lines[1].startswith("web-1:HTTP:80 ")
     assert "critical  1 hour" in lines[1]
     assert lines[2].startswith(r"web-2:\x1b[31mred\nline\u202eü")
@@ -128,16 +128,20 @@ async def test_status_of_one_check_shows_everything(
         (["ack", HTTP, "--for", "0"], 2, "expected at least one second"),
         (["test-notify", "nobody:HTTP"], 1, "there is no entity 'nobody'"),
         (["maintenance", "create", HTTP], 2, "Missing option '--for'"),
-        (["maintenance", "create", HTTP, "--for", "1h"], 1, "nothing was done; say --yes"),
+        (["maintenance", "create", HTTP, "--for", "1h"], 1, "nothing was changed; add --yes"),
         (["maintenance", "end"], 2, "say which"),
-        (["maintenance", "end", HTTP, "--yes"], 1, "no maintenance of 'web-1:HTTP:80' is open"),
+        (["maintenance", "end", HTTP, "--yes"], 1, "no maintenance of 'web-1:HTTP:80' is current"),
         (["outages", "--from", "soon"], 2, "'soon' was not understood as a time"),
-        (["downtime", "--from", "in 1 hour"], 1, "the range ends before it begins"),
-        (["outages", "--from", "in 1 hour", "--to", "in 1 day"], 1, "the range is yet to come"),
-        (["history", "web-1"], 1, "means 2 checks; expected one"),
+        (["downtime", "--from", "in 1 hour"], 1, "the time range ends before it starts"),
+        (
+            ["outages", "--from", "in 1 hour", "--to", "in 1 day"],
+            1,
+            "the time range is in the future",
+        ),
+        (["history", "web-1"], 1, "matches 2 checks; name one"),
         (["history", "x:y"], 1, "no check matches"),
         (["purge", "--check", "x:y"], 1, "no check matches"),
-        (["purge", "--days", "0"], 2, "is not in the range"),
+        (["purge", "--days", "0"], 2, "is not a whole number of days"),
     ],
 )
 async def test_what_can_not_be_done_is_told_in_a_line(
@@ -203,7 +207,7 @@ async def test_what_is_in_scheduled_maintenance_is_not_acknowledged(
     assert await pushed(checks) == []
     await recorded.check(checks, "web-1:SMTP", [(now() - 60, "critical")], last_update=now())
     assert run("ack", "web-1").stdout.splitlines() == [
-        f"silent anyway, in scheduled maintenance: {HTTP}",
+        f"not acknowledged, in scheduled maintenance: {HTTP}",
         "acknowledged for 4 hours: web-1:SMTP",
     ]
     assert [one["check"] for one in await pushed(checks)] == ["SMTP"]
@@ -229,11 +233,12 @@ async def test_maintenance_is_planned_shown_and_taken_back(
 ) -> None:
     when = ["--from", "2100-01-02 08:00", "--for", "2 hours", "--reason", "new disks"]
     done = run("maintenance", "create", "web-1", *when, "--yes")
+    span = "from 2100-01-02 08:00:00 to 2100-01-02 10:00:00"
     assert done.stdout.splitlines() == [
-        "scheduled maintenance from 2100-01-02 08:00:00 to 2100-01-02 10:00:00, 2 hours, of:",
+        f"scheduled maintenance {span}, 2 hours, of these checks:",
         f"  {DISK}",
         f"  {HTTP}",
-        "done for 2 checks",
+        "scheduled maintenance created for 2 checks",
     ]
     start = 4_102_556_400  # 08:00 in Berlin
     assert await maintenance.windows(checks, HTTP, "scheduled") == [
@@ -256,7 +261,7 @@ async def test_maintenance_is_planned_shown_and_taken_back(
     assert printed("maintenance", "show", "--kind", "unscheduled", "--when", "all") == []
     ended = run("maintenance", "end", "--start", "2100-01-02 08:00:00", "--yes")
     assert ended.stdout.splitlines()[-1] == "ended: 2 windows"
-    assert run("maintenance", "show").stdout == "There is no such maintenance.\n"
+    assert run("maintenance", "show").stdout == "No maintenance matches.\n"
 
 
 async def test_maintenance_that_is_open_is_ended(checks: Store, run: Run) -> None:
@@ -304,7 +309,7 @@ async def test_on_a_terminal_a_person_is_asked_first(
 ) -> None:
     arguments = watchbell("maintenance", "create", HTTP, "--for", "1h", "--store", server.url)
     said = on_a_terminal(arguments, answer, code)
-    assert "Do it? [y/N]" in said
+    assert "Continue? [y/N]" in said
     assert len(await maintenance.windows(checks, HTTP, "scheduled")) == windows
 
 
@@ -347,7 +352,7 @@ async def test_outages_and_downtime_are_told_for_a_range(
     ]
     lines = run("outages", "--from", since).stdout.splitlines()
     assert [line.split()[1] for line in lines[1:]] == ["critical", "critical", "warning"]
-    assert "still so" in lines[1]
+    assert "  now  " in lines[1]
     [down] = printed("downtime", HTTP, "--from", since, "--to", until)
     assert down["total_seconds"] == {
         "warning": HOUR,
@@ -366,10 +371,10 @@ async def test_outages_and_downtime_are_told_for_a_range(
 async def test_old_history_is_removed_and_what_would_be_is_told(
     checks: Store, run: Run, printed: Print
 ) -> None:
-    would = "4 checks looked at; would remove: 1 change\n"
+    would = "4 checks examined; would remove: 1 change\n"
     assert run("purge", "--days", "1", "--dry-run").stdout == would
     assert printed("purge", "--days", "1", "--check", HTTP)["changes"] == 1
-    assert run("purge").stdout == "4 checks looked at; removed: nothing\n"
+    assert run("purge").stdout == "4 checks examined; removed: nothing\n"
     assert await checks.call("LLEN", KEYS.states("web-1", "HTTP:80")) == 3
 
 
@@ -382,7 +387,7 @@ async def test_bytes_that_are_no_text_are_no_trouble(checks: Store, run: Run) ->
 
 def test_an_empty_store_has_nothing_to_show(run: Run) -> None:
     assert run("status").stdout == "No check has reported yet.\n"
-    assert run("failing").stdout == "No check is failing.\n"
-    assert run("maintenance", "show").stdout == "There is no such maintenance.\n"
-    assert run("outages").stdout == "There was no outage.\n"
+    assert run("failing").stdout == "No checks are failing.\n"
+    assert run("maintenance", "show").stdout == "No maintenance matches.\n"
+    assert run("outages").stdout == "No outages.\n"
     assert "from " in run("downtime").stdout

@@ -65,7 +65,7 @@ def test_keys_is_a_table_for_people(filled: servers.Single) -> None:
     assert header.split() == ["from", "family", "pattern", "type", "keys", "memory", "expiring"]
     assert rows[0].split()[:5] == ["flapjack", "current", "check:ENTITY:CHECK", "hash", "1"]
     assert rows[1].split()[2:5] == ["of", "no", "family"]
-    assert rows[-1].endswith("families have no key; --all lists them.")
+    assert rows[-1].endswith("families have no keys; --all lists them.")
     every = ran("keys", "--store", filled.url, "--all").stdout
     assert every.count("\n") > 60
 

@@ -492,4 +492,4 @@ def test_the_built_in_templates_are_written_once_and_are_then_ones_own(
     )
     again = ran(*command)
     assert again.returncode == 1
-    assert "is there already, and is not overwritten" in again.stderr
+    assert "exists already; nothing was written" in again.stderr

@@ -33,7 +33,7 @@ async def test_users_are_kept_from_the_command_line(store: Store) -> None:
 
 
 def _keep_users(store: Store) -> None:
-    assert "There is no user" in told(store, "users", "list")
+    assert "There are no users" in told(store, "users", "list")
     link = told(store, "users", "add", "alice", "--role", "administrator")
     assert re.fullmatch(r"http://127\.0\.0\.1:8180/sign-in/[0-9a-f]{12}_[A-Za-z0-9_-]{43}\n", link)
     assert told(store, "users", "link", "alice") != link
@@ -58,7 +58,7 @@ async def test_keys_are_kept_from_the_command_line(store: Store) -> None:
 
 
 def _keep_keys(store: Store) -> None:
-    assert "There is no key" in told(store, "api-keys", "list")
+    assert "There are no API keys" in told(store, "api-keys", "list")
     secret = told(store, "api-keys", "create", "prometheus", "--days", "3").strip()
     assert re.fullmatch("wb_[0-9a-f]{12}_[A-Za-z0-9_-]{43}", secret)
     url = told(store, "api-keys", "create", "b", "--ping", "db-1:backup", "--ttl", "1 day")

@@ -8,9 +8,9 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import replace
 
-from watchbell.alerting import contact_loading, rule_format
+from watchbell.alerting import contact_loading, rule_format, rules
 from watchbell.alerting.keys import Alerting, AlertingOwn
-from watchbell.alerting.model import Contact
+from watchbell.alerting.model import Contact, Rule
 from watchbell.alerting.validation import checked_contact
 from watchbell.errors import Changed, NotFound, Refused
 from watchbell.store.client import Argument, Store
@@ -78,6 +78,19 @@ async def stamped(store: Store, contact_id: str) -> tuple[Contact, str]:
     if raw is None:
         raise NotFound(f"there is no contact {contact_id}")
     return _contact(contact_id, raw), hashlib.sha1(raw, usedforsecurity=False).hexdigest()
+
+
+async def rule_by_prefix(store: Store, prefix: str) -> Rule:
+    """The rule whose id begins like this."""
+    with suppress(NotFound):
+        return await rules.find(store, prefix)
+    people = await everybody(store)
+    found = [rule.id for one in people for rule in one.rules if rule.id.startswith(prefix)]
+    if not found:
+        raise NotFound(f"there is no rule {prefix!r}; `watchbell rules show CONTACT` lists them")
+    if len(found) > 1:
+        raise Refused(f"{len(found):,} rules have ids that begin with {prefix!r}; give more of it")
+    return await rules.find(store, found[0])
 
 
 async def everybody(store: Store, wanted: Sequence[str] = ()) -> list[Contact]:

@@ -1,8 +1,12 @@
 """What was lately decided about a check, in words: why somebody was told, or nobody."""
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
 import msgspec
 from msgspec import Struct
 
+from watchbell.alerting import contacts, rule_text
 from watchbell.alerting.decide.check_facts import Verdict
 from watchbell.alerting.decide.routing import Fate
 from watchbell.alerting.keys import AlertingOwn
@@ -62,7 +66,15 @@ def _decision(raw: bytes) -> Decision | None:
         return None
 
 
-def explained(decision: Decision) -> Explained:
+async def rule_sentences(store: Store, found: Sequence[Decision]) -> dict[str, str]:
+    """By its id, what each rule does that these decisions considered and that still exists."""
+    ids = {one.contact for decision in found for one in decision.contacts}
+    people = await contacts.load(store, sorted(ids)) if ids else {}
+    return {rule.id: rule_text.describe(rule) for one in people.values() for rule in one.rules}
+
+
+def explained(decision: Decision, sentences: Mapping[str, str] = MappingProxyType({})) -> Explained:
+    """`sentences` say what rules do; without them, rules are shown by their ids."""
     if decision.by == "processor":
         is_notified = decision.verdict == Verdict.TELL.name
         outcome = "to be told" if is_notified else "held back"
@@ -81,15 +93,24 @@ def explained(decision: Decision) -> Explained:
         until=decision.until,
         summary=decision.summary,
         tags=decision.tags,
-        contacts=[_contact(one) for one in decision.contacts],
+        contacts=[_contact(one, sentences) for one in decision.contacts],
     )
 
 
-def _contact(decision: ContactDecision) -> ContactExplained:
+def _rule(stored: str, sentences: Mapping[str, str]) -> str:
+    """A rule with its result, which are stored as `ID: RESULT`."""
+    rule_id, colon, result = stored.partition(": ")
+    if not sentences or not colon:
+        return stored
+    sentence = sentences.get(rule_id, f"removed rule {rule_id[:8]}")
+    return f"{sentence.removesuffix('.')}: {result}"
+
+
+def _contact(decision: ContactDecision, sentences: Mapping[str, str]) -> ContactExplained:
     return ContactExplained(
         contact=decision.contact,
         reason=decision.reason,
-        rules=decision.rules,
+        rules=[_rule(one, sentences) for one in decision.rules],
         media=[_medium(name, stored) for name, stored in decision.media.items()],
     )
 

@@ -1,5 +1,6 @@
 """What is and what was: states, their history, notifications and alerts, read many at a time."""
 
+import re
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ from watchbell.store import replies
 from watchbell.store.client import Argument, Store
 from watchbell.store.replies import number, pairs, text, text_or_none
 from watchbell.store.script import READ, Script
+
+_SHORT_ID = re.compile("[0-9a-f]{8}", re.IGNORECASE)
 
 
 class Notified(Struct, frozen=True):
@@ -228,6 +231,14 @@ async def matching(store: Store, pattern: str, *, disabled: bool = False) -> lis
         f"no check matches {pattern!r}; write ENTITY, ENTITY:CHECK, a pattern such as 'web-*', "
         "or a regular expression between slashes"
     )
+
+
+async def by_short_id(store: Store, short_id: str) -> str | None:
+    """The check whose alerts carry this id; None if there is none, or it is no such id."""
+    if not _SHORT_ID.fullmatch(short_id):
+        return None
+    found = await store.call("HGET", Alerting(store.prefix).checks_by_hash(), short_id.lower())
+    return text_or_none(found)
 
 
 async def _matching(store: Store, wanted: patterns.Pattern) -> list[str]:

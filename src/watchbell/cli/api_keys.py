@@ -6,6 +6,7 @@ import click
 from msgspec import Struct
 
 from watchbell.actors import KeyScope
+from watchbell.cli.arguments import days as days_of
 from watchbell.cli.arguments import length, storable
 from watchbell.cli.audited import operator
 from watchbell.cli.formatting import plain, when
@@ -36,7 +37,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 @click.group
 def command() -> None:
-    """Keep the keys by which programs use the API, report check events, or ping.
+    """Manage the keys with which programs use the API, send check events, or ping.
 
     Example: watchbell api-keys create prometheus --scope intake
     """
@@ -50,7 +51,7 @@ def _keys(store: Store) -> ApiKeys:
 @with_settings()
 @as_json
 def list_(*, loaded: Loaded, as_json: bool) -> None:
-    """List keys: whose they are, what they may, when they end and when they were used.
+    """List API keys: owner, scopes, expiry and last use.
 
     Example: watchbell api-keys list
     """
@@ -59,9 +60,9 @@ def list_(*, loaded: Loaded, as_json: bool) -> None:
         print_json(rows)
         return
     if not rows:
-        click.echo("There is no key; `watchbell api-keys create NAME` makes one.")
+        click.echo("There are no API keys. Create one with `watchbell api-keys create NAME`.")
         return
-    columns = ["id", "name", "owner", "may", "ends", "last use"]
+    columns = ["id", "name", "owner", "scopes", "expires", "last use"]
     show_table(columns, [_cells(row) for row in rows])
 
 
@@ -96,11 +97,24 @@ def _cells(row: Row) -> list[str]:
     "scopes",
     type=click.Choice([scope for scope in SCOPES if scope != "ping"]),
     multiple=True,
-    help="What it may do; may be repeated. Without it, intake.",
+    help="What the key may do; can be repeated. Default: intake.",
 )
-@click.option("--days", type=click.IntRange(1, 36_500), help="Days for which it can be used.")
-@click.option("--ping", "check", metavar="ENTITY:CHECK", type=storable, help="Make a URL to ping.")
-@click.option("--ttl", metavar="LENGTH", type=length, help="Silence after which a ping is missed.")
+@click.option(
+    "--days",
+    type=days_of,
+    metavar="N",
+    help="Days until the key expires, such as 90 or '1 year'. Default: never.",
+)
+@click.option(
+    "--ping",
+    "check",
+    metavar="ENTITY:CHECK",
+    type=storable,
+    help="Create a ping URL for this check.",
+)
+@click.option(
+    "--ttl", metavar="LENGTH", type=length, help="Time without a ping after which the check fails."
+)
 @with_settings()
 @as_json
 def create(
@@ -113,8 +127,8 @@ def create(
     ttl: int | None,
     as_json: bool,
 ) -> None:
-    """Make a key and print it, this once. With --ping, print the URL that a job calls when it
-    went well; who is silent for longer than --ttl is called out.
+    """Create an API key and print it; it is not shown again. With --ping, print a URL that a job
+    calls when it succeeds; if it does not for longer than --ttl, its check fails.
 
     \b
     Examples:
@@ -140,7 +154,7 @@ def _ping(check: str | None, ttl: int | None, scopes: tuple[str, ...], now: int)
     if check is None and ttl is None:
         return None
     if check is None or ttl is None or scopes:
-        raise Refused("a key to ping has --ping ENTITY:CHECK and --ttl LENGTH, and no --scope")
+        raise Refused("a ping URL needs --ping ENTITY:CHECK and --ttl LENGTH, and no --scope")
     return ping_of(check, ttl, now)
 
 
@@ -148,9 +162,9 @@ def _ping(check: str | None, ttl: int | None, scopes: tuple[str, ...], now: int)
 @click.argument("id_", metavar="ID", type=storable)
 @with_settings()
 def revoke(*, loaded: Loaded, id_: str) -> None:
-    """Revoke a key by its id; within a second it works no more.
+    """Revoke an API key. It stops working within a second.
 
     Example: watchbell api-keys revoke 0a1b2c3d4e5f
     """
     done(loaded.settings, lambda store: _keys(store).revoke(id_, operator()))
-    click.echo("the key is revoked")
+    click.echo(f"revoked API key {id_}")

@@ -7,16 +7,17 @@ from msgspec import Struct
 
 from watchbell.cli.arguments import limited, moment, storable
 from watchbell.cli.formatting import plain, when
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
 from watchbell.web import audit
 from watchbell.web.audit import AuditFilter, Entry
 
 
 @click.group
 def command() -> None:
-    """Show who changed what: on the pages, by the API, by links and on the command line.
+    """Show who changed what: on the pages, through the API, by links and on the command line.
 
     Example: watchbell audit list --since "1 day ago"
     """
@@ -34,13 +35,25 @@ class Row(Struct, frozen=True):
 
 
 @command.command("list")
-@click.option("--who", type=storable, default="", metavar="NAME", help="A user, or ACCOUNT@HOST.")
 @click.option(
-    "--action", type=storable, default="", metavar="ACTION", help="One, as user.add, or its noun."
+    "--who",
+    type=storable,
+    default="",
+    metavar="NAME",
+    help="Only changes by this user, or by ACCOUNT@HOST on the command line.",
 )
-@click.option("--text", type=storable, default="", metavar="TEXT", help="Anywhere in an entry.")
-@click.option("--since", type=moment, metavar="TIME", help="Not before this time.")
-@click.option("--until", type=moment, metavar="TIME", help="Before this time.")
+@click.option(
+    "--action",
+    type=storable,
+    default="",
+    metavar="ACTION",
+    help="Only this action, such as user.add, or all of one kind, such as user.",
+)
+@click.option(
+    "--text", type=storable, default="", metavar="TEXT", help="Only entries that contain this text."
+)
+@click.option("--since", type=moment, metavar="TIME", help="Only changes from this time on.")
+@click.option("--until", type=moment, metavar="TIME", help="Only changes before this time.")
 @limited(50)
 @with_settings()
 @as_json
@@ -55,7 +68,7 @@ def list_(
     limit: int,
     as_json: bool,
 ) -> None:
-    """List changes, the newest first.
+    """List changes, newest first.
 
     \b
     Examples:
@@ -69,14 +82,14 @@ def list_(
         return
     if not found:
         click.echo(
-            "No changes match." if wanted != AuditFilter() else "Nothing was changed so far."
+            "No changes match." if wanted != AuditFilter() else "No changes are recorded yet."
         )
         return
     show_table(
         ["time", "who", "action", "subject", "details", "address"], [_row(one) for one in found]
     )
     if len(found) == limit:
-        click.echo(f"\nthe newest {limit:,}; --limit 0 shows all.")
+        click.echo(f"\nThese are the newest {limit:,}; --limit 0 shows all.")
 
 
 async def _found(settings: Settings, wanted: AuditFilter, limit: int) -> list[Entry]:
@@ -86,5 +99,5 @@ async def _found(settings: Settings, wanted: AuditFilter, limit: int) -> list[En
 
 
 def _row(entry: Entry) -> list[str]:
-    told = (entry.who or "unknown", entry.action, entry.subject, entry.details, entry.address)
-    return [when(entry.time), *(plain(text, 200) for text in told)]
+    texts = (entry.who or "unknown", entry.action, entry.subject, entry.details, entry.address)
+    return [when(entry.time), *(plain(text, 200) for text in texts)]

@@ -1,4 +1,4 @@
-"""Changes made on the command line, as the audit log has them: with the account that made them."""
+"""Audit log entries for changes made on the command line, by operating system account."""
 
 import os
 import pwd
@@ -12,7 +12,7 @@ from watchbell.web import audit
 from watchbell.web.audit import Stamp
 
 _LONGEST = 1_000
-"""Characters of a subject and of details."""
+"""Characters of a subject or details, at most."""
 
 
 def operator() -> Stamp:
@@ -33,11 +33,11 @@ def _account() -> str:
 
 
 async def record_change(store: Store, action: str, subject: str = "", details: str = "") -> None:
-    """For a command that has just changed something; the actions are those of the pages."""
+    """Record a change that a command has just made; the actions are those of the pages."""
     entry = operator().entry(action, subject[:_LONGEST], details[:_LONGEST])
     await audit.record(store, entry)
 
 
 def subject_of(names: list[str], noun: str) -> str:
-    """One by its name, several by their number."""
+    """The name if there is one, else the number."""
     return names[0] if len(names) == 1 else f"{len(names):,} {noun}s"

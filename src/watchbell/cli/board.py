@@ -1,4 +1,4 @@
-"""The board of `watchbell up`: what runs, in which state, and where to find it."""
+"""The board of `watchbell up`: the roles, their states, and where to find the pages."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ _SIGNS: dict[RoleState, tuple[str, str]] = {
 
 
 class Board:
-    """Drawn anew when something changes; where there is no terminal, drawn once and then silent."""
+    """Redrawn when something changes; without a terminal, printed once."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -41,7 +41,7 @@ class Board:
         self.facts: list[tuple[str, str]] = []
         self.warnings: list[str] = []
         self.statuses: Sequence[Status] = ()
-        self.note = "Ctrl-C ends everything in order, a second one at once."
+        self.note = "Press Ctrl-C to stop."
 
     @contextmanager
     def shown(self) -> Iterator[None]:

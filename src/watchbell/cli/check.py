@@ -1,57 +1,62 @@
 """`watchbell check`."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
 
 import click
 
 from watchbell.alerting import check_settings
+from watchbell.cli.arguments import length_or_none
 from watchbell.cli.audited import record_change
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.event import SENDING
+from watchbell.cli.options import Command, as_json, print_json, with_settings
 from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
 
 
-def _seconds_option(name: str, words: str) -> Callable[[Any], Any]:
-    return click.option(name, metavar="SECONDS", help=words)
+def _settable(command: Command) -> Command:
+    for name, words in reversed(SENDING.items()):
+        command = click.option(name, type=length_or_none, metavar="LENGTH", help=words)(command)
+    return command
 
 
 @click.group
 def command() -> None:
-    """Set what holds for one check, or hide it.
+    """Change the settings of one check, or disable it.
 
-    Example: watchbell check set web-1:HTTP --ttl 300
+    Example: watchbell check set web-1:HTTP --ttl "5 min"
     """
 
 
 @command.command(name="set")
 @click.argument("check", metavar="ENTITY:CHECK")
-@_seconds_option("--ttl", "How much silence makes the check unknown.")
-@_seconds_option("--initial-failure-delay", "How long a failure lasts before anybody is told.")
-@_seconds_option("--repeat-failure-delay", "How long until the same failure is told again.")
-@_seconds_option("--initial-recovery-delay", "How long a recovery lasts before anybody is told.")
+@_settable
 @with_settings()
 @as_json
-def set_(*, loaded: Loaded, check: str, as_json: bool, **given: str | None) -> None:
-    """Set what holds for one check; `none` takes a value back. An event's own values win.
+def set_(*, loaded: Loaded, check: str, as_json: bool, **given: int | str | None) -> None:
+    """Change the settings of one check. `none` removes a setting. Values that come with an event
+    take precedence.
 
-    Example: watchbell check set web-1:HTTP --ttl 300 --initial-failure-delay 0
+    Example: watchbell check set web-1:HTTP --ttl "5 min" --initial-failure-delay none
     """
-    chosen = {name: _seconds(name, text) for name, text in given.items() if text is not None}
+    chosen = {
+        name: None if value == "none" else int(value)
+        for name, value in given.items()
+        if value is not None
+    }
     held = asyncio.run(_configured(loaded.settings, _named(check), chosen))
     if as_json:
         print_json(held)
     else:
-        words = ", ".join(f"{name} {value}" for name, value in sorted(held.items()))
-        click.echo(f"{check}: {words or 'nothing is set'}")
+        words = ", ".join(f"{name} {value} s" for name, value in sorted(held.items()))
+        click.echo(f"{check}: {words or 'no settings of its own'}")
 
 
 @command.command
 @click.argument("check", metavar="ENTITY:CHECK")
 @with_settings()
 def disable(*, loaded: Loaded, check: str) -> None:
-    """Hide a check that is no longer wanted; it comes back when it reports again.
+    """Disable a check that is no longer needed. Its next event enables it again.
 
     Example: watchbell check disable old-web:HTTP
     """
@@ -62,16 +67,8 @@ def disable(*, loaded: Loaded, check: str) -> None:
 def _named(check: str) -> str:
     entity, colon, name = check.partition(":")
     if not (entity and colon and name):
-        raise Refused(f"the check is {check!r}; expected ENTITY:CHECK")
+        raise Refused(f"{check!r} does not name a check; write ENTITY:CHECK", field="check")
     return f"{entity.lower()}:{name}"
-
-
-def _seconds(name: str, text: str) -> int | None:
-    if text == "none":
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise Refused(f"{name} is {text!r}; expected seconds, or none")
-    return int(text)
 
 
 async def _configured(
@@ -79,7 +76,9 @@ async def _configured(
 ) -> dict[str, int]:
     async with opened(settings) as store:
         held = await check_settings.configure(store, check, chosen)
-        words = ", ".join(f"{name} {value}" for name, value in chosen.items())
+        words = ", ".join(
+            f"{name} {'none' if value is None else value}" for name, value in chosen.items()
+        )
         await record_change(store, "check.settings", check, words)
         return held
 

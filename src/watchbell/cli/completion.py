@@ -8,7 +8,7 @@ from click.shell_completion import get_completion_class
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
-    """Print the script that lets a shell complete watchbell's commands and options.
+    """Print a script with which a shell completes commands and options.
 
     \b
     Examples:

@@ -14,19 +14,21 @@ from watchbell.alerting.json_items import ContactItem, Item, converted, without_
 from watchbell.alerting.keys import ALL
 from watchbell.alerting.model import Contact, Medium
 from watchbell.cli.audited import record_change
+from watchbell.cli.formatting import counted, short_id
 from watchbell.cli.items import export_to, imported, items_of
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.errors import NotFound, Refused
 from watchbell.gateways import addresses
 from watchbell.schedule import spoken
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
+from watchbell.store.opening import opened
 
 
 @click.group
 def command() -> None:
-    """Contacts are people, or groups of them, with the media by which they are told.
+    """Manage contacts: people or groups, and how to reach them.
 
     \b
     Examples:
@@ -40,9 +42,9 @@ def command() -> None:
 @click.argument("file")
 @with_settings()
 def import_(*, loaded: Loaded, file: str) -> None:
-    """Import contacts from a JSON array, as Flapjack's, in FILE or - for standard input. A
-    contact with the same id is replaced; its rules are, if the item has any. What is not right
-    is told by position and field, the others are imported, and the exit code is 1.
+    """Import contacts from a JSON array. The format is that of Flapjack; FILE can be - for standard
+    input. A contact with the same id is replaced, and its rules are if the item has any. Invalid
+    items are reported by position and field; all others are imported, and the exit code is 1.
 
     Example: watchbell contacts import contacts.json
     """
@@ -67,8 +69,8 @@ async def _import(settings: Settings, given: Sequence[Any]) -> None:
 @click.argument("file", default="-")
 @with_settings()
 def export(*, loaded: Loaded, file: str) -> None:
-    """Export all contacts to FILE or standard output, as a JSON array that can be imported
-    again. Secrets are in it as they are.
+    """Export all contacts as a JSON array. It goes to FILE or standard output, can be imported
+    again, and contains secrets in plain text.
 
     Example: watchbell contacts export contacts.json
     """
@@ -86,8 +88,8 @@ async def _everybody(settings: Settings, wanted: Sequence[str]) -> list[Contact]
 @with_settings()
 @as_json
 def show(*, loaded: Loaded, contact: str | None, as_json: bool) -> None:
-    """Show all contacts, or one with its media, its rules in words, and what it is told about.
-    Secrets are not shown, unless they are references.
+    """List all contacts, or show one. For one, show its media, its rules, and what it is alerted
+    about. Secrets are hidden.
 
     Example: watchbell contacts show alice
     """
@@ -96,7 +98,7 @@ def show(*, loaded: Loaded, contact: str | None, as_json: bool) -> None:
         if as_json:
             print_json({**json_items.of_contact(person), "told_about": about})
         else:
-            _tell(person, about)
+            _show_contact(person, about)
         return
     people = [without_secrets(person) for person in asyncio.run(_everybody(loaded.settings, ()))]
     if as_json:
@@ -124,7 +126,7 @@ async def _one(settings: Settings, contact_id: str) -> tuple[Contact, list[str]]
         return without_secrets(person), about
 
 
-def _tell(person: Contact, about: list[str]) -> None:
+def _show_contact(person: Contact, about: list[str]) -> None:
     account = ", ".join(f"{name} {value}" for name, value in person.pagerduty.items())
     for name, value in (
         ("contact", person.id),
@@ -133,54 +135,78 @@ def _tell(person: Contact, about: list[str]) -> None:
         ("time zone", person.timezone),
         ("tags", ", ".join(person.tags)),
         ("PagerDuty", account),
-        ("told about", ", ".join(about) or "nothing"),
+        ("alerted about", ", ".join(about) or "nothing"),
     ):
         if value:
-            click.echo(f"{name:12}{value}")
+            click.echo(f"{name:15}{value}")
     if person.media:
         click.echo()
         show_table(
-            ["medium", "address", "repeated after", "rolled up from"],
+            ["medium", "address", "interval", "summary from"],
             [
-                [name, m.address, spoken.in_words(m.interval), str(m.rollup_threshold or "never")]
+                [
+                    name,
+                    m.address,
+                    spoken.in_words(m.interval),
+                    counted(m.rollup_threshold, "failing check") if m.rollup_threshold else "never",
+                ]
                 for name, m in person.media.items()
             ],
         )
     for rule in person.rules:
-        click.echo(f"\nrule {rule.id}\n  {rule_text.describe(rule)}")
+        click.echo(f"\nrule {short_id(rule.id)}: {rule_text.describe(rule)}")
 
 
 def _named(option: str, pairs: Sequence[str]) -> dict[str, str]:
     for pair in pairs:
         if "=" not in pair or pair.startswith("="):
-            raise click.UsageError(f"--{option} {pair!r}: expected NAME=VALUE")
+            raise click.UsageError(f"--{option} is {pair!r}; write NAME=VALUE")
     return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
 
 
 @command.command("set")
 @click.argument("contact")
-@click.option("--first-name", metavar="TEXT")
-@click.option("--last-name", metavar="TEXT")
-@click.option("--email", metavar="ADDRESS", help="To tell people apart; mail goes to the medium.")
-@click.option("--timezone", metavar="ZONE", help="In which the rules are read, as Europe/Rome.")
-@click.option("--medium", multiple=True, metavar="NAME=ADDRESS", help="Empty takes it away.")
-@click.option("--interval", multiple=True, metavar="NAME=TIME", help="Seconds, or as '5 minutes'.")
-@click.option("--rollup", multiple=True, metavar="NAME=N", help="Failing checks; 0 is never.")
-@click.option("--pagerduty", multiple=True, metavar="FIELD=VALUE", help="Or file:PATH, env:NAME.")
+@click.option("--first-name", metavar="TEXT", help="Needed for a new contact.")
+@click.option("--last-name", metavar="TEXT", help="Optional.")
+@click.option(
+    "--email", metavar="ADDRESS", help="Identifies the person; alerts go to the medium `email`."
+)
+@click.option("--timezone", metavar="ZONE", help="Time zone of the rules, such as Europe/Rome.")
+@click.option(
+    "--medium", multiple=True, metavar="NAME=ADDRESS", help="An address; an empty one is removed."
+)
+@click.option(
+    "--interval",
+    multiple=True,
+    metavar="NAME=LENGTH",
+    help="Time between alerts about a failure that lasts, such as email='5 min'.",
+)
+@click.option(
+    "--rollup",
+    multiple=True,
+    metavar="NAME=N",
+    help="Failing checks from which on one summary is sent; 0: never.",
+)
+@click.option(
+    "--pagerduty",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="A PagerDuty credential; the value can be file:PATH or env:NAME.",
+)
 @click.option("--tag", multiple=True, metavar="TAG", help="A tag to add.")
-@click.option("--untag", multiple=True, metavar="TAG", help="A tag to take away.")
+@click.option("--untag", multiple=True, metavar="TAG", help="A tag to remove.")
 @with_settings()
 def set_(*, loaded: Loaded, contact: str, **given: Any) -> None:
-    """Make a contact, or change what is given of one. An empty value takes something away.
+    """Add a contact, or change one. Only the given options change; an empty value removes.
 
     \b
     Examples:
       watchbell contacts set alice --first-name Alice --medium email=alice@example.com
-      watchbell contacts set alice --interval email=300 --rollup email=5 --timezone Europe/Rome
+      watchbell contacts set alice --interval 'email=5 min' --rollup email=5 --timezone Europe/Rome
       watchbell contacts set alice --pagerduty password=file:/run/secrets/pagerduty
     """
     saved = asyncio.run(_set(loaded.settings, contact, given))
-    click.echo(f"{contact} is set")
+    click.echo(f"saved contact {contact}")
     for words in addresses.warnings(saved, loaded.settings):
         click.echo(f"warning: {words}", err=True)
 
@@ -189,7 +215,7 @@ async def _set(settings: Settings, contact_id: str, given: Item) -> Contact:
     async with opened(settings) as store:
         found = await contacts.load(store, [contact_id])
         if contact_id not in found and not given["first_name"]:
-            raise NotFound(f"there is no contact {contact_id}; to make one, give --first-name")
+            raise NotFound(f"there is no contact {contact_id!r}; to add one, give --first-name")
         new = Contact(id=contact_id, first_name="")
         before = (await contacts.tags(store)).get(contact_id, ())
         changed = changes(replace(found.get(contact_id, new), tags=before), given)
@@ -200,7 +226,7 @@ async def _set(settings: Settings, contact_id: str, given: Item) -> Contact:
 
 
 def _given(given: Item) -> str:
-    """The options that were given, without their values: some are secret."""
+    """The names of the given options; their values may be secret."""
     return ", ".join(name for name, value in given.items() if value not in (None, ()))
 
 
@@ -225,7 +251,10 @@ def _media(media: dict[str, Medium], given: Item) -> dict[str, Medium]:
     for option, field in (("interval", "interval"), ("rollup", "rollup_threshold")):
         for name, text in _named(option, given[option]).items():
             if name not in found:
-                raise Refused(f"--{option} {name}: the contact has no such medium")
+                raise Refused(
+                    f"the contact has no medium {name!r}; add it with --medium {name}=ADDRESS",
+                    field=f"--{option}",
+                )
             said = f"--{option} {name}"
             number = spoken.duration(text) if option == "interval" else converted(text, int, said)
             found[name] = replace(found[name], **{field: number})
@@ -241,7 +270,7 @@ def remove(*, loaded: Loaded, contact: str) -> None:
     Example: watchbell contacts remove alice
     """
     asyncio.run(_remove(loaded.settings, contact))
-    click.echo(f"{contact} is removed")
+    click.echo(f"removed contact {contact}")
 
 
 async def _remove(settings: Settings, contact_id: str) -> None:
@@ -260,14 +289,14 @@ def _linking(name: str, says: str) -> None:
         metavar="NAME",
         help="An entity, by its name or id; can be repeated.",
     )
-    @click.option("--check", metavar="NAME", help="One check of each entity.")
-    @click.option("--all", "everything", is_flag=True, help="Every entity there is or will be.")
+    @click.option("--check", metavar="NAME", help="Only this check of each entity.")
+    @click.option("--all", "everything", is_flag=True, help="All entities, future ones, too.")
     @with_settings()
     def linking(
         *, loaded: Loaded, contact: str, named: tuple[str, ...], check: str | None, everything: bool
     ) -> None:
         if everything == bool(named) or (everything and check is not None):
-            raise click.UsageError("give either --entity NAME, with --check NAME or not, or --all")
+            raise click.UsageError("give --entity NAME (and --check NAME for one check), or --all")
         about = list(dict.fromkeys(named)) or [ALL]
         asyncio.run(_link_all(loaded.settings, name, contact, about, check))
 
@@ -286,22 +315,22 @@ async def _unlink(store: Store, person: Contact, entity: str, check: str | None)
     await contact_links.unlink(store, person.id, await entities.id_of(store, entity), check)
     about = Link(entity=entity, check=check).words
     await record_change(store, "contact.unlink", person.id, about)
-    click.echo(f"{person.first_name} is no longer told about {about} by a link of its own")
+    click.echo(f"{person.first_name} has no link to {about} any more")
 
 
 async def _link(store: Store, person: Contact, entity: str, check: str | None) -> None:
     entity_id, is_new = await entities.id_or_new(store, entity)
     if is_new:
-        click.echo(f"{entity} is new: nothing was reported about it so far", err=True)
+        click.echo(f"{entity} is a new entity: it has sent no events yet", err=True)
     await contact_links.link(store, person.id, entity_id, check)
     about = Link(entity=entity, check=check).words
     await record_change(store, "contact.link", person.id, about)
-    click.echo(f"{person.first_name} is told about {about}")
+    click.echo(f"{person.first_name} gets alerts about {about}")
 
 
 _linking(
     "link",
-    """Tell a contact about an entity, about one check of it, or about everything.
+    """Alert a contact about an entity, a check, or everything.
 
     \b
     Examples:
@@ -312,7 +341,7 @@ _linking(
 )
 _linking(
     "unlink",
-    """Undo a link.
+    """Remove a link that `contacts link` made.
 
     Example: watchbell contacts unlink alice --entity web-1
     """,

@@ -1,4 +1,4 @@
-"""`watchbell doctor`: what is wrong with this installation, and what to do about it."""
+"""`watchbell doctor`."""
 
 import asyncio
 import os
@@ -9,10 +9,9 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import click
-from redis.exceptions import ResponseError
 
 from watchbell.cli.formatting import plain
-from watchbell.cli.options import as_json, place, print_json, with_settings
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.clock import SYSTEM
 from watchbell.cron import checkup
 from watchbell.cron.reading import reading
@@ -21,8 +20,9 @@ from watchbell.gateways import catalogue
 from watchbell.roles import store_monitor
 from watchbell.settings import Loaded, Settings
 from watchbell.store import embedded, health, store_identity
-from watchbell.store.client import Store
+from watchbell.store.client import CLIENT_ERRORS, Store
 from watchbell.store.health import Finding
+from watchbell.store.opening import url_of
 from watchbell.web.tls_warning import ADVICE, EXPOSED, is_exposed
 
 _SIGNS = {"ok": "✓", "warning": "!", "error": "✗"}
@@ -33,8 +33,8 @@ _COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 @with_settings("store.port")
 @as_json
 def command(*, loaded: Loaded, as_json: bool) -> int:
-    """Check the machine, the settings, the store and the clocks, and say what to do about
-    each finding. The exit code is 1 if something can't work, else 0.
+    """Check the machine, the settings, the store and the clocks, and advise what to do. The exit
+    code is 1 if something can't work.
 
     Example: watchbell doctor --store redis://db.example.com
     """
@@ -55,8 +55,8 @@ async def _examined(loaded: Loaded) -> list[Finding]:
     findings = [*_machine(settings), *_settings(loaded)]
     try:
         async for finding in _store(settings):
-            findings.append(finding)  # noqa: PERF401 what was found before an error is told, too
-    except (WatchbellError, ResponseError) as error:
+            findings.append(finding)  # noqa: PERF401 what was found before an error is shown, too
+    except (WatchbellError, *CLIENT_ERRORS) as error:
         findings.append(Finding("error", "store", str(error), "see docs/store.md"))
     return findings
 
@@ -74,7 +74,7 @@ def _machine(settings: Settings) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "memory",
-            "the kernel refuses to overcommit, so the store may fail to rewrite its file",
+            "the kernel does not overcommit memory, so the store may fail to rewrite its file",
             "set vm.overcommit_memory to 1",
         )
     yield from _folder(settings.data)
@@ -83,7 +83,7 @@ def _machine(settings: Settings) -> Iterator[Finding]:
 def _folder(data: Path) -> Iterator[Finding]:
     there = next(folder for folder in (data, *data.parents) if folder.exists())
     if not (there.is_dir() and os.access(there, os.W_OK)):
-        advice = "choose another with --data, or change its owner"
+        advice = "name another folder with --data, or change its owner"
         yield Finding("error", "data", f"the data folder {data} can't be written", advice)
         return
     free = shutil.disk_usage(there).free
@@ -112,36 +112,34 @@ def _settings(loaded: Loaded) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "port",
-            f"every user of this machine may use the store by port {store.port}",
-            "set store.password, or store.port to 0, if others have accounts here",
+            f"every user of this machine can use the store through port {store.port}",
+            "if others have accounts here, set store.password, or set store.port to 0",
         )
 
 
 def _media(settings: Settings) -> Iterator[Finding]:
     try:
         for one in catalogue.configured(settings):
-            yield Finding("ok", "gateway", f"{one.name}, of kind {one.kind}")
+            yield Finding("ok", "gateway", f"{one.name}, kind {one.kind}")
     except BadSettings as error:
         yield Finding("error", "gateway", str(error), "see docs/media.md")
 
 
 async def _store(settings: Settings) -> AsyncIterator[Finding]:
-    async with Store(place(settings)) as store:
+    async with Store(url_of(settings)) as store:
         for primary in await store.primaries():
             for finding in health.judge(primary.name, await health.facts(primary)):
                 yield finding
             skews = [await health.skew(primary, SYSTEM) for _ in range(5)]
             skew = min(skews, key=abs)
-            text = f"the store's clock is {skew * 1000:+.1f} ms off this machine's"
+            text = f"the store's clock differs from this machine's by {skew * 1000:+.1f} ms"
             if abs(skew) < store_monitor.SKEW:
                 yield Finding("ok", "clock", text)
             else:
-                yield Finding("warning", "clock", text, "let both follow a time server")
-            begun = SYSTEM.monotonic()
-            for _ in range(20):
-                await primary.call("PING")
-            taken = (SYSTEM.monotonic() - begun) / 20
-            yield Finding("ok", "latency", f"{taken * 1000:.2f} ms a round trip to {primary.name}")
+                yield Finding("warning", "clock", text, "synchronise both with a time server")
+            taken = await health.round_trip(primary, SYSTEM)
+            text = f"{taken * 1000:.2f} ms per round trip to {primary.name}"
+            yield Finding("ok", "latency", text)
         fleet = await checkup.facts(store, reading(settings.cron))
         for finding in checkup.judge(fleet, settings.cron):
             yield finding

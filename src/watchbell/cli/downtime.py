@@ -8,9 +8,10 @@ from msgspec import Struct
 from watchbell.alerting import history, reports
 from watchbell.alerting.reports import Outage
 from watchbell.cli.formatting import briefly, first, plain, when
-from watchbell.cli.options import opened, print_json
-from watchbell.cli.ranges import Asked, over_a_range, told
+from watchbell.cli.options import print_json
+from watchbell.cli.ranges import Asked, outage_row, over_a_range
 from watchbell.cli.tables import show_table
+from watchbell.store.opening import opened
 
 _STATES = ("critical", "warning", "unknown")
 
@@ -27,8 +28,8 @@ class Found(Struct, frozen=True):
 
 @over_a_range
 def command(asked: Asked) -> None:
-    """Add up how long checks were down within a range, outside planned maintenance, the worst
-    first. Of one check the pieces are listed, too.
+    """Add up the downtime of checks outside scheduled maintenance, worst first. If only one check
+    matches, list its outages, too.
 
     Example: watchbell downtime 'web-*:HTTP' --from 2026-10-01 --to 2026-11-01
     """
@@ -45,7 +46,9 @@ def command(asked: Asked) -> None:
         click.echo(more)
     if len(found) == 1 and found[0].downtime:
         click.echo()
-        pieces, _ = first([told(outage, asked.now) for outage in found[0].downtime], asked.limit)
+        pieces, _ = first(
+            [outage_row(outage, asked.now) for outage in found[0].downtime], asked.limit
+        )
         show_table(["state", "from", "to", "for", "summary"], pieces)
 
 

@@ -12,10 +12,11 @@ from watchbell.alerting.drain import Drained, drain
 from watchbell.alerting.notifier import Notifier
 from watchbell.alerting.processor import Processor
 from watchbell.alerting.silence import Silence
-from watchbell.cli.options import opened, with_settings
+from watchbell.cli.options import with_settings
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
 
 
 @click.command
@@ -23,12 +24,12 @@ from watchbell.settings import Loaded, Settings
 @click.option(
     "--at",
     metavar="EPOCH",
-    help="The time to process as of; - reads one per line from standard input.",
+    help="Process as if it were this time; -: read times from standard input, one per line.",
 )
 def command(*, loaded: Loaded, at: str | None) -> None:
-    """Process everything that is queued, through processor and notifier, and exit. Prints one
-    JSON line with what was done; with --at - one for each line read, so that whole days can be
-    replayed in seconds.
+    """Process everything in the queues, through processor and notifier, then exit. Prints a line
+    of JSON with what was done. With --at -, one line for each time read: days can be replayed in
+    seconds.
 
     \b
     Examples:
@@ -52,7 +53,7 @@ def _moments(at: str | None) -> Iterator[int]:
 
 def _epoch(text: str, where: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 11):
-        raise Refused(f"{where} is {text[:40]!r}; expected seconds since 1970, a whole number")
+        raise Refused(f"{where} is {text[:40]!r}; write whole seconds since 1970")
     return int(text)
 
 

@@ -14,16 +14,17 @@ from watchbell.alerting.entities import Entity
 from watchbell.alerting.json_items import EntityItem, Item
 from watchbell.cli.audited import record_change
 from watchbell.cli.items import export_to, imported, items_of
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.errors import NotFound
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
 
 
 @click.group
 def command() -> None:
-    """Entities are what is watched: machines, services. They come into being with the first
-    event about them; here they get ids of yours, contacts and tags.
+    """Manage entities: the machines and services that are watched. The first event about an
+    entity creates it; here you give it an id, contacts and tags.
 
     \b
     Examples:
@@ -37,9 +38,9 @@ def command() -> None:
 @click.argument("file")
 @with_settings()
 def import_(*, loaded: Loaded, file: str) -> None:
-    """Import entities from a JSON array, as Flapjack's, in FILE or - for standard input. An
-    entity with the same id is replaced, and renamed if its name is another. What is not right
-    is told by position and field, the others are imported, and the exit code is 1.
+    """Import entities from a JSON array. The format is that of Flapjack; FILE can be - for standard
+    input. An entity with the same id is replaced, and renamed if the name differs. Invalid items
+    are reported by position and field; all others are imported, and the exit code is 1.
 
     Example: watchbell entities import entities.json
     """
@@ -61,8 +62,8 @@ async def _import(settings: Settings, given: Sequence[Any]) -> None:
 @click.argument("file", default="-")
 @with_settings()
 def export(*, loaded: Loaded, file: str) -> None:
-    """Export all entities to FILE or standard output, as a JSON array that can be imported
-    again. The one called ALL has the contacts that are told about everything.
+    """Export all entities as a JSON array. It goes to FILE or standard output and can be imported
+    again. The entity ALL lists the contacts that are alerted about everything.
 
     Example: watchbell entities export entities.json
     """
@@ -80,7 +81,7 @@ async def _found(settings: Settings, pattern: str) -> list[Entity]:
 @with_settings()
 @as_json
 def show(*, loaded: Loaded, pattern: str, as_json: bool) -> None:
-    """Show entities by name: PATTERN may have * and ?, or be a regular expression as /…/.
+    """List entities. PATTERN can contain * and ?, or be a regular expression between slashes.
 
     Example: watchbell entities show 'web-*'
     """
@@ -94,7 +95,7 @@ def show(*, loaded: Loaded, pattern: str, as_json: bool) -> None:
             entity.id,
             ", ".join(entity.tags),
             ", ".join(entity.contacts),
-            "; ".join(f"{c}: {', '.join(told)}" for c, told in entity.check_contacts.items()),
+            "; ".join(f"{c}: {', '.join(names)}" for c, names in entity.check_contacts.items()),
         ]
         for entity in found
     ]
@@ -103,26 +104,30 @@ def show(*, loaded: Loaded, pattern: str, as_json: bool) -> None:
 
 @command.command("set")
 @click.argument("entity")
-@click.option("--id", "entity_id", metavar="ID", help="The id that a new entity gets.")
+@click.option(
+    "--id", "entity_id", metavar="ID", help="The id of a new entity. Default: a random one."
+)
 @click.option("--name", metavar="NAME", help="A new name.")
 @click.option("--contact", multiple=True, metavar="ID", help="A contact to add.")
-@click.option("--no-contact", multiple=True, metavar="ID", help="A contact to take away.")
+@click.option("--no-contact", multiple=True, metavar="ID", help="A contact to remove.")
 @click.option("--tag", multiple=True, metavar="TAG", help="A tag to add.")
-@click.option("--untag", multiple=True, metavar="TAG", help="A tag to take away.")
+@click.option("--untag", multiple=True, metavar="TAG", help="A tag to remove.")
 @with_settings()
 def set_(*, loaded: Loaded, entity: str, **given: Any) -> None:
-    """Make an entity, or change what is given of one, which is named by its name or id.
+    """Add an entity, or change one. ENTITY is a name or an id.
 
     Example: watchbell entities set web-1 --tag eu --contact alice
     """
     saved, strangers = asyncio.run(_set(loaded.settings, entity, given))
-    click.echo(f"{saved.name} is set, with the id {saved.id}")
+    click.echo(f"saved entity {saved.name}, id {saved.id}")
     for name in strangers:
-        click.echo(f"there is no contact {name} so far, so nobody is told by this", err=True)
+        click.echo(
+            f"warning: there is no contact {name!r} yet, so no alerts are sent to it", err=True
+        )
 
 
 async def _set(settings: Settings, name_or_id: str, given: Item) -> tuple[Entity, list[str]]:
-    """The entity as it is now, and who of its new contacts is not known."""
+    """The saved entity, and those of its new contacts that do not exist."""
     async with opened(settings) as store:
         new = Entity(id=given["entity_id"] or ids.token(), name=name_or_id.lower())
         try:
@@ -140,13 +145,13 @@ async def _set(settings: Settings, name_or_id: str, given: Item) -> tuple[Entity
 
 
 def changes(entity: Entity, given: Item) -> Entity:
-    told = dict.fromkeys((*entity.contacts, *given["contact"]))
+    linked = dict.fromkeys((*entity.contacts, *given["contact"]))
     tags = dict.fromkeys((*entity.tags, *given["tag"]))
     return replace(
         entity,
         id=given["entity_id"] or entity.id,
         name=given["name"] or entity.name,
-        contacts=tuple(one for one in told if one not in given["no_contact"]),
+        contacts=tuple(one for one in linked if one not in given["no_contact"]),
         tags=tuple(tag for tag in tags if tag not in given["untag"]),
     )
 
@@ -155,13 +160,13 @@ def changes(entity: Entity, given: Item) -> Entity:
 @click.argument("entity")
 @with_settings()
 def remove(*, loaded: Loaded, entity: str) -> None:
-    """Remove an entity with its id, tags and contacts. What its checks reported stays, until
-    it is purged; the next event about it makes it anew.
+    """Remove an entity with its id, tags and contacts. The history of its checks stays until it is
+    purged. The next event about it creates it again.
 
     Example: watchbell entities remove web-1
     """
     asyncio.run(_remove(loaded.settings, entity))
-    click.echo(f"{entity} is removed")
+    click.echo(f"removed entity {entity}")
 
 
 async def _remove(settings: Settings, name_or_id: str) -> None:

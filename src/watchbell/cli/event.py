@@ -7,14 +7,29 @@ import click
 
 from watchbell.alerting.event import from_fields
 from watchbell.alerting.intake import submit
-from watchbell.alerting.model import LARGEST, CheckEvent, Rejection
-from watchbell.cli.options import opened, with_settings
+from watchbell.alerting.model import CheckEvent, Rejection
+from watchbell.cli.arguments import length_or_zero, moment
+from watchbell.cli.options import Command, with_settings
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
 
 STATES = ("ok", "warning", "critical", "unknown")
-_SECONDS = click.IntRange(0, LARGEST)
+
+SENDING = {
+    "--ttl": "Report the check as unknown after this long without an event.",
+    "--initial-failure-delay": "Time a check must fail before the first alert.",
+    "--repeat-failure-delay": "Time before a failure that lasts is notified again.",
+    "--initial-recovery-delay": "Time a check must be ok before its recovery is notified.",
+}
+"""What can be set for a check, or sent with an event."""
+
+
+def _sending(command: Command) -> Command:
+    for name, words in reversed(SENDING.items()):
+        command = click.option(name, type=length_or_zero, metavar="LENGTH", help=words)(command)
+    return command
 
 
 @click.command
@@ -22,48 +37,25 @@ _SECONDS = click.IntRange(0, LARGEST)
 @click.argument("check")
 @click.argument("state", type=click.Choice(STATES, case_sensitive=False))
 @click.argument("summary", required=False)
-@click.option("--details", metavar="TEXT", help="The long output.")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag; may be repeated.")
-@click.option("--perfdata", metavar="TEXT", help="Measurements: key=value;… separated by spaces.")
-@click.option("--time", type=_SECONDS, metavar="EPOCH", help="When it was found; now without it.")
-@click.option(
-    "--ttl",
-    type=_SECONDS,
-    metavar="SECONDS",
-    help="After so much silence the check becomes unknown.",
-)
-@click.option(
-    "--initial-failure-delay",
-    type=_SECONDS,
-    metavar="SECONDS",
-    help="How long a failure lasts before anybody is told.",
-)
-@click.option(
-    "--repeat-failure-delay",
-    type=_SECONDS,
-    metavar="SECONDS",
-    help="How long until the same failure is told again.",
-)
-@click.option(
-    "--initial-recovery-delay",
-    type=_SECONDS,
-    metavar="SECONDS",
-    help="How long a recovery lasts before anybody is told.",
-)
+@click.option("--details", metavar="TEXT", help="More output, of any length.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag; can be repeated.")
+@click.option("--perfdata", metavar="TEXT", help="Measurements, such as 'time=0.2s;1;2 size=5kB'.")
+@click.option("--time", type=moment, metavar="TIME", help="When the state was found. Default: now.")
+@_sending
 @with_settings()
 def command(*, loaded: Loaded, **fields: Any) -> None:
-    """Report the state of a check: ok, warning, critical or unknown, with a line that says more.
+    """Report the state of a check, with a summary of one line.
 
-    Example: watchbell event web-1 HTTP critical "connection refused" --tag shop --ttl 300
+    Example: watchbell event web-1 HTTP critical "connection refused" --tag shop --ttl "5 min"
     """
     event = from_fields({"type": "service", **fields}, int(SYSTEM.now()))
     if isinstance(event, Rejection):
-        raise Refused(f"this is no check event: {event.reason}")
+        raise Refused(f"this is not a valid check event: {event.reason}")
     asyncio.run(_sent(loaded.settings, event))
-    click.echo(f"sent: {told(event)}")
+    click.echo(f"sent: {in_words(event)}")
 
 
-def told(event: CheckEvent) -> str:
+def in_words(event: CheckEvent) -> str:
     summary = f" ({event.summary})" if event.summary else ""
     return f"{event.id} is {event.state}{summary}"
 

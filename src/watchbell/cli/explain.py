@@ -10,9 +10,10 @@ from watchbell.alerting.explanations import Explained, MediumExplained, explaine
 from watchbell.alerting.model import Decision, split_id
 from watchbell.cli.arguments import limited
 from watchbell.cli.formatting import plain, when
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.errors import NotFound
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
 
 
 @click.command
@@ -21,31 +22,37 @@ from watchbell.settings import Loaded, Settings
 @with_settings()
 @as_json
 def command(*, loaded: Loaded, check: str, limit: int, as_json: bool) -> None:
-    """Say in words what was lately decided about a check, the newest first, and why: what held
-    an event back and until when, which contacts were considered, which rules matched or did not,
-    what became of each medium.
+    """Explain the latest decisions about a check, newest first: why an event was held back and
+    until when, which contacts were considered, which of their rules matched, and what was sent by
+    each medium.
 
     Example: watchbell explain web-1.example.com:HTTP
     """
-    decisions = asyncio.run(_decisions(loaded.settings, check, limit))
+    decisions, sentences = asyncio.run(_decisions(loaded.settings, check, limit))
     if as_json:
         print_json(decisions)
         return
     for decision in decisions:
-        for line in _told(explained(decision)):
+        for line in _lines(explained(decision, sentences)):
             click.echo(line)
 
 
-async def _decisions(settings: Settings, check: str, limit: int) -> list[Decision]:
+async def _decisions(
+    settings: Settings, check: str, limit: int
+) -> tuple[list[Decision], dict[str, str]]:
+    """The decisions, and what the rules in them do."""
     entity, name = split_id(check)
     async with opened(settings) as store:
         found = await explanations.decisions(store, f"{entity.lower()}:{name}", limit)
+        sentences = await explanations.rule_sentences(store, found)
     if not found:
-        raise NotFound(f"nothing was decided about {check!r} lately; is it ENTITY:CHECK?")
-    return found
+        raise NotFound(
+            f"no decisions about {check!r} are kept; write ENTITY:CHECK, as `watchbell status` does"
+        )
+    return found, sentences
 
 
-def _told(decision: Explained) -> Iterator[str]:
+def _lines(decision: Explained) -> Iterator[str]:
     head = f"{when(decision.time)}  {decision.state}: {decision.outcome}"
     if decision.by == "processor":
         head += f", {decision.reason}{_until(decision.until)}"
@@ -54,7 +61,7 @@ def _told(decision: Explained) -> Iterator[str]:
         yield f"    tags: {plain(', '.join(decision.tags))}"
     for contact in decision.contacts:
         yield f"    {plain(contact.contact)}: {plain(contact.reason)}"
-        yield from (f"        rule {plain(rule)}" for rule in contact.rules)
+        yield from (f"        {plain(rule)}" for rule in contact.rules)
         yield from (f"        {_medium(medium)}" for medium in contact.media)
     if decision.by == "notifier" and decision.reason:
         yield f"    {decision.reason}"

@@ -9,11 +9,12 @@ from watchbell.alerting.history import Status
 from watchbell.alerting.model import FAILING, short_id
 from watchbell.cli.arguments import disabled_too, limited
 from watchbell.cli.formatting import first, plain, since, when
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.status import in_maintenance
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
 
 
 class Failing(Status, frozen=True, kw_only=True):
@@ -26,8 +27,8 @@ class Failing(Status, frozen=True, kw_only=True):
 @with_settings()
 @as_json
 def command(*, loaded: Loaded, show_all: bool, limit: int, as_json: bool) -> None:
-    """List the checks that fail, the latest first: how long, when somebody was last told,
-    maintenance, and the short id by which `watchbell ack` knows them.
+    """List failing checks, newest failure first: for how long, when last notified, maintenance,
+    and the short id that `watchbell ack` accepts.
 
     Example: watchbell failing --limit 10
     """
@@ -37,7 +38,7 @@ def command(*, loaded: Loaded, show_all: bool, limit: int, as_json: bool) -> Non
         print_json(found[: limit or None])
         return
     if not found:
-        click.echo("No check is failing.")
+        click.echo("No checks are failing.")
         return
     rows = [
         [
@@ -52,7 +53,9 @@ def command(*, loaded: Loaded, show_all: bool, limit: int, as_json: bool) -> Non
         for status in found
     ]
     shown, more = first(rows, limit)
-    show_table(["check", "state", "for", "last told", "maintenance", "ack id", "summary"], shown)
+    show_table(
+        ["check", "state", "for", "last notified", "maintenance", "ack id", "summary"], shown
+    )
     if more:
         click.echo(more)
 

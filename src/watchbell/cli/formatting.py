@@ -12,7 +12,7 @@ _LOCAL = Path("/etc/localtime")
 
 
 def zone() -> ZoneInfo:
-    """The zone of whoever reads: TZ, else the machine's, else UTC."""
+    """The reader's time zone: TZ, else the machine's, else UTC."""
     name = settings.environment().get("TZ", "").removeprefix(":")
     try:
         if name:
@@ -42,7 +42,7 @@ def since(time: int | None, now: int) -> str:
 
 
 def plain(text: str | None, longest: int = 500) -> str:
-    """The text on one line, with everything spelled out that a terminal would act on."""
+    """The text on one line, with control characters escaped."""
     short = text or ""
     short = short if len(short) <= longest else short[: longest - 1] + "…"
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in short)
@@ -53,12 +53,17 @@ def counted(number: int, noun: str) -> str:
 
 
 def first(rows: Sequence[list[str]], limit: int) -> tuple[Sequence[list[str]], str]:
-    """As many rows as are wanted, and a line about the others."""
+    """The first rows, and a line about those left out."""
     if not limit or len(rows) <= limit:
         return rows, ""
     return rows[:limit], others(len(rows) - limit)
 
 
 def others(number: int) -> str:
-    """A line about rows that are not shown; empty where all are."""
+    """A line about rows that are not shown; empty if there are none."""
     return f"\n{number:,} more; --limit 0 shows all." if number > 0 else ""
+
+
+def short_id(identifier: str) -> str:
+    """The beginning of an id of ours, which commands accept; ids of other programs in full."""
+    return identifier[:8] if len(identifier) == 32 else identifier

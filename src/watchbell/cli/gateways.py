@@ -9,7 +9,7 @@ from watchbell.cli.arguments import limited, storable
 from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import counted, first, plain, when
 from watchbell.cli.gateways_preview import preview, templates
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, NotFound, Refused
@@ -19,6 +19,7 @@ from watchbell.gateways.failures import Failure
 from watchbell.gateways.outbox import Item, Unfit
 from watchbell.gateways.overview import MediumStatus
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
 
 _medium = click.argument("medium", metavar="MEDIUM", type=storable)
 
@@ -28,7 +29,7 @@ _medium = click.argument("medium", metavar="MEDIUM", type=storable)
 @as_json
 @click.pass_context
 def command(context: click.Context, *, loaded: Loaded, as_json: bool) -> None:
-    """Show each medium of the settings: whether its gateway runs, what waits, how it went.
+    """Show the state of each medium in the settings: queue, deliveries and failures.
 
     Example: watchbell gateways
     """
@@ -43,17 +44,26 @@ command.add_command(templates)
 def _show(settings: Settings, as_json: bool) -> None:
     media = catalogue.configured(settings)
     if not media and not as_json:
-        click.echo("No medium is configured; a table [gateways.email] in the settings makes one.")
+        click.echo("No medium is configured. Add a table such as [gateways.email] to the settings.")
         return
-    found = asyncio.run(_fares(settings, [one.name for one in media]))
+    found = asyncio.run(_statuses(settings, [one.name for one in media]))
     if as_json:
         now = SYSTEM.now()
         print_json([{**asdict(one), "health": overview.health(one, now)} for one in found])
         return
     show_table(
-        ["medium", "state", "queued", "on its way", "delivered", "failed", "last success", ""],
+        [
+            "medium",
+            "state",
+            "queued",
+            "in delivery",
+            "delivered",
+            "failed",
+            "last success",
+            "answer",
+        ],
         [_row(medium_status) for medium_status in found],
-        right=["queued", "on its way", "delivered", "failed"],
+        right=["queued", "in delivery", "delivered", "failed"],
     )
     for medium_status in found:
         if medium_status.last_error:
@@ -61,7 +71,7 @@ def _show(settings: Settings, as_json: bool) -> None:
             click.echo(f"\nlast error of {medium_status.medium}: {time} {reason}")
 
 
-async def _fares(settings: Settings, media: list[str]) -> list[MediumStatus]:
+async def _statuses(settings: Settings, media: list[str]) -> list[MediumStatus]:
     async with opened(settings) as store:
         return await overview.statuses(store, media)
 
@@ -89,16 +99,16 @@ def _row(medium_status: MediumStatus) -> list[str]:
 @click.argument("address", metavar="ADDRESS", type=storable)
 @with_settings()
 def test(*, loaded: Loaded, medium: str, address: str) -> None:
-    """Send a real test message and say what the server answered.
+    """Send a test message and show the server's answer.
 
     Example: watchbell gateways test email alice@example.com
     """
     one = _configured(loaded.settings, medium)
 
-    def tell(words: str) -> None:
+    def report(words: str) -> None:
         click.echo(f"watchbell: {words}", err=True)
 
-    answer = asyncio.run(test_send.send_test(loaded.settings, one, address, tell))
+    answer = asyncio.run(test_send.send_test(loaded.settings, one, address, report))
     click.echo(f"the server answered: {plain(answer)}")
 
 
@@ -108,7 +118,7 @@ def test(*, loaded: Loaded, medium: str, address: str) -> None:
 @with_settings()
 @as_json
 def failed(*, loaded: Loaded, medium: str, limit: int, as_json: bool) -> None:
-    """List the alerts that were given up, the newest first, with the reason.
+    """List alerts that could not be delivered, with the reason.
 
     Example: watchbell gateways failed email --limit 10
     """
@@ -118,9 +128,9 @@ def failed(*, loaded: Loaded, medium: str, limit: int, as_json: bool) -> None:
         print_json(found[: limit or None])
         return
     if not found:
-        click.echo("No alert was given up.")
+        click.echo("No alerts have failed.")
         return
-    rows, more = first([_told(failure) for failure in found], limit)
+    rows, more = first([_failure_row(failure) for failure in found], limit)
     show_table(["since", "check", "state", "address", "tries", "reason", "id"], rows)
     if more:
         click.echo(more)
@@ -131,7 +141,7 @@ async def _failed(settings: Settings, medium: str) -> list[Item | Unfit]:
         return await failures.every(store, medium)
 
 
-def _told(one: Failure) -> list[str]:
+def _failure_row(one: Failure) -> list[str]:
     check = plain(one.check or one.raw, 60)
     tail = [str(one.tries), plain(one.error, 120), plain(one.id)]
     return [when(one.since), check, one.state, plain(one.address, 60), *tail]
@@ -140,15 +150,15 @@ def _told(one: Failure) -> list[str]:
 @command.command
 @_medium
 @click.argument("ids", nargs=-1, metavar="[ID]...", type=storable)
-@click.option("--all", "everything", is_flag=True, help="All that were given up.")
+@click.option("--all", "everything", is_flag=True, help="Send all failed alerts again.")
 @with_settings()
 def retry(*, loaded: Loaded, medium: str, ids: tuple[str, ...], everything: bool) -> None:
-    """Send alerts again that were given up: those of the ids, or all.
+    """Send failed alerts again: those with the given ids, or all.
 
     Example: watchbell gateways retry email --all
     """
     if bool(ids) == everything:
-        raise Refused("name the ids of `watchbell gateways failed`, or say --all")
+        raise Refused("give ids, as `watchbell gateways failed` shows them, or --all")
     one = _configured(loaded.settings, medium)
     again = asyncio.run(_retried(loaded.settings, one.name, ids))
     click.echo(f"{counted(again, 'alert')} will be sent again")
@@ -164,7 +174,7 @@ async def _retried(settings: Settings, medium: str, ids: tuple[str, ...]) -> int
         found = await failures.named(store, medium, ids)
         unknown = set(ids) - {one.id for one in found}
         if unknown:
-            raise NotFound(f"no alert {plain(min(unknown))} was given up by {medium}")
+            raise NotFound(f"{medium} has no failed alert {plain(min(unknown))!r}")
         again = await failures.retry(store, medium, found, SYSTEM.now())
         if again:
             await record_change(store, "gateway.retry", medium, counted(again, "alert"))
@@ -175,5 +185,5 @@ def _configured(settings: Settings, medium: str) -> Configured:
     media = {one.name: one for one in catalogue.configured(settings)}
     if medium not in media:
         names = ", ".join(media) or "none"
-        raise BadSettings(f"the settings have no medium {plain(medium)!r}; they have {names}")
+        raise BadSettings(f"there is no medium {plain(medium)!r} in the settings; there is {names}")
     return media[medium]

@@ -17,21 +17,21 @@ from watchbell.settings import Loaded
 @click.command
 @click.argument("medium", metavar="MEDIUM", type=storable)
 @click.argument("kind", metavar="KIND", type=click.Choice(KINDS))
-@click.option("--part", type=click.Choice(PARTS), help="This part alone, and nothing around it.")
+@click.option("--part", type=click.Choice(PARTS), help="Print only this part.")
 @click.option(
     "--html",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the HTML to a file, for a look with a browser.",
+    help="Write the HTML part to a file, to open in a browser.",
 )
 @with_settings()
 @as_json
 def preview(
     *, loaded: Loaded, medium: str, kind: str, part: str | None, html: Path | None, as_json: bool
 ) -> None:
-    """Show the message that a medium makes of a sample alert, which template each part of it
-    comes from, and what is wrong with templates. KIND is problem, recovery, acknowledgement,
-    test, rollup_problem or rollup_recovery.
+    """Show the message that a medium sends for a sample alert. Shows the template of each part, and
+    errors in templates. KIND is problem, recovery, acknowledgement, test, rollup_problem or
+    rollup_recovery.
 
     Example: watchbell gateways preview email problem --html problem.html
     """
@@ -55,8 +55,8 @@ def preview(
 def _show(one: Part) -> None:
     origin = plain(one.file) if one.file and not one.wrong else "built in"
     if one.part == "html":
-        told = f"{len(one.text):,} characters; --html FILE writes them" if one.text else "none"
-        click.echo(f"html, {origin}: {told}")
+        text = f"{len(one.text):,} characters; --html FILE writes them" if one.text else "none"
+        click.echo(f"html, {origin}: {text}")
         return
     lines = "\n".join(f"    {plain(line, 10_000)}".rstrip() for line in one.text.split("\n"))
     click.echo(f"{one.part}, {origin}:\n\n{lines}\n")
@@ -64,7 +64,7 @@ def _show(one: Part) -> None:
 
 def _write_html(file: Path, medium: str, one: Part) -> None:
     if not one.text:
-        raise Refused(f"{plain(medium)} has no HTML")
+        raise Refused(f"messages of {plain(medium)} have no HTML part")
     try:
         file.write_text(one.text, encoding="utf-8")
     except OSError as error:
@@ -76,8 +76,8 @@ def _write_html(file: Path, medium: str, one: Part) -> None:
 @click.argument("media", nargs=-1, metavar="[MEDIUM]...", type=storable)
 @with_settings()
 def templates(*, loaded: Loaded, folder: Path, media: tuple[str, ...]) -> None:
-    """Write the built-in templates into a folder, as a start for your own: those of the media
-    named, or of all media of the settings. What is there already is left as it is, and refused.
+    """Copy the built-in templates into a folder. Copies those of the given media, or of all media
+    in the settings, as a start for your own. Existing files are never overwritten.
 
     Example: watchbell gateways templates /etc/watchbell/templates email
     """
@@ -93,7 +93,7 @@ def templates(*, loaded: Loaded, folder: Path, media: tuple[str, ...]) -> None:
     }
     present = [path for path in files if path.exists()]
     if present:
-        raise Refused(f"{present[0]} is there already, and is not overwritten")
+        raise Refused(f"{present[0]} exists already; nothing was written")
     try:
         for path, source in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,5 +102,7 @@ def templates(*, loaded: Loaded, folder: Path, media: tuple[str, ...]) -> None:
     except OSError as error:
         raise Refused(f"{error.filename} can't be written: {error.strerror}") from None
     place = plain(str(folder))
-    click.echo(f"{counted(len(files), 'template')} in {place}; keep those that you change, and")
-    click.echo(f'name the folder in the settings: delivery.templates = "{place}"')
+    click.echo(
+        f"wrote {counted(len(files), 'template')} to {place}; delete those you don't change,"
+    )
+    click.echo(f'and name the folder in the settings: delivery.templates = "{place}"')

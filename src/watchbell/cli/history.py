@@ -13,11 +13,12 @@ from watchbell.alerting.reports import Change, in_range
 from watchbell.alerting.windows import Window
 from watchbell.cli.arguments import limited, moment, storable
 from watchbell.cli.formatting import briefly, first, plain, when
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
 
 
 class Action(Struct, frozen=True):
@@ -39,8 +40,8 @@ class Past(Struct, frozen=True):
 
 @click.command
 @click.argument("check", metavar="ENTITY:CHECK", type=storable)
-@click.option("--from", "start", type=moment, metavar="TIME", help="Nothing before this.")
-@click.option("--to", "end", type=moment, metavar="TIME", help="Nothing after this.")
+@click.option("--from", "start", type=moment, metavar="TIME", help="Start of the time range.")
+@click.option("--to", "end", type=moment, metavar="TIME", help="End of the time range.")
 @limited(50)
 @with_settings()
 @as_json
@@ -53,8 +54,8 @@ def command(
     limit: int,
     as_json: bool,
 ) -> None:
-    """Show what happened to a check, the latest first: changes of its state, maintenance, what
-    people did, notifications, and the alerts that were made of them.
+    """Show the history of a check, newest first: state changes, maintenance, what people did,
+    notifications and alerts.
 
     Example: watchbell history web-1:HTTP --from "7 days ago"
     """
@@ -65,7 +66,7 @@ def command(
     lines = sorted(_lines(past, int(SYSTEM.now())), key=lambda line: line[0], reverse=True)
     rows, more = first([[when(time), what, text] for time, what, text in lines], limit)
     if not rows:
-        click.echo(f"Nothing is known of the past of {plain(past.check)}.")
+        click.echo(f"No history of {plain(past.check)} is kept.")
         return
     show_table(["time", "what", "summary"], rows)
     if more:
@@ -76,7 +77,9 @@ async def _past(settings: Settings, check: str, start: int | None, end: int | No
     async with opened(settings) as store:
         ids = await history.matching(store, check, disabled=True)
         if len(ids) > 1:
-            raise Refused(f"{plain(check)!r} means {len(ids):,} checks; expected one, ENTITY:CHECK")
+            raise Refused(
+                f"{plain(check)!r} matches {len(ids):,} checks; name one, as ENTITY:CHECK"
+            )
         [event_id] = ids
         return Past(
             event_id,
@@ -101,9 +104,9 @@ def _lines(past: Past, now: int) -> Iterator[tuple[int, str, str]]:
             yield window.start, what, plain(window.summary)
     for action in past.actions:
         yield action.timestamp, plain(action.action).replace("_", " "), ""
-    for told in past.notifications:
-        state = f" ({plain(told.state)})" if told.state else ""
-        yield told.timestamp, f"{told.kind} notification{state}", ""
+    for sent in past.notifications:
+        state = f" ({plain(sent.state)})" if sent.state else ""
+        yield sent.timestamp, f"{sent.kind} notification{state}", ""
     for alert in past.alerts:
         what = f"alert to {plain(alert.contact)} by {plain(alert.media)}"
         yield alert.timestamp, what, plain(alert.subject or alert.body)

@@ -1,4 +1,4 @@
-"""Items of JSON files: how they are read, imported one by one, and exported."""
+"""Import and export of JSON files."""
 
 import os
 import sys
@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from watchbell.alerting.json_items import Item, Taken, each_taken
 from watchbell.cli.audited import record_change
+from watchbell.cli.formatting import counted
 from watchbell.cli.options import print_json
 from watchbell.errors import Refused
 from watchbell.store.client import Store
@@ -28,7 +29,7 @@ def items_of(file: str) -> list[Any]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(f"{file} is not JSON: {error}") from error
     if not isinstance(items, list):
-        raise Refused(f"{file}: expected a JSON array of objects")
+        raise Refused(f"{file} does not contain a JSON array of objects")
     return items
 
 
@@ -39,33 +40,31 @@ async def imported(
     what: str,
     one: Callable[[Item], Awaitable[None]],
 ) -> None:
-    """Does `one` with each item, and tells of those that are no good, by position and field."""
+    """Import each item with `one`, and report invalid items by position and field."""
     done = bad = 0
     async for taken in each_taken(items, kind, one):
         done += taken.status == "imported"
         bad += taken.status == "refused"
-        for line in _told(taken):
+        for line in _lines(taken):
             click.echo(line, err=True)
     click.echo(f"{what} imported: {done:,}")
     if done:
         await record_change(store, f"{what}.import", "", f"{done:,} of {len(items):,} items")
     if bad:
-        raise Refused(f"{bad} of {len(items)} items were not imported")
+        raise Refused(f"{bad:,} of {counted(len(items), 'item')} could not be imported")
 
 
-def _told(taken: Taken) -> list[str]:
+def _lines(taken: Taken) -> list[str]:
     if taken.status == "skipped":
         return [f"item {taken.number} has no id and was skipped"]
     if taken.status == "refused":
         name = f" (id {taken.id!r})" if taken.id else ""
         return [f"item {taken.number}{name}: {taken.reason}"]
-    return [
-        f"item {taken.number}: {field!r} is not known and was ignored" for field in taken.ignored
-    ]
+    return [f"item {taken.number}: unknown field {field!r} was ignored" for field in taken.ignored]
 
 
 def export_to(file: str, items: Sequence[Item]) -> None:
-    """Writes a JSON array; into a file that only its owner can read."""
+    """Write a JSON array, into a file that only its owner can read."""
     if file == "-":
         print_json(items)
         return

@@ -6,11 +6,13 @@ import sys
 import click
 import msgspec
 
-from watchbell.cli.options import as_json, opened, print_json, with_settings
-from watchbell.cli.tables import in_bytes, show_table
+from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.tables import show_table
 from watchbell.settings import Loaded, Settings
 from watchbell.store import key_counts
 from watchbell.store.families import Channel, Keyspace
+from watchbell.store.opening import opened
+from watchbell.units import in_bytes
 from watchbell.web.system import key_families
 
 KEYSPACES: list[type[Keyspace]] = key_families.KEYSPACES
@@ -29,12 +31,12 @@ class Row(msgspec.Struct):
 
 @click.command
 @with_settings()
-@click.option("--all", "show_all", is_flag=True, help="List the families without a key, too.")
+@click.option("--all", "show_all", is_flag=True, help="Include families without keys.")
 @as_json
 def command(*, loaded: Loaded, show_all: bool, as_json: bool) -> None:
-    """List the key families in the store: pattern, type, how many keys there are, what they
-    weigh in memory (judged by a sample of each family), how many expire, and the document
-    they come from. The last line counts what belongs to no family of ours.
+    """List the key families in the store: pattern, type, number of keys, memory (estimated from a
+    sample), number of expiring keys, and the document that defines them. The last line counts keys
+    of no family.
 
     Example: watchbell keys --all
     """
@@ -50,7 +52,7 @@ def command(*, loaded: Loaded, show_all: bool, as_json: bool) -> None:
     ]
     show_table(columns, cells, right=["keys", "memory", "expiring"])
     if not show_all and len(shown) < len(rows):
-        click.echo(f"\n{len(rows) - len(shown)} families have no key; --all lists them.")
+        click.echo(f"\n{len(rows) - len(shown)} families have no keys; --all lists them.")
 
 
 async def _rows(settings: Settings) -> list[Row]:
@@ -81,7 +83,7 @@ async def _rows(settings: Settings) -> list[Row]:
 
 def _progress(seen: int) -> None:
     if sys.stderr.isatty():
-        click.echo(f"\r\033[K{seen:,} keys looked at", err=True, nl=False)
+        click.echo(f"\r\033[K{seen:,} keys examined", err=True, nl=False)
 
 
 def _expiry(row: Row) -> str:

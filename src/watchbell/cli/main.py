@@ -1,4 +1,4 @@
-"""The command: finds the group that a word names, and turns every end into a line and a code."""
+"""The command `watchbell`: its subcommands, and how errors become a line and an exit code."""
 
 import io
 import os
@@ -9,14 +9,14 @@ import click
 from watchbell.cli.groups import LazyGroup
 from watchbell.errors import WatchbellError
 
-# Word, module and one line each; the modules are imported only when their command is used.
+# Module and summary of each command; a module is imported only when its command is used.
 COMMANDS: dict[str, tuple[str, str]] = {
     "up": ("watchbell.cli.up", "Run everything on this machine."),
     "run": ("watchbell.cli.run", "Run one role alone."),
     "event": ("watchbell.cli.event", "Report the state of a check."),
     "receive": ("watchbell.cli.receive", "Receive check results of other programs."),
     "rejected": ("watchbell.cli.rejected", "List rejected events and the reasons."),
-    "simulate": ("watchbell.cli.simulate", "Send the events of a check that fails."),
+    "simulate": ("watchbell.cli.simulate", "Send the events of a failing check."),
     "check": ("watchbell.cli.check", "Change a check's settings, or disable it."),
     "explain": ("watchbell.cli.explain", "Explain who was alerted about a check, and why."),
     "drain": ("watchbell.cli.drain", "Process everything in the queues, then exit."),
@@ -47,8 +47,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 EPILOG = """\
 \b
 Start here:  watchbell up
-Exit codes:  0 done, 1 failed or found something wrong, 2 wrong usage,
-             3 bad settings, 4 the store can't be used, 130 interrupted.
+Exit codes:  0 success, 1 failure or problems found, 2 wrong usage,
+             3 bad settings, 4 store not available, 130 interrupted.
 """
 
 
@@ -65,7 +65,7 @@ class Commands(LazyGroup):
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 def watchbell() -> None:
-    """Watchbell runs jobs on a fleet of machines, watches everything, calls the right
+    """Watchbell runs jobs on a fleet of machines, watches everything, alerts the right
     person when something is wrong, and archives the web, on one Redis."""
 
 

@@ -1,7 +1,6 @@
 """`watchbell maintenance`."""
 
 import asyncio
-import sys
 from typing import Literal
 
 import click
@@ -9,22 +8,22 @@ from msgspec import Struct
 
 from watchbell.alerting import history, maintenance
 from watchbell.alerting.windows import Kind, Window
-from watchbell.cli.arguments import length, limited, moment, storable
+from watchbell.cli.arguments import confirm, length, limited, moment, storable, yes_option
 from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import briefly, counted, first, plain, when
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
-from watchbell.errors import NotFound, Refused
+from watchbell.errors import NotFound
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
+from watchbell.store.opening import opened
 
 When = Literal["current", "future", "past"]
 _KINDS: tuple[Kind, ...] = ("scheduled", "unscheduled")
 _PREVIEWED = 20
 
-_yes = click.option("--yes", is_flag=True, help="Do it without asking.")
-_kind = click.option("--kind", type=click.Choice(_KINDS), help="Only this kind.")
+_kind = click.option("--kind", type=click.Choice(_KINDS), help="Only maintenance of this kind.")
 
 
 class Found(Struct, frozen=True):
@@ -39,7 +38,7 @@ class Found(Struct, frozen=True):
 
 @click.group
 def command() -> None:
-    """Plan, list and end maintenance, in which nobody is told of a check's failures.
+    """Schedule, list and end maintenance. No alerts are sent about checks in maintenance.
 
     Example: watchbell maintenance create 'db-*' --from "tomorrow 08:00" --for "2 hours"
     """
@@ -54,14 +53,18 @@ def command() -> None:
     default="now",
     show_default=True,
     metavar="TIME",
-    help="When it begins.",
+    help="When it starts.",
 )
 @click.option(
     "--for", "duration", type=length, required=True, metavar="LENGTH", help="How long it lasts."
 )
-@click.option("--reason", type=storable, default="", metavar="TEXT", help="Why.")
-@click.option("--unscheduled", is_flag=True, help="As if the failure had been acknowledged.")
-@_yes
+@click.option(
+    "--reason", type=storable, default="", metavar="TEXT", help="The reason, for your colleagues."
+)
+@click.option(
+    "--unscheduled", is_flag=True, help="Unscheduled maintenance, as an acknowledgement makes it."
+)
+@yes_option
 @with_settings()
 def create(
     *,
@@ -73,7 +76,7 @@ def create(
     unscheduled: bool,
     yes: bool,
 ) -> None:
-    """Put checks into maintenance. What the pattern means is shown before anything is done.
+    """Put checks into maintenance. The matching checks are listed before you confirm.
 
     Example: watchbell maintenance create 'web-*:HTTP' --from "sat 22:00" --for 4h --reason move
     """
@@ -85,13 +88,13 @@ async def _create(settings: Settings, pattern: str, kind: Kind, window: Window, 
     async with opened(settings) as store:
         ids = await history.matching(store, pattern, disabled=True)
         span = f"from {when(window.start)} to {when(window.end)}, {briefly(window.duration)}"
-        _preview(f"{kind} maintenance {span}, of:", [plain(one) for one in ids])
-        _ask(yes)
+        _preview(f"{kind} maintenance {span}, of these checks:", [plain(one) for one in ids])
+        confirm("Continue?", yes=yes)
         await maintenance.create(store, ids, kind, window, int(SYSTEM.now()))
         words = f"{kind}, {counted(len(ids), 'check')}, from {window.start} to {window.end}"
         reason = f": {window.summary}" if window.summary else ""
         await record_change(store, "maintenance.plan", pattern, words + reason)
-    click.echo(f"done for {counted(len(ids), 'check')}")
+    click.echo(f"{kind} maintenance created for {counted(len(ids), 'check')}")
 
 
 @command.command
@@ -104,7 +107,7 @@ async def _create(settings: Settings, pattern: str, kind: Kind, window: Window, 
     multiple=True,
     default=["current", "future"],
     show_default=True,
-    help="Open, to come or over; may be repeated.",
+    help="Which windows to list; can be repeated.",
 )
 @limited(100)
 @with_settings()
@@ -118,7 +121,7 @@ def show(
     limit: int,
     as_json: bool,
 ) -> None:
-    """List maintenance that is open or to come, by its beginning.
+    """List current and future maintenance, in order of start.
 
     Example: watchbell maintenance show 'db-*' --when all --json
     """
@@ -129,7 +132,7 @@ def show(
         return
     rows, more = first([_row(one) for one in found], limit)
     if not rows:
-        click.echo("There is no such maintenance.")
+        click.echo("No maintenance matches.")
         return
     show_table(["check", "kind", "from", "to", "for", "when", "reason"], rows)
     if more:
@@ -169,21 +172,21 @@ def _row(one: Found) -> list[str]:
     "--start",
     type=moment,
     metavar="TIME",
-    help="Only windows that begin at this very second; one to come is taken back.",
+    help="Only windows that start at exactly this second; future ones are cancelled.",
 )
 @_kind
-@_yes
+@yes_option
 @with_settings()
 def end(
     *, loaded: Loaded, pattern: str | None, start: int | None, kind: Kind | None, yes: bool
 ) -> None:
-    """End maintenance that is open, or take back what is to come at --start. What would be ended
-    is shown before anything is done.
+    """End current maintenance, or cancel future maintenance. Name future maintenance by --start.
+    The matching windows are listed before you confirm.
 
     Example: watchbell maintenance end 'web-*:HTTP'
     """
     if pattern is None and start is None:
-        raise click.UsageError("say which: ENTITY[:CHECK], or --start TIME")
+        raise click.UsageError("say which maintenance: ENTITY[:CHECK], or --start TIME")
     asyncio.run(_end(loaded.settings, pattern or "*", start, kind, yes))
 
 
@@ -200,10 +203,13 @@ async def _end(
             and one.when != "past"
         ]
         if not found:
-            at = "is open" if start is None else f"begins at {when(start)} and is not over"
-            raise NotFound(f"no maintenance of {plain(pattern)!r} {at}; `show` lists what there is")
-        _preview("to be ended:", ["  ".join(_row(one)).rstrip() for one in found])
-        _ask(yes)
+            at = "is current" if start is None else f"starts at {when(start)} and is not over"
+            raise NotFound(
+                f"no maintenance of {plain(pattern)!r} {at}; "
+                "`watchbell maintenance show` lists the others"
+            )
+        _preview("These windows will end:", ["  ".join(_row(one)).rstrip() for one in found])
+        confirm("Continue?", yes=yes)
         now = int(SYSTEM.now())
         ended = [await _ended(store, one, now) for one in found]
         if any(ended):
@@ -223,12 +229,3 @@ def _preview(head: str, lines: list[str]) -> None:
         click.echo(f"  {line}")
     if len(lines) > _PREVIEWED:
         click.echo(f"  and {len(lines) - _PREVIEWED:,} more")
-
-
-def _ask(yes: bool) -> None:
-    """Goes on only with a yes, given beforehand or on the terminal."""
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise Refused("nothing was done; say --yes to do it")
-    click.confirm("Do it?", abort=True)

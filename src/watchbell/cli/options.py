@@ -1,45 +1,41 @@
-"""The options that commands share, and what they give: settings, and a store that answers."""
+"""Options that commands share, and the settings that they give."""
 
 import functools
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
-from redis.exceptions import NoPermissionError, ResponseError
 
 from watchbell import logs, probes, settings
-from watchbell.errors import BadSettings, Refused, StoreUnavailable
+from watchbell.errors import BadSettings
 from watchbell.settings import Settings
-from watchbell.store import embedded, health
 from watchbell.store import url as store_url
-from watchbell.store.client import Store
-from watchbell.store.url import StoreURL
 
 Command = Callable[..., Any]
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def with_settings(*more: str) -> Callable[[Command], Command]:
-    """Adds --config, --data and --store, and those of `more`; the command is given `loaded`."""
+    """Add --config, --data, --store and those of `more`; the command receives `loaded`."""
     options = {
         "store.url": click.option(
             "--store",
             "store_url",
             metavar="URL",
-            help="The store to use; without it, the embedded one of the data folder.",
+            help="URL of the store. Default: the embedded store of the data folder.",
         ),
         "data": click.option(
-            "--data", metavar="DIR", help="The data folder of this machine's store."
+            "--data", metavar="DIR", help="Folder of the embedded store and other files."
         ),
         "store.port": click.option(
             "--port",
             "store_port",
             metavar="N",
-            help="The embedded store's loopback port; 0 for none.",
+            help="Loopback port of the embedded store; 0: none.",
         ),
     }
     used = ["store.url", "data", *more]
@@ -56,7 +52,7 @@ def with_settings(*more: str) -> Callable[[Command], Command]:
             "--config",
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help="The settings file.",
+            help="Settings file to read.",
         )
         for name in reversed(used):
             wrapped = options[name](wrapped)
@@ -68,43 +64,13 @@ def with_settings(*more: str) -> Callable[[Command], Command]:
 def _prepare(chosen: Settings) -> None:
     if chosen.store.password:
         logs.hide(chosen.store.password.reveal())
-    with suppress(BadSettings):  # told by the commands that need the store
+    with suppress(BadSettings):  # reported by the commands that need the store
         url = store_url.parse(chosen.store.url)
         logs.hide(url.password)
         logs.hide(url.sentinel_password)
     logs.configure(chosen.log.level, chosen.log.format)
     if chosen.fault:
         probes.arm(chosen.fault)
-
-
-def place(chosen: Settings) -> StoreURL:
-    """Where the store is: at the URL of the settings, or in the data folder."""
-    if chosen.store.url:
-        return store_url.parse(chosen.store.url, chosen.store.password.reveal())
-    if not embedded.is_running(chosen.data):
-        raise StoreUnavailable(
-            f"no store is running on {chosen.data}; start it with `watchbell up`, "
-            "or name one with --store URL"
-        )
-    return embedded.url(chosen)
-
-
-@asynccontextmanager
-async def opened(chosen: Settings) -> AsyncIterator[Store]:
-    """A store that was asked and can serve us."""
-    async with Store(place(chosen)) as store:
-        try:
-            await health.admit(store)
-            yield store
-        except NoPermissionError as error:
-            raise StoreUnavailable(f"the store at {store.url.shown()} refuses: {error}") from error
-        except ResponseError as error:
-            if not str(error).startswith("WRONGTYPE"):
-                raise
-            what = "; ".join(getattr(error, "__notes__", []))
-            raise Refused(
-                f"another program left a key of a wrong type in the store: {what} was refused"
-            ) from error
 
 
 def print_json(value: Any) -> None:

@@ -8,9 +8,10 @@ from msgspec import Struct
 from watchbell.alerting import history, reports
 from watchbell.alerting.reports import Outage
 from watchbell.cli.formatting import first, plain
-from watchbell.cli.options import opened, print_json
-from watchbell.cli.ranges import Asked, over_a_range, told
+from watchbell.cli.options import print_json
+from watchbell.cli.ranges import Asked, outage_row, over_a_range
 from watchbell.cli.tables import show_table
+from watchbell.store.opening import opened
 
 
 class Found(Struct, frozen=True):
@@ -23,8 +24,8 @@ class Found(Struct, frozen=True):
 
 @over_a_range
 def command(asked: Asked) -> None:
-    """List outages, the latest first: every stretch of time in which a check was in one state
-    other than ok, whether or not in maintenance.
+    """List outages, newest first: every period in which a check was in a state other than ok, in
+    maintenance or not.
 
     Example: watchbell outages 'web-*' --from "yesterday 08:00" --to "yesterday 18:00"
     """
@@ -34,10 +35,10 @@ def command(asked: Asked) -> None:
         return
     pieces = [(one.check, outage) for one in found for outage in one.outages]
     pieces.sort(key=lambda piece: (-piece[1].start, piece[0]))
-    lines = [[plain(check), *told(outage, asked.now)] for check, outage in pieces]
+    lines = [[plain(check), *outage_row(outage, asked.now)] for check, outage in pieces]
     rows, more = first(lines, asked.limit)
     if not rows:
-        click.echo("There was no outage.")
+        click.echo("No outages.")
         return
     show_table(["check", "state", "from", "to", "for", "summary"], rows)
     if more:

@@ -8,12 +8,14 @@ from msgspec.structs import replace
 
 from watchbell.alerting import history
 from watchbell.alerting.purge import Purged, purge
+from watchbell.cli.arguments import days as days_of
 from watchbell.cli.arguments import storable
 from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import counted
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.clock import SYSTEM
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
 
 _NOUNS = {
     "changes": "change",
@@ -28,20 +30,24 @@ _NOUNS = {
 @click.command
 @click.option(
     "--days",
-    type=click.IntRange(1, 36_500),
+    type=days_of,
     metavar="N",
-    help="Days of history to keep, in place of the setting alerting.history_days.",
+    help="Days of history to keep, such as 90 or '3 months'. Default: alerting.history_days.",
 )
-@click.option("--check", type=storable, metavar="ENTITY:CHECK", help="Only this, or a pattern.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@click.option(
+    "--check",
+    type=storable,
+    metavar="ENTITY:CHECK",
+    help="Only this check, or checks that match this pattern.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @with_settings()
 @as_json
 def command(
     *, loaded: Loaded, days: int | None, check: str | None, dry_run: bool, as_json: bool
 ) -> None:
-    """Remove history that is older, or more, than is kept: changes of state, notifications,
-    actions, maintenance that is over, alerts. What is in force, and the newest change of each
-    check, always stays. `watchbell up` does the same once an hour.
+    """Remove old history: state changes, notifications, actions, past maintenance and alerts. The
+    current state and maintenance of a check always stay. `watchbell up` does this every hour.
 
     Example: watchbell purge --days 90 --dry-run
     """
@@ -50,7 +56,7 @@ def command(
         print_json(done)
         return
     verb = "would remove" if dry_run else "removed"
-    click.echo(f"{counted(done.checks, 'check')} looked at; {verb}: {_removed(done) or 'nothing'}")
+    click.echo(f"{counted(done.checks, 'check')} examined; {verb}: {_removed(done) or 'nothing'}")
 
 
 def _removed(done: Purged) -> str:
@@ -74,4 +80,4 @@ async def _purged(settings: Settings, days: int | None, check: str | None, dry_r
 
 def _progress(done: Purged) -> None:
     if sys.stderr.isatty():
-        click.echo(f"\r\033[K{done.checks:,} checks looked at", err=True, nl=False)
+        click.echo(f"\r\033[K{done.checks:,} checks examined", err=True, nl=False)

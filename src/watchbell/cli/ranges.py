@@ -1,4 +1,4 @@
-"""What reports over a range of time have in common: their options, and outages as rows."""
+"""Options of reports over a time range, and outages as rows of a table."""
 
 import functools
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from watchbell.settings import Loaded, Settings
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """Which checks a report is about, from when to when, and how it is to be shown."""
+    """The checks and the time range of a report, and how to show it."""
 
     settings: Settings
     pattern: str
@@ -36,9 +36,11 @@ def over_a_range(command: Callable[[Asked], None]) -> Any:
     def asked(*, loaded: Loaded, start: int, end: int, **given: Any) -> None:
         now = int(SYSTEM.now())
         if end <= start:
-            raise Refused(f"the range ends before it begins: from {when(start)} to {when(end)}")
+            raise Refused(
+                f"the time range ends before it starts: from {when(start)} to {when(end)}"
+            )
         if now <= start:
-            raise Refused(f"the range is yet to come: from {when(start)} to {when(end)}")
+            raise Refused(f"the time range is in the future: from {when(start)} to {when(end)}")
         command(Asked(settings=loaded.settings, start=start, end=min(end, now), now=now, **given))
 
     made: Any = asked
@@ -47,9 +49,23 @@ def over_a_range(command: Callable[[Asked], None]) -> Any:
         with_settings(),
         limited(100),
         disabled_too,
-        click.option("--to", "end", type=moment, default="now", show_default=True, metavar="TIME"),
         click.option(
-            "--from", "start", type=moment, default="7 days ago", show_default=True, metavar="TIME"
+            "--to",
+            "end",
+            type=moment,
+            default="now",
+            show_default=True,
+            metavar="TIME",
+            help="End of the time range.",
+        ),
+        click.option(
+            "--from",
+            "start",
+            type=moment,
+            default="7 days ago",
+            show_default=True,
+            metavar="TIME",
+            help="Start of the time range.",
         ),
         click.argument("pattern", metavar="[ENTITY[:CHECK]]", type=storable, default="*"),
         click.command,
@@ -58,13 +74,13 @@ def over_a_range(command: Callable[[Asked], None]) -> Any:
     return made
 
 
-def told(outage: Outage, now: int) -> list[str]:
+def outage_row(outage: Outage, now: int) -> list[str]:
     """State, from, to, for and summary of an outage."""
     lasts = outage.end is None or outage.end >= now
     return [
         plain(outage.state),
         when(outage.start),
-        "still so" if lasts else when(outage.end),
+        "now" if lasts else when(outage.end),
         briefly(outage.duration or 0),
         plain(outage.summary),
     ]

@@ -1,4 +1,4 @@
-"""`watchbell receive`: check results of other programs, made into check events."""
+"""`watchbell receive`."""
 
 import asyncio
 import os
@@ -20,12 +20,13 @@ from watchbell.alerting.receivers.delivery import Delivery
 from watchbell.alerting.receivers.json_stream import Cutter, Piece
 from watchbell.alerting.receivers.mirror import Mirror
 from watchbell.alerting.receivers.tap import Lines, Tap
-from watchbell.cli.options import opened, with_settings
+from watchbell.cli.options import with_settings
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
+from watchbell.store.opening import opened
 
 Read = Callable[[bytes, int], CheckEvent | Rejection]
 
@@ -36,14 +37,14 @@ _pipe = click.option(
     required=True,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="PATH",
-    help="A named pipe; made if it is not there.",
+    help="A named pipe; it is created if it does not exist.",
 )
 
 
 @click.group
 def command() -> None:
-    """Receive check results that other programs write, as check events. What is not
-    understood is told on standard error and skipped.
+    """Receive check results of other programs. What can't be read is skipped, and reported on
+    standard error.
 
     \b
     Examples:
@@ -57,7 +58,7 @@ def command() -> None:
 @_pipe
 @with_settings()
 def nagios(*, loaded: Loaded, pipe: Path) -> None:
-    """Receive the performance data of Nagios or Icinga from a named pipe, until stopped.
+    """Receive check results of Nagios or Icinga. They are read from a named pipe, until stopped.
 
     Example: watchbell receive nagios --pipe /var/cache/nagios/events.fifo
     """
@@ -68,8 +69,8 @@ def nagios(*, loaded: Loaded, pipe: Path) -> None:
 @_pipe
 @with_settings()
 def nsca(*, loaded: Loaded, pipe: Path) -> None:
-    """Receive passive check results as NSCA and others write them to the command pipe of
-    Nagios, in place of Nagios, until stopped.
+    """Receive passive check results. They are read from a named pipe until stopped, in the form in
+    which NSCA writes them to the command pipe of Nagios.
 
     Example: watchbell receive nsca --pipe /var/lib/nagios/rw/nagios.cmd
     """
@@ -80,28 +81,28 @@ def nsca(*, loaded: Loaded, pipe: Path) -> None:
 @click.argument("file", default="-", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @with_settings()
 def json_(*, loaded: Loaded, file: str) -> int:
-    """Receive check events, as JSON objects one after the other, from a file or from standard
-    input. The exit code is 1 if any of it was not understood.
+    """Receive check events from JSON. Objects are read one after the other from FILE, or from
+    standard input. The exit code is 1 if any can't be read.
 
     Example: watchbell receive json < events.json
     """
     if file == "-" and sys.stdin.isatty():
-        raise click.UsageError("name a FILE, or give events on standard input")
+        raise click.UsageError("name a FILE, or send events to standard input")
     descriptor = sys.stdin.fileno() if file == "-" else os.open(file, os.O_RDONLY)
     return asyncio.run(_from_stream(loaded.settings, descriptor))
 
 
 @command.command
 @click.argument("url")
-@click.option("--all", "everything", is_flag=True, help="All that is archived there.")
-@click.option("--follow", is_flag=True, help="What is archived there from now on, until stopped.")
-@click.option("--include", metavar="REGEX", help="Only checks whose ENTITY:CHECK this matches.")
+@click.option("--all", "everything", is_flag=True, help="All archived events.")
+@click.option("--follow", is_flag=True, help="Future events, until stopped.")
+@click.option("--include", metavar="REGEX", help="Only checks whose ENTITY:CHECK matches this.")
 @with_settings()
 def mirror(
     *, loaded: Loaded, url: str, everything: bool, follow: bool, include: str | None
 ) -> None:
-    """Receive the events of another installation, of Watchbell or Flapjack, from the archive
-    that it keeps in its store at URL, the oldest first. Nothing is changed there.
+    """Receive the events of another installation. It can be of Watchbell or Flapjack; its archive
+    in the store at URL is read, oldest event first. That store is not changed.
 
     Example: watchbell receive mirror redis://flapjack.example.com:6380/0 --all --follow
     """
@@ -110,20 +111,20 @@ def mirror(
     try:
         wanted = expressions.compiled(include or "")
     except Refused as error:
-        raise click.UsageError(f"--include is no regular expression: {error}") from None
+        raise click.UsageError(f"--include is not a regular expression: {error}") from None
     mirrored = _mirrored(loaded.settings, url, wanted, everything=everything, follow=follow)
     asyncio.run(mirrored)
 
 
-def _tell(words: str) -> None:
+def _report(words: str) -> None:
     click.echo(f"watchbell: {words}", err=True)
 
 
 @asynccontextmanager
 async def _delivering(settings: Settings, stop: Callable[[], object]) -> AsyncIterator[Delivery]:
-    """A delivery to our store, which a signal brings to its end; told in numbers."""
+    """A delivery to our store that ends with a signal, and reports its numbers."""
     async with opened(settings) as store:
-        delivery = Delivery(store, _tell)
+        delivery = Delivery(store, _report)
 
         def stopped() -> None:
             delivery.is_stopping = True
@@ -167,9 +168,8 @@ async def _mirrored(
     logs.hide(place.password)
     logs.hide(place.sentinel_password)
     async with _delivering(settings, task.cancel) as delivery, Store(place) as source:
-        await source.call("PING")
-        await _refuse_ourselves(source, delivery.store)
         archive = Mirror(source)
+        await archive.check_is_not(delivery.store)
         if not everything:
             await archive.skip()
         try:
@@ -181,18 +181,6 @@ async def _mirrored(
                 )
         except asyncio.CancelledError:
             return
-
-
-async def _refuse_ourselves(source: Store, target: Store) -> None:
-    """Events that are archived where they came from would go round for ever."""
-    is_alike = (source.url.db, source.prefix) == (target.url.db, target.prefix)
-    if is_alike and await _servers(source) & await _servers(target):
-        raise Refused("URL is our own store; name the one of another installation")
-
-
-async def _servers(store: Store) -> set[str]:
-    primaries = await store.primaries()
-    return {(await primary.call("INFO", "server"))["run_id"] for primary in primaries}
 
 
 def _read(lines: Sequence[bytes], read: Read) -> list[tuple[str, CheckEvent | Rejection]]:

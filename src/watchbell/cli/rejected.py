@@ -8,10 +8,12 @@ import msgspec
 
 from watchbell.alerting import rejected
 from watchbell.alerting.rejected import Rejected
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.arguments import limited
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
 
 _LONGEST = 300
 
@@ -24,12 +26,11 @@ class Found(msgspec.Struct):
 
 
 @click.command
-@click.option("--limit", default=20, type=click.IntRange(0), metavar="N", help="How many.  [20]")
+@limited(20)
 @with_settings()
 @as_json
 def command(*, loaded: Loaded, limit: int, as_json: bool) -> None:
-    """List what was pushed to `events` and is no check event, the newest first, with the
-    reason; and how many there were in each hour.
+    """List rejected events, newest first, with the reason, and their number in each hour.
 
     Example: watchbell rejected --limit 5
     """
@@ -38,7 +39,7 @@ def command(*, loaded: Loaded, limit: int, as_json: bool) -> None:
         print_json(found)
         return
     if not found.hours:
-        click.echo("Nothing was rejected.")
+        click.echo("No events were rejected.")
         return
     rows = [[_moment(r.time), _line(r.reason), _line(r.event)] for r in found.rejections]
     show_table(["time (UTC)", "reason", "event"], rows)
@@ -55,7 +56,7 @@ async def _found(settings: Settings, limit: int, now: int) -> Found:
 
 
 def _line(text: str) -> str:
-    """The text on one line, with nothing in it that a terminal would take for an order."""
+    """The text on one line, without control characters."""
     short = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
     return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in short)
 

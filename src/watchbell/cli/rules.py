@@ -13,53 +13,73 @@ from watchbell.alerting import contacts, generals, rule_format, rule_text, rules
 from watchbell.alerting.json_items import of_rule
 from watchbell.alerting.model import Contact, Rule
 from watchbell.cli.audited import record_change
-from watchbell.cli.options import Command, as_json, opened, print_json, with_settings
+from watchbell.cli.formatting import short_id
+from watchbell.cli.options import Command, as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.schedule import spoken
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
+from watchbell.store.opening import opened
 
 Given = dict[str, Any]
 
 
 @click.group
 def command() -> None:
-    """Rules say when, and by which media, a contact is told about what. A rule with conditions
-    goes before the general one, which Watchbell makes for every contact that has none.
+    """Manage rules: when, about what and by which media a contact is alerted. Rules with
+    conditions take precedence over the general rule, which every contact gets if it has none.
 
     \b
     Examples:
       watchbell rules add alice --tag database --when "mon-fri 08:00-18:00" --critical email,sms
       watchbell rules show alice
-      watchbell rules edit 4f1c… --blackhole warning
+      watchbell rules edit 4f1c --blackhole warning
     """
 
 
 def _conditions(command: Command) -> Command:
     options = [
-        click.option("--entity", multiple=True, metavar="NAME", help="The entity is one of these."),
         click.option(
-            "--entity-regex", multiple=True, metavar="RE", help="The entity's name matches."
+            "--entity",
+            multiple=True,
+            metavar="NAME",
+            help="An entity; can be repeated, one must match.",
         ),
-        click.option("--tag", multiple=True, metavar="TAG", help="The event has this tag."),
-        click.option("--tag-regex", multiple=True, metavar="RE", help="One of its tags matches."),
+        click.option(
+            "--entity-regex",
+            multiple=True,
+            metavar="RE",
+            help="Expression for the entity's name; can be repeated, all must match.",
+        ),
+        click.option(
+            "--tag",
+            multiple=True,
+            metavar="TAG",
+            help="A tag of the event; can be repeated, all must match.",
+        ),
+        click.option(
+            "--tag-regex",
+            multiple=True,
+            metavar="RE",
+            help="Expression for a tag of the event; can be repeated, all must match.",
+        ),
         click.option(
             "--when",
             multiple=True,
             metavar="TIMES",
-            help="At these times by the contact's clock, as 'mon-fri 08:00-18:00'; several "
-            "are separated by ;",
+            help="Times in the contact's time zone, such as 'mon-fri 08:00-18:00'; separate "
+            "several by ;",
         ),
         *(
-            click.option(f"--{severity}", metavar="MEDIA", help=f"Media for what is {severity}.")
+            click.option(f"--{severity}", metavar="MEDIA", help=f"Media for {severity} alerts.")
             for severity in rule_format.SEVERITIES
         ),
         click.option(
             "--blackhole",
             multiple=True,
             type=click.Choice([*rule_format.SEVERITIES, "none"]),
-            help="Tell the contact nothing of this severity, whatever other rules say.",
+            help="Send no alerts of this severity, whatever other rules say; can be repeated.",
         ),
     ]
     for option in reversed(options):
@@ -71,13 +91,13 @@ _replacing = click.option(
     "--replace-general/--keep-general",
     "replaces_general",
     default=None,
-    help="Whether this rule replaces the automatic general rule, so that nothing is sent where it "
-    "does not apply. Asked on a terminal where it is the contact's first rule; kept elsewhere.",
+    help="Replace the automatic general rule, so that no alerts are sent when this rule does not "
+    "apply, or keep it. If neither is given for the first rule, a terminal is asked.",
 )
 
 
 def changes(given: Given) -> Given:
-    """The fields of a rule that the options give; an empty value empties a field."""
+    """The fields of a rule that the options change; an empty value clears a field."""
     names = {
         "entity": "entities",
         "entity_regex": "regex_entities",
@@ -106,7 +126,7 @@ def changes(given: Given) -> Given:
 @with_settings()
 @as_json
 def show(*, loaded: Loaded, contact: str, as_json: bool) -> None:
-    """Show the rules of a contact, in words.
+    """List the rules of a contact.
 
     Example: watchbell rules show alice
     """
@@ -115,11 +135,13 @@ def show(*, loaded: Loaded, contact: str, as_json: bool) -> None:
         print_json([{**of_rule(rule), "words": rule_text.describe(rule)} for rule in person.rules])
         return
     if person.rules:
-        show_table(["rule", "does"], [[rule.id, rule_text.describe(rule)] for rule in person.rules])
+        show_table(
+            ["id", "rule"], [[short_id(rule.id), rule_text.describe(rule)] for rule in person.rules]
+        )
     if all(rule.is_specific for rule in person.rules):
         click.echo(
-            f"{'N' if not person.rules else 'There is n'}o general rule: one for all media is made "
-            f"as soon as there is something to tell {person.first_name}."
+            "There is no general rule yet. One for all media is added with the first notification "
+            f"for {person.first_name}."
         )
 
 
@@ -134,8 +156,8 @@ async def _person(settings: Settings, contact_id: str) -> Contact:
 @_replacing
 @with_settings()
 def add(*, loaded: Loaded, contact: str, replaces_general: bool | None, **given: Any) -> None:
-    """Add a rule to a contact. All its conditions must hold: any of the entities, all the
-    tags, every expression. Media are separated by commas.
+    """Add a rule to a contact. It applies if all its conditions are met: one of the entities, all
+    tags, all expressions, and the time. Separate media by commas.
 
     \b
     Examples:
@@ -153,17 +175,19 @@ def add(*, loaded: Loaded, contact: str, replaces_general: bool | None, **given:
 @_replacing
 @with_settings()
 def edit(*, loaded: Loaded, rule: str, replaces_general: bool | None, **given: Any) -> None:
-    """Change a rule: each option that is given replaces what the rule had there, and an
-    empty value empties it.
+    """Change a rule. RULE is its id, or the beginning of it. Only the given options change; an
+    empty value removes a condition.
 
-    Example: watchbell rules edit 4f1c… --tag '' --critical sms --blackhole none
+    Example: watchbell rules edit 4f1c --tag '' --critical sms --blackhole none
     """
     asyncio.run(_edit(loaded.settings, rule, changes(given), replaces_general))
 
 
-async def _edit(settings: Settings, rule_id: str, changed: Given, replaces: bool | None) -> None:
+async def _edit(settings: Settings, prefix: str, changed: Given, replaces: bool | None) -> None:
     async with opened(settings) as store:
-        before = rule_format.without_unreadable(await rules.find(store, rule_id), changed)
+        before = rule_format.without_unreadable(
+            await contacts.rule_by_prefix(store, prefix), changed
+        )
         if "regex_entities" in changed:
             kept = tuple(map(rule_format.never, rule_format.unreadable(before)))
             changed = {**changed, "regex_entities": (*changed["regex_entities"], *kept)}
@@ -183,24 +207,27 @@ async def _stored(
     rule = validation.checked_rule(rule)
     await rules.save(store, rule)
     await record_change(store, action, rule.contact_id, f"{rule.id}: {rule_text.describe(rule)}")
-    click.echo(f"{rule.id}: {rule_text.describe(rule)}")
+    click.echo(f"rule {short_id(rule.id)}: {rule_text.describe(rule)}")
     await _generalised(store, settings, person, rule, replaces)
     missing = [name for name in _media(rule) if name not in person.media]
     if missing:
         names, them = " and no ".join(missing), "it" if len(missing) == 1 else "them"
-        click.echo(f"{person.first_name} has no {names}: nothing is sent by {them}.", err=True)
+        click.echo(
+            f"warning: {person.first_name} has no {names}, so no alerts are sent by {them}",
+            err=True,
+        )
 
 
 async def _generalised(
     store: Store, settings: Settings, person: Contact, rule: Rule, replaces: bool | None
 ) -> None:
-    """Replaces the automatic general rule, if that is wanted, and says what applies elsewhere."""
+    """Replace the automatic general rule if requested, and explain what applies otherwise."""
     zone, now = settings.alerting.timezone, int(SYSTEM.now())
     after = generals.prospect(person, rule, zone, now, replaces_general=bool(replaces))
     if replaces is None and after.can_replace and sys.stdin.isatty():
         click.echo(after.words)
         replaces = click.confirm(
-            "Replace the automatic general rule, so that nothing is sent then?"
+            "Replace the automatic general rule, so that no alerts are sent then?"
         )
         after = generals.prospect(person, rule, zone, now, replaces_general=replaces)
     if replaces:
@@ -211,7 +238,8 @@ async def _generalised(
         click.echo(after.words)
     if replaces is None and after.can_replace:
         click.echo(
-            f"To send nothing then: watchbell rules edit {rule.id} --replace-general", err=True
+            f"To send no alerts then: watchbell rules edit {short_id(rule.id)} --replace-general",
+            err=True,
         )
 
 
@@ -223,17 +251,18 @@ def _media(rule: Rule) -> Iterable[str]:
 @click.argument("rule")
 @with_settings()
 def remove(*, loaded: Loaded, rule: str) -> None:
-    """Remove a rule.
+    """Remove a rule. RULE is its id, or the beginning of it.
 
-    Example: watchbell rules remove 4f1c…
+    Example: watchbell rules remove 4f1c
     """
-    asyncio.run(_remove(loaded.settings, rule))
-    click.echo(f"{rule} is removed")
+    removed = asyncio.run(_remove(loaded.settings, rule))
+    click.echo(f"removed the rule of {removed.contact_id}: {rule_text.describe(removed)}")
 
 
-async def _remove(settings: Settings, rule_id: str) -> None:
+async def _remove(settings: Settings, prefix: str) -> Rule:
     async with opened(settings) as store:
-        rule = await rules.find(store, rule_id)
-        await rules.remove(store, rule_id)
-        details = f"{rule_id}: {rule_text.describe(rule)}"
+        rule = await contacts.rule_by_prefix(store, prefix)
+        await rules.remove(store, rule.id)
+        details = f"{rule.id}: {rule_text.describe(rule)}"
         await record_change(store, "rule.remove", rule.contact_id, details)
+        return rule

@@ -9,7 +9,7 @@ from functools import partial
 import click
 
 from watchbell import logs
-from watchbell.cli.options import place, with_settings
+from watchbell.cli.options import with_settings
 from watchbell.errors import BadSettings, StoreUnfit
 from watchbell.roles import presence
 from watchbell.roles.catalogue import OUTSIDE, ROLES, chosen
@@ -19,6 +19,7 @@ from watchbell.settings import Loaded, Settings
 from watchbell.store import data_folder, health
 from watchbell.store import url as store_url
 from watchbell.store.client import Store, patiently
+from watchbell.store.opening import url_of
 from watchbell.store.outage import Outage, attached
 from watchbell.store.url import StoreURL
 
@@ -31,15 +32,15 @@ _OUTSIDE = [role.name for role in OUTSIDE]
 @click.argument("role", type=click.Choice(_NAMES), metavar="ROLE")
 @with_settings()
 def command(*, loaded: Loaded, role: str) -> None:
-    """Run one role alone, as often as you like and on as many machines as you like: who does
-    what is settled in the store. Uses the store of `watchbell up` on this machine, or --store;
-    waits for it if it is absent.
+    """Run one role alone. Any number of processes on any number of machines can run the same role;
+    they share the work through the store. Uses the store of `watchbell up` on this machine, or
+    --store, and waits until it is available.
 
     Example: watchbell run lookout --store redis://db.example.com
     """
     roles = chosen(loaded.settings, role)
     if not roles:
-        raise BadSettings(f"the settings have nothing for {role} to do; see docs/gateways.md")
+        raise BadSettings(f"the role {role} is not configured; see docs/gateways.md")
     data_folder.make_private(loaded.settings.data)
     asyncio.run(_run(role, roles, loaded))
 
@@ -67,7 +68,7 @@ async def _run(name: str, roles: list[Role], loaded: Loaded) -> None:
 
 
 def _store(role: str, settings: Settings) -> AbstractAsyncContextManager[Store]:
-    """What is outside asks no store, and has to start where there is none."""
+    """A role that watches from outside uses no store, and must start without one."""
     if role in _OUTSIDE:
         return Store(store_url.parse("redis://127.0.0.1"))
     return _awaited(role, settings)
@@ -75,7 +76,7 @@ def _store(role: str, settings: Settings) -> AbstractAsyncContextManager[Store]:
 
 @asynccontextmanager
 async def _awaited(role: str, settings: Settings) -> AsyncIterator[Store]:
-    """A store that can serve us; one that is absent is waited for, however long that takes."""
+    """The store, once it is available, however long that takes."""
     outage = Outage(role)
     with attached(outage):
         url = await patiently(partial(_place, settings))
@@ -88,7 +89,7 @@ async def _awaited(role: str, settings: Settings) -> AsyncIterator[Store]:
 
 
 async def _place(settings: Settings) -> StoreURL:
-    return place(settings)
+    return url_of(settings)
 
 
 async def _unfit(store: Store) -> StoreUnfit | None:

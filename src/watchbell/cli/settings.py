@@ -19,8 +19,8 @@ class Row(msgspec.Struct):
 @with_settings("store.port")
 @as_json
 def command(*, loaded: Loaded, as_json: bool) -> None:
-    """Show every setting in force and where its value comes from: the default, the settings
-    file with its line, a WATCHBELL_* variable or an option. Secrets are not shown.
+    """Show all settings and where each value comes from: the default, a line of the settings file,
+    a WATCHBELL_* variable or an option. Secrets are hidden.
 
     Example: watchbell settings --config watchbell.toml
     """
@@ -37,8 +37,8 @@ def command(*, loaded: Loaded, as_json: bool) -> None:
     if as_json:
         print_json(rows)
     else:
-        show_table(["setting", "value", "from"], [[r.name, _told(r.value), r.origin] for r in rows])
+        show_table(["setting", "value", "from"], [[r.name, _text(r.value), r.origin] for r in rows])
 
 
-def _told(value: str | int) -> str:
+def _text(value: str | int) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -8,18 +8,19 @@ import click
 from watchbell.alerting.event import from_fields
 from watchbell.alerting.intake import submit
 from watchbell.alerting.model import FAILING, Rejection
-from watchbell.cli.event import told
-from watchbell.cli.options import opened, with_settings
+from watchbell.cli.arguments import fine_length
+from watchbell.cli.event import in_words
+from watchbell.cli.options import with_settings
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
 
 KINDS = ("fail", "recover", "flap")
-_SECONDS = click.FloatRange(0.001, 1e6)
 
 
 def course(kind: str, state: str, count: int) -> list[str]:
-    """The states that are sent, one after the other."""
+    """The states to send, in order."""
     if kind == "flap":
         return [("ok" if n % 2 else state) for n in range(count)]
     return [state] * (count - 1) + ["ok" if kind == "recover" else state]
@@ -29,13 +30,35 @@ def course(kind: str, state: str, count: int) -> list[str]:
 @click.argument("kind", type=click.Choice(KINDS), metavar="fail|recover|flap")
 @click.argument("entity", default="foo-app-01")
 @click.argument("check", default="HTTP")
-@click.option("--seconds", default=45.0, type=_SECONDS, metavar="N", help="How long.  [45]")
-@click.option("--interval", default=10.0, type=_SECONDS, metavar="N", help="Between events.  [10]")
-@click.option("--count", type=click.IntRange(1), metavar="N", help="So many events, however long.")
 @click.option(
-    "--state", default="critical", type=click.Choice(FAILING), help="How it fails.  [critical]"
+    "--for",
+    "--seconds",
+    "seconds",
+    default="45 s",
+    show_default=True,
+    type=fine_length,
+    metavar="LENGTH",
+    help="How long to send events.",
 )
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag; may be repeated.")
+@click.option(
+    "--interval",
+    default="10 s",
+    show_default=True,
+    type=fine_length,
+    metavar="LENGTH",
+    help="Time between two events.",
+)
+@click.option(
+    "--count", type=click.IntRange(1), metavar="N", help="Number of events, instead of a length."
+)
+@click.option(
+    "--state",
+    default="critical",
+    show_default=True,
+    type=click.Choice(FAILING),
+    help="The state of the failing check.",
+)
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag; can be repeated.")
 @with_settings()
 def command(
     *,
@@ -49,11 +72,10 @@ def command(
     state: str,
     tags: tuple[str, ...],
 ) -> None:
-    """Send the events of a check that fails, to see what follows: "fail" fails to the end,
-    "recover" fails and ends with ok, "flap" goes to and fro. The events are real ones, sent
-    in real time, and whoever is to be told of that check is told.
+    """Send the events of a failing check, to see what happens: `fail` stays failed, `recover`
+    ends with ok, `flap` alternates. These are real events, sent in real time: people are alerted.
 
-    Example: watchbell simulate recover web-1 HTTP --seconds 60 --interval 10
+    Example: watchbell simulate recover web-1 HTTP --for "1 min" --interval "10 s"
     """
     number = count if count is not None else max(int(seconds / interval) + 1, 2)
     fields: dict[str, object] = {"type": "service", "entity": entity, "check": check, "tags": tags}
@@ -71,6 +93,6 @@ async def _played(
             summary = f"simulated, {number} of {len(states)}"
             event = from_fields({**fields, "state": state, "summary": summary}, int(SYSTEM.now()))
             if isinstance(event, Rejection):
-                raise Refused(f"this is no check event: {event.reason}")
+                raise Refused(f"this is not a valid check event: {event.reason}")
             await submit(store, event)
-            click.echo(f"sent: {told(event)}")
+            click.echo(f"sent: {in_words(event)}")

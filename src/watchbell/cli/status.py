@@ -12,10 +12,11 @@ from watchbell.alerting.reports import freshness
 from watchbell.alerting.windows import Window
 from watchbell.cli.arguments import disabled_too, limited, storable
 from watchbell.cli.formatting import counted, first, plain, since, when
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
 
 
 @click.command
@@ -25,8 +26,8 @@ from watchbell.settings import Loaded, Settings
 @with_settings()
 @as_json
 def command(*, loaded: Loaded, pattern: str, show_all: bool, limit: int, as_json: bool) -> None:
-    """Show checks as they are now, failing ones first: state, how long it has been so, when the
-    check was last heard of, maintenance. Of one check everything is shown.
+    """Show the current state of checks, failing ones first: since when, last event, maintenance.
+    If only one check matches, show all its details.
 
     Example: watchbell status 'web-*:HTTP'
     """
@@ -40,7 +41,7 @@ def command(*, loaded: Loaded, pattern: str, show_all: bool, limit: int, as_json
         click.echo("No check has reported yet.")
     else:
         rows, more = first([_row(status, now) for status in found], limit)
-        show_table(["check", "state", "for", "heard of", "maintenance", "summary"], rows)
+        show_table(["check", "state", "for", "last event", "maintenance", "summary"], rows)
         click.echo(f"{more}\n{_counts(found, now)}")
 
 
@@ -71,7 +72,7 @@ def _counts(found: list[Status], now: int) -> str:
     by_state = Counter(status.state or "never reported" for status in found)
     states = ", ".join(f"{number:,} {plain(state)}" for state, number in by_state.items())
     old = freshness([status.last_update or 0 for status in found], now)[3600]
-    silent = f"; {old:,} not heard of for an hour" if old else ""
+    silent = f"; {old:,} without an event for an hour" if old else ""
     return f"{counted(len(found), 'check')}: {states}{silent}."
 
 
@@ -80,11 +81,11 @@ def _show_one(status: Status, now: int) -> None:
         "check": plain(status.id),
         "state": f"{plain(status.state) or 'never reported'}{_for(status.last_change, now)}",
         "enabled": "yes" if status.enabled else "no",
-        "heard of": f"{when(status.last_update)}{_for(status.last_update, now, ' ago')}",
+        "last event": f"{when(status.last_update)}{_for(status.last_update, now, ' ago')}",
         "summary": plain(status.summary) or "-",
         "scheduled maintenance": _window(status.scheduled),
         "unscheduled maintenance": _window(status.unscheduled),
-        **{f"last {kind} told": when(t) for kind, t in status.last_notifications.items()},
+        **{f"last {kind} notified": when(t) for kind, t in status.last_notifications.items()},
         **{
             name.replace("_", " "): f"{getattr(status, name)} s"
             for name in ("initial_failure_delay", "repeat_failure_delay", "initial_recovery_delay")

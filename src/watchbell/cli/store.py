@@ -2,6 +2,7 @@
 
 import click
 
+from watchbell.cli.formatting import counted
 from watchbell.cli.options import with_settings
 from watchbell.errors import Refused
 from watchbell.settings import Loaded
@@ -10,7 +11,7 @@ from watchbell.store import aof, embedded
 
 @click.group
 def command() -> None:
-    """Look after the embedded store's files.
+    """Repair the files of the embedded store.
 
     Example: watchbell store repair --data /srv/watchbell
     """
@@ -18,17 +19,17 @@ def command() -> None:
 
 @command.command
 @with_settings()
-@click.option("--yes", is_flag=True, help="Do not ask before anything is dropped.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 def repair(*, loaded: Loaded, yes: bool) -> None:
-    """Cut damaged data off the embedded store's files, so that it starts again.
+    """Remove damaged data, so that the embedded store starts again.
 
-    Everything written after the damage is dropped. Copies of it stay in the folder, named
-    *.torn. Try to restore a backup first: `up` says what is damaged.
+    Everything written after the damage is removed. A copy stays in the folder, named *.torn. Try
+    to restore a backup first; `watchbell up` reports what is damaged.
 
     Example: watchbell store repair --data /srv/watchbell
     """
     if loaded.settings.store.url:
-        raise Refused("a store at a URL is not ours to repair; leave --store and store.url out")
+        raise Refused("only the embedded store can be repaired; leave out --store and store.url")
     with embedded.held(loaded.settings.data):
         damage = embedded.find_damage(loaded.settings.data)
         if damage is None:
@@ -38,6 +39,6 @@ def repair(*, loaded: Loaded, yes: bool) -> None:
         if damage.kind is aof.Kind.SNAPSHOT:
             raise Refused(embedded.RESTORE)
         if not yes:
-            click.confirm(f"Drop these {damage.lost:,} bytes?", abort=True)
+            click.confirm(f"Remove {counted(damage.lost, 'byte')}?", abort=True)
         copies = aof.cut(damage)
-    click.echo(f"Done. A copy of what was dropped is in {aof.names(copies)}.")
+    click.echo(f"Done. A copy of what was removed is in {aof.names(copies)}.")

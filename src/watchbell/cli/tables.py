@@ -47,12 +47,3 @@ def _width(text: str) -> int:
     from rich.cells import cell_len  # noqa: PLC0415  (slow to import, and rarely needed)
 
     return cell_len(text)
-
-
-def in_bytes(count: int) -> str:
-    size, unit = float(count), "B"
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024 or unit == "GiB":
-            break
-        size /= 1024
-    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

@@ -10,10 +10,11 @@ from watchbell.alerting.model import split_id
 from watchbell.cli.arguments import storable
 from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import plain
-from watchbell.cli.options import opened, with_settings
+from watchbell.cli.options import with_settings
 from watchbell.clock import SYSTEM
 from watchbell.errors import NotFound
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
 
 
 @click.command
@@ -24,25 +25,25 @@ from watchbell.settings import Loaded, Settings
     default="Testing notifications to all contacts",
     show_default=True,
     metavar="TEXT",
-    help="What the test says.",
+    help="The text of the test message.",
 )
 @with_settings()
 def command(*, loaded: Loaded, check: str, summary: str) -> None:
-    """Send a test notification: everybody who would be told that the check is critical gets a
-    message that says it is a test. Without a check's name, one called `test` stands for it.
+    """Send a test notification: everybody who would be alerted if the check were critical gets a
+    message that says it is a test. Without CHECK, the check is called `test`.
 
     Example: watchbell test-notify web-1:HTTP
     """
     entity, name = split_id(check)
     entity, name = entity.lower(), name or "test"
     asyncio.run(_sent(loaded.settings, entity, name, summary))
-    click.echo(f"sent: a test of the notifications of {plain(f'{entity}:{name}')}")
+    click.echo(f"sent a test notification for {plain(f'{entity}:{name}')}")
 
 
 async def _sent(settings: Settings, entity: str, check: str, summary: str) -> None:
     async with opened(settings) as store:
         if not await entities.holder(store, entity):
-            raise NotFound(f"there is no entity {plain(entity)!r}; expected ENTITY[:CHECK]")
+            raise NotFound(f"there is no entity {plain(entity)!r}; write ENTITY[:CHECK]")
         tested = event.try_notifications(entity, check, summary=summary, time=int(SYSTEM.now()))
         await submit(store, tested)
         await record_change(store, "check.test", f"{entity}:{check}", summary)

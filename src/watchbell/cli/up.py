@@ -6,19 +6,19 @@ import signal
 from contextlib import AsyncExitStack
 
 import click
-from redis.exceptions import ResponseError
 
 from watchbell import logs
 from watchbell.cli.board import Board
-from watchbell.cli.options import place, with_settings
+from watchbell.cli.options import with_settings
 from watchbell.clock import SYSTEM
 from watchbell.errors import StoreUnavailable
 from watchbell.roles import catalogue, presence
 from watchbell.roles.supervisor import Supervisor
 from watchbell.settings import Loaded, Settings, environment, usual_file
 from watchbell.store import data_folder, health
-from watchbell.store.client import Store
+from watchbell.store.client import CLIENT_ERRORS, Store
 from watchbell.store.embedded import Embedded
+from watchbell.store.opening import url_of
 from watchbell.web.people import sign_in_links
 from watchbell.web.tls_warning import WARNING, is_exposed
 
@@ -27,7 +27,7 @@ from watchbell.web.tls_warning import WARNING, is_exposed
 @with_settings("store.port")
 def command(*, loaded: Loaded) -> None:
     """Run everything on this machine: the embedded store (or the one at --store) and all
-    roles, under one supervisor that brings back what fails.
+    roles, under a supervisor that restarts what fails.
 
     \b
     Examples:
@@ -49,8 +49,8 @@ async def _until_signalled(loaded: Loaded, board: Board) -> None:
         nonlocal signals
         signals += 1
         if signals > 1:
-            os._exit(130)  # the store is told by the kernel that we are gone
-        board.note = "Stopping; Ctrl-C again ends at once."
+            os._exit(130)  # the kernel tells the store that we are gone
+        board.note = "Stopping. Press Ctrl-C again to stop at once."
         board.draw()
         task.cancel()
 
@@ -68,19 +68,16 @@ async def _up(loaded: Loaded, board: Board) -> None:
     settings, begun = loaded.settings, SYSTEM.monotonic()
     log = logs.get()
 
-    def tell(words: str) -> None:
-        log.info(words)
-
     supervisors: list[Supervisor] = []
     async with AsyncExitStack() as stack:
         stack.callback(_end, supervisors)  # the last of all, after the store has ended
         server: Embedded | None = None
         data_folder.make_private(settings.data)
         if not settings.store.url:
-            server = Embedded(settings, tell)
+            server = Embedded(settings, log.info)
             stack.push_async_callback(server.stop)
             await server.start()
-        store = await stack.enter_async_context(Store(server.url if server else place(settings)))
+        store = await stack.enter_async_context(Store(server.url if server else url_of(settings)))
         findings = await health.admit(store)
         supervisor = Supervisor(
             catalogue.chosen(settings),
@@ -113,7 +110,7 @@ def _file(loaded: Loaded) -> str:
     """The settings file that was read, or where one would be."""
     if loaded.file is not None:
         return str(loaded.file)
-    return f"defaults; {usual_file(environment())} would be read at the next start"
+    return f"defaults; create {usual_file(environment())} to change them"
 
 
 def _end(supervisors: list[Supervisor]) -> None:
@@ -128,7 +125,7 @@ async def _web(settings: Settings, store: Store) -> list[tuple[str, str]]:
     address, path = sign_in_links.address(settings), None
     try:
         path = await sign_in_links.first(store, int(SYSTEM.now()))
-    except (StoreUnavailable, ResponseError) as error:  # it may be full, and run all the same
+    except (StoreUnavailable, *CLIENT_ERRORS) as error:  # it may be full, and run all the same
         logs.get().warning("no sign-in link was made", reason=str(error))
     return [("web", address), *([("link", f"{address}{path} (once)")] if path else [])]
 

@@ -32,9 +32,9 @@ class Row(Struct, frozen=True, kw_only=True):
 
 @click.group
 def command() -> None:
-    """Keep the people who may sign in to the web server, and their roles: a viewer looks, an
-    operator also acknowledges and plans maintenance, an editor also changes contacts, rules and
-    jobs, an administrator also keeps users, keys and settings.
+    """Manage users of the web pages and their roles. A viewer can look; an operator can also
+    acknowledge and schedule maintenance; an editor can also change contacts, rules and jobs; an
+    administrator can also manage users, API keys and settings.
 
     Example: watchbell users add alice --role editor
     """
@@ -44,7 +44,7 @@ def command() -> None:
 @with_settings()
 @as_json
 def list_(*, loaded: Loaded, as_json: bool) -> None:
-    """List users, their roles, and when they signed in last.
+    """List users, their roles and their last sign-in.
 
     Example: watchbell users list
     """
@@ -53,7 +53,9 @@ def list_(*, loaded: Loaded, as_json: bool) -> None:
         print_json(rows)
         return
     if not rows:
-        click.echo("There is no user; `watchbell users add NAME --role administrator` adds one.")
+        click.echo(
+            "There are no users. Add one with `watchbell users add NAME --role administrator`."
+        )
         return
     cells = [
         [r.name, r.role, "yes" if r.has_password else "no", when(r.last_sign_in)] for r in rows
@@ -81,7 +83,7 @@ async def _rows(store: Store) -> list[Row]:
 @click.option("--role", type=click.Choice(ROLES), default="viewer", show_default=True)
 @with_settings()
 def add(*, loaded: Loaded, name: str, role: str) -> None:
-    """Add a user, and print a link by which they sign in once and set their password.
+    """Add a user, and print a sign-in link. With it they sign in once and set their password.
 
     Example: watchbell users add bob --role operator
     """
@@ -98,27 +100,27 @@ def add(*, loaded: Loaded, name: str, role: str) -> None:
 @click.argument("role", type=click.Choice(ROLES), metavar="ROLE")
 @with_settings()
 def role(*, loaded: Loaded, name: str, role: str) -> None:
-    """Give a user another role; it holds at once.
+    """Change the role of a user. It takes effect at once.
 
     Example: watchbell users role bob editor
     """
     done(loaded.settings, lambda store: Users(store).set_role(name, role_of(role), operator()))
-    click.echo(f"{name} is {role} now")
+    click.echo(f"{name} is now {role}")
 
 
 @command.command
 @_name
 @with_settings()
 def password(*, loaded: Loaded, name: str) -> None:
-    """Set a user's password, read from standard input or asked for.
+    """Set the password of a user. It is read from standard input or a prompt; their sessions end.
 
     Example: watchbell users password alice < /run/secrets/alice
     """
     given = _asked() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     if not given:
-        raise Refused("no password was given")
+        raise Refused("the password is empty; nothing was changed")
     done(loaded.settings, lambda store: _set_password(store, loaded.settings, name, given))
-    click.echo(f"the password of {name} is set, and their sessions have ended")
+    click.echo(f"changed the password of {name} and ended their sessions")
 
 
 async def _set_password(store: Store, settings: Settings, name: str, given: str) -> None:
@@ -136,19 +138,19 @@ def _asked() -> str:
 @_name
 @with_settings()
 def remove(*, loaded: Loaded, name: str) -> None:
-    """Remove a user; their sessions and API keys work no more.
+    """Remove a user, with their sessions and API keys.
 
     Example: watchbell users remove bob
     """
     done(loaded.settings, lambda store: Users(store).remove(name, operator()))
-    click.echo(f"{name} is removed")
+    click.echo(f"removed user {name}")
 
 
 @command.command
 @_name
 @with_settings()
 def link(*, loaded: Loaded, name: str) -> None:
-    """Print a new link by which a user signs in, once, within a day.
+    """Print a sign-in link for a user, valid once and for a day.
 
     Example: watchbell users link alice
     """

@@ -9,9 +9,9 @@ from watchbell import __version__
 
 
 @click.command
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(*, as_json: bool) -> None:
-    """Show the version of Watchbell and of the Python that runs it.
+    """Show the versions of Watchbell and Python.
 
     Example: watchbell version --json
     """

@@ -1,12 +1,12 @@
-"""What the commands share that keep users and keys."""
+"""One call on an open store, for the commands about users and API keys."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from watchbell.cli.options import opened
 from watchbell.settings import Settings
 from watchbell.store.client import Store
+from watchbell.store.opening import opened
 
 T = TypeVar("T")
 

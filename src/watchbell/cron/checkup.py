@@ -13,11 +13,11 @@ from watchbell.cron.model import Beat, Invalid, Job
 from watchbell.cron.placement import obstacle
 from watchbell.cron.reading import Reading
 from watchbell.cron.validation import read
-from watchbell.schedule.lengths import in_words
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import Store
 from watchbell.store.health import Finding
 from watchbell.store.script import READ, Script
+from watchbell.units import in_words
 
 SUBJECT = "cron"
 LEAST_LATE = 60

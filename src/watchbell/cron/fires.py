@@ -13,7 +13,7 @@ from watchbell.cron.model import Detail, Fire, Job, Why, lock_of
 from watchbell.cron.retries import Verdict
 from watchbell.schedule.agenda import Entry
 from watchbell.schedule.due import Fate, Stretch, due
-from watchbell.schedule.lengths import in_words
+from watchbell.units import in_words
 
 GOES_ON_HERE = "skipped: a run goes on here"
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from watchbell.cron.model import Fire, Job
-from watchbell.schedule.lengths import in_words
+from watchbell.units import in_words
 
 
 class Holder(NamedTuple):

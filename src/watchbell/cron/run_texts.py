@@ -4,7 +4,7 @@ import signal
 from collections.abc import Iterator
 
 from watchbell.cron.model import Detail, Record, RunOptions
-from watchbell.schedule.lengths import in_words
+from watchbell.units import in_words
 
 _SIGNALS = {
     signal.SIGHUP: "its terminal was closed",

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from watchbell.errors import Refused
 from watchbell.schedule import crontab, fields, keywords, wallclock, zones
 from watchbell.schedule.firing import Every, Limited, Never, Schedule
-from watchbell.schedule.lengths import duration
+from watchbell.units import duration
 
 WORDS = {
     "@yearly": "0 0 1 1 *",

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from math import prod
 
-from watchbell.schedule.lengths import in_words
 from watchbell.schedule.names import MONTHS, ORDINALS, WEEKDAYS, listed
 from watchbell.schedule.rules import Rule, Unit
 from watchbell.schedule.wallclock import DAY
+from watchbell.units import in_words
 
 
 def described(

@@ -7,7 +7,7 @@ from math import floor
 from typing import Protocol
 
 from watchbell.schedule import zones
-from watchbell.schedule.lengths import in_words
+from watchbell.units import in_words
 
 
 class Schedule(Protocol):

@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 
 from watchbell.errors import Refused
 from watchbell.schedule import dates, names, wallclock
-from watchbell.schedule.lengths import duration, in_words
 from watchbell.schedule.wallclock import DAY
 from watchbell.schedule.windows import window, windows
+from watchbell.units import duration, in_words
 
 __all__ = ["duration", "in_words", "moment", "remark", "span", "window", "windows"]
 

@@ -1,4 +1,4 @@
-"""How settings are read: defaults, one TOML file, variables, options; and who wins is told."""
+"""How settings are read: defaults, one TOML file, variables, options; and where each comes from."""
 
 import difflib
 import json
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from watchbell.errors import BadSettings
 from watchbell.settings.sections import Settings
-from watchbell.settings.values import Secret, Tables, decode, expected, redacted, shown
+from watchbell.settings.values import Secret, Tables, decode, expected, in_unit, redacted, shown
 
 PREFIX = "WATCHBELL_"
 
@@ -78,7 +78,7 @@ def _built(values: dict[str, Any], origins: dict[str, str]) -> Settings:
     try:
         settings = msgspec.convert(tree, Settings, dec_hook=decode)
     except msgspec.ValidationError as error:
-        raise BadSettings(f"the settings don't fit together: {error}") from error
+        raise BadSettings(f"the settings contradict each other: {error}") from error
     for name in origins:
         value = _value(settings, name)
         if isinstance(value, Secret):
@@ -87,8 +87,8 @@ def _built(values: dict[str, Any], origins: dict[str, str]) -> Settings:
         data = settings.data.expanduser().absolute()
     except RuntimeError as error:
         raise BadSettings(
-            f"{origins['data']}: data is {settings.data}, and nobody knows that home; "
-            "choose a folder with --data"
+            f"{origins['data']}: data is {settings.data}, but there is no such home folder; "
+            "name a folder with --data"
         ) from error
     return msgspec.structs.replace(settings, data=data)
 
@@ -109,7 +109,7 @@ def _from_file(path: Path, leaves: dict[str, Any]) -> Iterator[tuple[str, Any, s
     except (OSError, UnicodeDecodeError) as error:
         raise BadSettings(f"the settings file {path} can't be read: {error}") from error
     except (ValueError, RecursionError) as error:
-        raise BadSettings(f"{path}: this is not TOML: {error}") from error
+        raise BadSettings(f"{path} is not valid TOML: {error}") from error
     lines = _lines(text, leaves)
     for name, value in _flattened(table, leaves):
         where = f"{path}, line {lines[name]}"
@@ -156,7 +156,8 @@ def _from_environment(
 
 
 def _checked(type_: Any, value: Any, name: str, where: str) -> Any:
-    """The value itself, once it is known to fit: it is converted with all the others."""
+    """The value as its section stores it. It is not converted yet: that happens with all others."""
+    value = in_unit(type_, value)
     try:
         msgspec.convert(value, type_, dec_hook=decode)
     except msgspec.ValidationError:
@@ -173,7 +174,7 @@ def _parsed(type_: Any, text: str, name: str, where: str) -> Any:
             type_, [part.strip() for part in text.split(",") if part.strip()], name, where
         )
     try:
-        value = msgspec.convert(text, type_, strict=False, dec_hook=decode)
+        value = msgspec.convert(in_unit(type_, text), type_, strict=False, dec_hook=decode)
     except msgspec.ValidationError:
         value = text
     return _checked(type_, text if isinstance(value, Secret | Path) else value, name, where)
@@ -185,7 +186,7 @@ def _nearest(name: str, names: Mapping[str, Any] | list[str]) -> str:
 
 
 def _lines(text: str, leaves: dict[str, Any]) -> dict[str, int]:
-    """The line on which each name of the file is set: the text is read again, ever more of it."""
+    """The line on which each name of the file is set, found by parsing ever more of its lines."""
     lines = text.split("\n")
     found: dict[str, int] = {}
     begins = 1

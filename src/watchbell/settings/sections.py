@@ -1,4 +1,4 @@
-"""What can be set: each section with its fields, their usual values, and what each is for."""
+"""What can be set: each section with its fields, their defaults, and a description of each."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,19 +9,27 @@ from watchbell.settings.values import Secret, Tables, redacted
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Fault = Annotated[str, Meta(pattern="^([^:]+(:[1-9][0-9]{0,8})?)?$", title="NAME or NAME:N")]
+# The unit is what a bare number counts; any other unit can be written with the number.
+Seconds = Annotated[int, Meta(ge=0, le=1 << 40, extra={"unit": "seconds"})]
+UpToAnHour = Annotated[int, Meta(ge=0, le=3_600, extra={"unit": "seconds"})]
+UpToADay = Annotated[int, Meta(ge=0, le=86_400, extra={"unit": "seconds"})]
+Hours = Annotated[int, Meta(ge=1, le=8_760, extra={"unit": "hours"})]
+Days = Annotated[int, Meta(ge=1, le=36_500, extra={"unit": "days"})]
 
 
 class Store(Struct, frozen=True, kw_only=True):
     url: str = ""
-    """Where the store is; empty for the embedded one."""
+    """URL of the store. Empty: the embedded store."""
     port: Port = 6380
-    """The loopback port of the embedded store; 0 for none, so that only its Unix socket serves."""
+    """Loopback port of the embedded store. 0: only its Unix socket."""
     password: Secret = field(default_factory=Secret)
-    """Asked for by the embedded store, or given to the one at `url` where the URL has none."""
+    """Password that the embedded store asks for, or that is sent to `store.url` if the URL has
+    none."""
     appendfsync: Literal["everysec", "always"] = "everysec"
-    """How soon the embedded store's writes are on disk: within a second, or before each answer."""
-    max_memory: Annotated[int, Meta(ge=0, le=1 << 40)] = 0
-    """MiB that the embedded store may use before it refuses writes; 0 for no limit."""
+    """When the embedded store's writes reach the disk: `everysec`, within a second, or `always`,
+    before each answer."""
+    max_memory: Annotated[int, Meta(ge=0, le=1 << 40, extra={"unit": "MiB"})] = 0
+    """MiB of memory after which the embedded store refuses writes. 0: no limit."""
 
     def __repr__(self) -> str:
         shown = {name: getattr(self, name) for name in self.__struct_fields__}
@@ -31,162 +39,159 @@ class Store(Struct, frozen=True, kw_only=True):
 
 class Log(Struct, frozen=True, kw_only=True):
     level: Literal["debug", "info", "warning", "error"] = "info"
+    """Lowest level that is logged: `debug`, `info`, `warning` or `error`."""
     format: Literal["auto", "text", "json"] = "auto"
-    """`auto` is text on a terminal and JSON elsewhere."""
-
-
-Seconds = Annotated[int, Meta(ge=0, le=1 << 40)]
+    """`text`, `json`, or `auto`: text on a terminal, JSON elsewhere."""
 
 
 class Alerting(Struct, frozen=True, kw_only=True):
     initial_failure_delay: Seconds = 30
-    """Seconds a failure must last before anybody is told."""
+    """Seconds a check must fail before the first alert."""
     repeat_failure_delay: Seconds = 60
-    """Seconds before the same failure is told again."""
+    """Seconds before a failure that lasts is notified again."""
     initial_recovery_delay: Seconds = 0
-    """Seconds a recovery must last before anybody is told."""
+    """Seconds a check must be ok before its recovery is notified."""
     new_check_maintenance: Seconds = 0
-    """Seconds of scheduled maintenance that a check begins its life with."""
+    """Seconds of scheduled maintenance that a new check starts with."""
     new_check_ignore_tags: tuple[str, ...] = ()
-    """Tags with which a new check begins its life without maintenance."""
+    """Tags of new checks that start without maintenance."""
     timezone: str = "UTC"
-    """The time zone of contacts that have none."""
+    """Time zone of contacts that have none."""
     archive: bool = True
-    """Whether copies of events are kept for a while."""
+    """Whether to keep copies of events, for `alerting.archive_seconds`."""
     archive_seconds: Seconds = 10_800
-    """How long."""
-    rejected_days: Annotated[int, Meta(ge=1, le=36_500)] = 7
-    """Days for which rejected events are kept."""
-    history_days: Annotated[int, Meta(ge=1, le=36_500)] = 365
-    """Days for which changes of state, maintenance and notifications are kept."""
+    """Seconds to keep copies of events."""
+    rejected_days: Days = 7
+    """Days to keep rejected events."""
+    history_days: Days = 365
+    """Days to keep state changes, maintenance and notifications."""
     history_changes: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000
-    """Changes of state that are kept of each check, at the most."""
-    alert_days: Annotated[int, Meta(ge=1, le=36_500)] = 90
-    """Days for which alerts are kept."""
+    """State changes to keep of each check, at most."""
+    alert_days: Days = 90
+    """Days to keep alerts."""
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
-    give_up_hours: Annotated[int, Meta(ge=1, le=8_760)] = 24
-    """Hours for which an alert that can't be delivered is tried again."""
-    failed_days: Annotated[int, Meta(ge=1, le=36_500)] = 30
-    """Days for which alerts that were given up are kept."""
+    give_up_hours: Hours = 24
+    """Hours to keep retrying an alert that can't be delivered."""
+    failed_days: Days = 30
+    """Days to keep alerts that could not be delivered."""
     templates: str = ""
-    """The folder of templates that take the place of the built-in ones."""
+    """Folder of your own message templates, which replace the built-in ones."""
     link_url: str = ""
-    """Where links to acknowledge lead, if not to the web pages at `web.url`."""
+    """Base URL of acknowledgement links. Empty: the web pages at `web.url`."""
     link_port: Port = 0
-    """The loopback port of the page on which a link is confirmed; 0 for none."""
+    """Loopback port of a page that serves only acknowledgement links. 0: none."""
 
 
 class Oobetet(Struct, frozen=True, kw_only=True):
     check: str = ""
-    """The check, ENTITY:CHECK, of which problems and recoveries must come through."""
-    max_latency: Annotated[int, Meta(ge=1, le=86_400)] = 300
-    """Seconds within which one of each must come."""
+    """The check, ENTITY:CHECK, whose problems and recoveries must arrive."""
+    max_latency: Annotated[int, Meta(ge=1, le=86_400, extra={"unit": "seconds"})] = 300
+    """Seconds within which a problem and a recovery must arrive."""
     medium: str = "jabber"
-    """The medium whose account listens in `room`."""
+    """The medium whose account listens in `oobetet.room`."""
     room: str = ""
-    """The room in which alerts are heard."""
+    """The chat room to listen in for alerts."""
     listen: str = "127.0.0.1"
-    """The address on which webhooks are received, in place of a room."""
+    """Address to receive webhooks on, instead of listening in a room."""
     port: Port = 0
-    """The port of these; 0 for none."""
+    """Port to receive webhooks on. 0: none."""
     secret: Secret = field(default_factory=Secret)
-    """What they are signed with; without one, nothing is asked for."""
+    """Secret that webhooks are signed with. Empty: signatures are not checked."""
     alarm_medium: str = ""
-    """The medium by which the alarm is raised."""
+    """The medium that sends the alarm when alerts stop arriving."""
     alarm_address: str = ""
-    """Whom it reaches."""
+    """The address that the alarm is sent to."""
 
 
 class Cron(Struct, frozen=True, kw_only=True):
     capacity: Annotated[int, Meta(ge=1, le=10_000)] = 100
-    """Runs that an instance has at once, at the most."""
+    """Runs that one instance has at the same time, at most."""
     tags: tuple[str, ...] = ()
-    """Tags of this instance; a job with tags runs only where an instance has all of them."""
+    """Tags of this instance. A job with tags runs only on instances that have all of them."""
     job_shell: str = "/bin/bash"
-    """The shell that is given each command."""
+    """The shell that runs the commands."""
     timezone: str = "UTC"
-    """The time zone of schedules that name none."""
+    """Time zone of schedules that name none."""
     missed_grace: Seconds = 60
-    """Seconds by which a fire may be late and be run all the same."""
-    kill_after: Annotated[int, Meta(ge=0, le=3_600)] = 10
-    """Seconds from SIGTERM to SIGKILL for a run that has to end."""
-    stop_wait: Annotated[int, Meta(ge=0, le=86_400)] = 10
-    """Seconds that runs are given to end by themselves when their instance is stopped."""
+    """Seconds that a run may start late. Later, the job's `missed` policy decides."""
+    kill_after: UpToAnHour = 10
+    """Seconds between SIGTERM and SIGKILL when a run is stopped."""
+    stop_wait: UpToADay = 10
+    """Seconds that runs have to end by themselves when their instance stops."""
     orphans: Literal["end", "adopt"] = "end"
-    """What becomes of the runs of an instance that was killed: they are ended, or go on and are
-    adopted by the next instance with the same data folder."""
-    heartbeat: Annotated[int, Meta(ge=1, le=3_600)] = 30
-    """Seconds between signs of life; a run without one for half as long again is frozen."""
-    output_limit: Annotated[int, Meta(ge=1, le=1_024)] = 10
-    """MiB up to which a run's output is complete; then the newest lines are kept."""
+    """What happens to the runs of an instance that was killed: `end` them, or let them continue
+    until the next instance with the same data folder can `adopt` them."""
+    heartbeat: Annotated[int, Meta(ge=1, le=3_600, extra={"unit": "seconds"})] = 30
+    """Seconds between heartbeats. A run without one for 1.5 times as long is frozen."""
+    output_limit: Annotated[int, Meta(ge=1, le=1_024, extra={"unit": "MiB"})] = 10
+    """MiB of a run's output to keep complete. Beyond that, the newest lines are kept."""
     last_lines: Annotated[int, Meta(ge=1, le=1_000)] = 10
-    """Lines of its output that are kept with a run's result."""
+    """Lines of output to keep with the result of a run."""
     results: Annotated[int, Meta(ge=1, le=10_000_000)] = 10_000
-    """Successes, and failures, that are listed over all jobs."""
+    """Successful runs, and as many failed ones, to list over all jobs."""
     job_results: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000
-    """Successes, and failures, that are kept of each job."""
+    """Successful runs, and as many failed ones, to keep of each job."""
     most_skipped: Annotated[int, Meta(ge=1, le=1_000_000)] = 3
-    """Fires of a job, skipped one after the other, from which on a warning is reported."""
+    """Runs of a job that are skipped in a row before a warning is reported."""
     overdue_after: Seconds = 600
-    """Seconds by which a run may be late, waiting for its lock or a free place, before a warning is
-    reported."""
+    """Seconds that a run may wait for its lock or for capacity before a warning is reported."""
     most_events: Annotated[int, Meta(ge=1, le=100_000_000)] = 100_000
-    """Check events that wait for alerting, from which on cron keeps back all but the latest of each
-    job."""
+    """Length of the event queue at which cron holds back all but the latest event of each job."""
     upstream_data: bool = False
-    """Whether runs are written as instances of Cronken write them."""
+    """Whether to write runs in the format that Cronken instances write."""
     upstream_weekdays: bool = False
-    """Whether 0 is Monday in a cronstring, as it is for instances of Cronken."""
+    """Whether 0 is Monday in a cron expression, as in Cronken."""
 
 
 class Web(Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
-    """The address on which pages and API are served."""
+    """Address to serve pages and API on."""
     port: Port = 8180
-    """The port of these; 0 for none."""
+    """Port to serve pages and API on. 0: none."""
     url: str = ""
-    """Where people reach them, for links; empty for host and port as they are."""
+    """URL at which people reach the pages, for links. Empty: made of host and port."""
     tls_cert: str = ""
-    """The file of a TLS certificate with its chain; without one, plain HTTP is spoken."""
+    """File with the TLS certificate and its chain. Empty: plain HTTP."""
     tls_key: str = ""
-    """The file of its key."""
+    """File with the key of the TLS certificate."""
     trusted_proxies: tuple[str, ...] = ()
-    """Addresses or networks of proxies whose `X-Forwarded-For` and `-Proto` are believed."""
+    """Addresses or networks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are
+    trusted."""
     connections_per_address: Annotated[int, Meta(ge=0, le=100_000)] = 250
-    """Connections that one address may have open, or requests where it comes through a trusted
-    proxy; 0 for no limit."""
-    session_idle_hours: Annotated[int, Meta(ge=1, le=8_760)] = 12
-    """Hours without a request after which somebody has to sign in again."""
-    session_days: Annotated[int, Meta(ge=1, le=365)] = 7
-    """Days after which they have to in any case."""
+    """Open connections of one address (for IPv6, of a /64 network), at most; behind a trusted
+    proxy, requests at a time. 0: no limit."""
+    session_idle_hours: Hours = 12
+    """Hours without a request after which people must sign in again."""
+    session_days: Annotated[int, Meta(ge=1, le=365, extra={"unit": "days"})] = 7
+    """Days after which people must sign in again in any case."""
     intake_rate: Annotated[int, Meta(ge=0, le=10_000_000)] = 20_000
-    """Check events a second that one API key may post, over ten seconds; 0 for no limit."""
+    """Check events per second that one API key may send, averaged over ten seconds. 0: no limit."""
     sns_topics: tuple[str, ...] = ()
-    """ARNs of the SNS topics that are taken, and confirmed by themselves; `*` stands for anything.
-    Without any, all are taken that somebody confirmed."""
+    """ARNs of the SNS topics to accept and to confirm automatically; `*` matches anything. Empty:
+    every topic that a person has confirmed."""
     sns_hosts: tuple[str, ...] = ()
-    """Hosts, with their ports, that stand in for Amazon's SNS and are believed as it is."""
+    """Hosts, as HOST:PORT, that are trusted like Amazon SNS."""
 
 
 class Files(Struct, frozen=True, kw_only=True):
     url: str = ""
-    """Where files are stored: `s3://BUCKET/FOLDER`, `gs://…`, `az://…` or `file:///FOLDER`; empty
-    for a folder beside the embedded store."""
+    """Where to store files: `s3://BUCKET/FOLDER`, `gs://…`, `az://…` or `file:///FOLDER`. Empty:
+    the folder `files` in the data folder."""
     endpoint: str = ""
-    """The address of an S3-compatible service; empty for Amazon's."""
+    """Address of an S3-compatible service. Empty: Amazon's."""
     region: str = ""
-    """The region of the bucket."""
+    """Region of the bucket."""
     access_key_id: str = ""
-    """The id of the key to the bucket; empty to use the service's own variables and files."""
+    """Id of the access key. Empty: the service's own variables and files are used."""
     secret_access_key: Secret = field(default_factory=Secret)
-    """The key itself."""
+    """The secret access key."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
     data: Path
-    """The folder of the embedded store and of everything else that is kept on this machine."""
+    """Folder for the embedded store and everything else that is kept on this machine."""
     store: Store = field(default_factory=Store)
     log: Log = field(default_factory=Log)
     alerting: Alerting = field(default_factory=Alerting)
@@ -196,6 +201,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     web: Web = field(default_factory=Web)
     files: Files = field(default_factory=Files)
     gateways: Tables = field(default_factory=Tables)
-    """A table for each medium by which people are told."""
+    """A table for each medium that sends alerts."""
     fault: Fault = ""
-    """For tests of survival: a probe point, `NAME` or `NAME:N`, at which a process kills itself."""
+    """For tests of crash safety: the point, `NAME` or `NAME:N`, at which a process kills itself."""

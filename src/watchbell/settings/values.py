@@ -1,4 +1,4 @@
-"""Kinds of values: those that are never shown, those of a later floor, and how each is told."""
+"""Types of settings: secrets, tables, and numbers with a unit; how each is read and shown."""
 
 import os
 import re
@@ -10,7 +10,11 @@ from urllib.parse import unquote_plus
 import msgspec
 from msgspec import Meta
 
-from watchbell.errors import BadSettings
+from watchbell import units
+from watchbell.errors import BadSettings, Refused
+
+_LENGTHS = {"seconds": 1, "hours": 3_600, "days": 86_400}
+_MIB = 1 << 20
 
 
 class Secret:
@@ -98,19 +102,44 @@ def _is_table(item: tuple[str, Any]) -> bool:
     return re.fullmatch("[a-z][a-z0-9_]*", item[0]) is not None and isinstance(item[1], dict)
 
 
+def in_unit(type_: Any, value: Any) -> Any:
+    """The number that words such as `10 min` or `2 GiB` mean in the unit of a setting's type; any
+    other value as it is."""
+    unit = (_meta(type_).extra or {}).get("unit")
+    if unit is None or not isinstance(value, str):
+        return value
+    try:
+        if unit == "MiB":
+            found, one = units.size(value, _MIB), _MIB
+        else:
+            one = _LENGTHS[unit]
+            found = units.duration(value, one)
+    except Refused:
+        return value
+    return found // one if found % one == 0 else value
+
+
+def _meta(type_: Any) -> Meta:
+    return next((one for one in get_args(type_)[1:] if isinstance(one, Meta)), Meta())
+
+
 def expected(type_: Any) -> str:
     if get_origin(type_) is Literal:
         return "one of " + ", ".join(get_args(type_))
     if get_origin(type_) is Annotated:
-        base, *rest = get_args(type_)
-        limits = next(meta for meta in rest if isinstance(meta, Meta))
-        return limits.title or f"{expected(base)} from {limits.ge} to {limits.le}"
+        limits = _meta(type_)
+        unit = (limits.extra or {}).get("unit")
+        example = {"MiB": "512 MiB", "days": "2 weeks", "hours": "2 days"}.get(unit or "", "10 min")
+        number = f"{expected(get_args(type_)[0])} from {limits.ge} to {limits.le}"
+        return limits.title or (
+            f"{number}, in {unit}, or words such as '{example}'" if unit else number
+        )
     words: dict[Any, str] = {
         int: "a whole number",
         str: "text",
         bool: "true or false",
         Path: "a path",
-        Tables: "tables, each with a name of small letters, digits and _",
+        Tables: "tables, each with a name of lower-case letters, digits and _",
         Secret: "text, file:PATH or env:NAME",
         tuple[str, ...]: "a list of texts",
     }

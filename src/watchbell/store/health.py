@@ -17,6 +17,8 @@ OLDEST = (7, 0)
 
 Level = Literal["ok", "warning", "error"]
 
+_PINGS = 20
+
 
 class Finding(Struct, frozen=True):
     level: Level
@@ -78,6 +80,14 @@ def judge(name: str, info: Mapping[str, Any]) -> list[Finding]:
         ]
     found = Finding("ok", "version", f"{server} {version} at {name}")
     return [found, *_memory(info), *_persistence(info)]
+
+
+async def round_trip(primary: Primary, clock: Clock) -> float:
+    """Seconds that a command takes that does nothing, on average."""
+    begun = clock.monotonic()
+    for _ in range(_PINGS):
+        await primary.call("PING")
+    return (clock.monotonic() - begun) / _PINGS
 
 
 async def skew(primary: Primary, clock: Clock) -> float:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from watchbell.alerting.hours import hours_back
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
+from watchbell.errors import Refused
 from watchbell.store.client import Store, patiently
 
 PAUSE = 0.5
@@ -35,6 +36,14 @@ class Mirror:
         self._source = source
         self._keys = Alerting(source.prefix)
         self._places: dict[str, _Place] = {}
+
+    async def check_is_not(self, target: Store) -> None:
+        """Events that are archived where they came from would go round for ever."""
+        source = self._source
+        same_keys = (source.url.db, source.prefix) == (target.url.db, target.prefix)
+        servers = await _servers(source)
+        if same_keys and servers & await _servers(target):
+            raise Refused("URL is this installation's own store; name that of another")
 
     async def skip(self) -> None:
         """Skips everything that is there now."""
@@ -91,3 +100,8 @@ class Mirror:
 
     async def _call(self, *command: str | int) -> Any:
         return await patiently(lambda: self._source.call(*command))
+
+
+async def _servers(store: Store) -> set[str]:
+    primaries = await store.primaries()
+    return {(await primary.call("INFO", "server"))["run_id"] for primary in primaries}

@@ -31,8 +31,8 @@ _PLACES = {
 
 @click.group(cls=LazyGroup, places=dict(sorted(_PLACES.items())))
 def command() -> None:
-    """Run commands on a schedule, on a fleet in which nobody leads: any number of instances
-    serve one list of jobs, and each fire of a job runs once, unless it is to run everywhere.
+    """Run commands on a schedule, on any number of machines. All instances share one list of jobs;
+    each run of a job happens once, on one of them, unless the job runs everywhere.
 
     Example: watchbell cron add backup --at "30 2 * * *" --tz Europe/Rome -- pg_dump shop
     """

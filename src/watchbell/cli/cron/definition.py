@@ -1,13 +1,15 @@
-"""The options of `watchbell cron add` and `edit`: all that a definition can say."""
+"""The options of `watchbell cron add` and `edit`, and how they change a definition."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
 import click
 
-from watchbell.cli.arguments import length, storable
+from watchbell import units
+from watchbell.cli.arguments import length, length_or_zero, mebibytes, storable
 from watchbell.cli.formatting import plain
 from watchbell.cron.model import Daemons, Overlap
+from watchbell.errors import Refused
 from watchbell.process.command import LIMITS
 from watchbell.schedule.due import Missed
 
@@ -32,7 +34,7 @@ _PLACES = {
     "host": ("watchbell", "hosts"),
     "tag": ("watchbell", "tags"),
 }
-"""Where the value of each option stands in a definition."""
+"""Where a definition has the value of each option."""
 _OPTIONS = {
     "name": "JOB",
     "cron_args.cronstring": "--at",
@@ -62,33 +64,36 @@ def option_of(field: str) -> str:
     return _OPTIONS.get(".".join(field.split(".")[:2]), field)
 
 
-def seconds(value: str) -> int:
-    """As `length`, but 0 is allowed."""
-    return 0 if value.strip() == "0" else length(value)
-
-
-def seconds_or_forever(value: str) -> int | str:
-    return FOREVER if value.strip() == FOREVER else seconds(value)
+def length_or_forever(value: str) -> int | str:
+    return FOREVER if value.strip() == FOREVER else length_or_zero(value)
 
 
 def _when(command: Callable[..., Any]) -> Callable[..., Any]:
     options = [
-        click.option("--at", metavar="EXPR", help='Five crontab fields, or "@daily" and the like.'),
+        click.option(
+            "--at",
+            metavar="EXPR",
+            help="Crontab fields such as '30 2 * * *', or @daily and the like.",
+        ),
         click.option(
             "--on",
             "fields",
             multiple=True,
             metavar="FIELD=VALUE",
-            help="In place of --at: second=*/10, day='2nd mon', hour=8-17 …; may be repeated.",
+            help="Instead of --at: second=*/10, day='2nd mon', hour=8-17 …; can be repeated.",
         ),
-        click.option("--tz", metavar="ZONE", help="Its time zone, such as Europe/Rome."),
-        click.option("--from", metavar="DATE", help="It does not fire before, such as 2026-12-01."),
-        click.option("--until", metavar="DATE", help="It does not fire after."),
+        click.option(
+            "--tz", metavar="ZONE", help="Time zone of the schedule, such as Europe/Rome."
+        ),
+        click.option(
+            "--from", metavar="DATE", help="Don't run before this date, such as 2026-12-01."
+        ),
+        click.option("--until", metavar="DATE", help="Don't run after this date."),
         click.option(
             "--jitter",
-            type=seconds,
+            type=length_or_zero,
             metavar="LENGTH",
-            help="Delay each fire by up to this long, to spread the load.",
+            help="Delay each run by a random time up to this, to spread the load.",
         ),
     ]
     return _decorated(command, options)
@@ -96,27 +101,31 @@ def _when(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _where(command: Callable[..., Any]) -> Callable[..., Any]:
     options = [
-        click.option("--lock", metavar="NAME", help="A lock that it shares with other jobs."),
-        click.option("--everywhere", is_flag=True, default=None, help="Run it on every instance."),
+        click.option(
+            "--lock",
+            metavar="NAME",
+            help="Name of a lock; jobs with the same lock never run at the same time.",
+        ),
+        click.option("--everywhere", is_flag=True, default=None, help="Run on every instance."),
         click.option(
             "--ttl",
             type=length,
             metavar="LENGTH",
-            help="After how long the lock of an instance that died is free; a minute unless set.",
+            help="Time after which the lock of a dead instance is released. Default: a minute.",
         ),
         click.option(
             "--host",
             multiple=True,
             metavar="HOST",
             type=storable,
-            help="Run it only on this host; may be repeated.",
+            help="Run only on this host; can be repeated.",
         ),
         click.option(
             "--tag",
             multiple=True,
             metavar="TAG",
             type=storable,
-            help="Run it only on instances with this tag (cron.tags); of several, with all.",
+            help="Run only on instances with this tag (setting cron.tags); if repeated, with all.",
         ),
     ]
     return _decorated(command, options)
@@ -127,36 +136,34 @@ def _which(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--missed",
             type=click.Choice(get_args(Missed)),
-            help="What becomes of fires that come too late; skip unless set.",
+            help="Whether to make up for missed runs. Default: skip.",
         ),
         click.option(
             "--grace",
-            type=seconds,
+            type=length_or_zero,
             metavar="LENGTH",
-            help="By how much a fire may be late and run all the same.",
+            help="How late a run may start before it counts as missed.",
         ),
         click.option(
             "--overlap",
             type=click.Choice(get_args(Overlap)),
-            help="What becomes of a fire while a run holds the lock; skip unless set.",
+            help="What to do if the lock is still held. Default: skip the run.",
         ),
-        click.option(
-            "--retries", type=int, metavar="N", help="How often a failed run is tried again."
-        ),
+        click.option("--retries", type=int, metavar="N", help="How often to retry a failed run."),
         click.option(
             "--retry-delay",
             type=length,
             metavar="LENGTH",
-            help="From a failure to the first retry; a minute unless set.",
+            help="Time before the first retry. Default: a minute.",
         ),
         click.option(
             "--retry-factor",
             type=float,
             metavar="N",
-            help="By which the delay grows from one retry to the next; 2 unless set.",
+            help="Factor by which the delay grows with each retry. Default: 2.",
         ),
         click.option(
-            "--alert/--no-alert", default=None, help="Whether its runs are reported to alerting."
+            "--alert/--no-alert", default=None, help="Whether runs are reported as check events."
         ),
     ]
     return _decorated(command, options)
@@ -164,45 +171,46 @@ def _which(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _how(command: Callable[..., Any]) -> Callable[..., Any]:
     options = [
-        click.option("--limit", type=length, metavar="LENGTH", help="How long a run may take."),
+        click.option("--limit", type=length, metavar="LENGTH", help="Time limit for a run."),
         click.option(
             "--kill-after",
-            type=seconds,
+            type=length_or_zero,
             metavar="LENGTH",
-            help="From SIGTERM to SIGKILL for a run that has to end.",
+            help="Time between SIGTERM and SIGKILL when a run is stopped.",
         ),
         click.option(
             "--linger",
-            type=seconds_or_forever,
+            type=length_or_forever,
             metavar="LENGTH",
-            help=f"How long processes that the command left may go on; or {FOREVER}.",
+            help=f"How long background processes may outlive the command; or {FOREVER}.",
         ),
         click.option(
             "--daemons",
             type=click.Choice(get_args(Daemons)),
-            help="Whether processes with a session of their own end with the run.",
+            help="Whether to end processes with a session of their own after the run.",
         ),
-        click.option("--folder", metavar="DIR", type=storable, help="The folder it runs in."),
-        click.option("--user", metavar="USER", type=storable, help="The user it runs as."),
-        click.option("--group", metavar="GROUP", type=storable, help="The group it runs as."),
-        click.option("--nice", type=int, metavar="N", help="Its priority, from -20 to 19."),
+        click.option("--folder", metavar="DIR", type=storable, help="Working directory."),
+        click.option("--user", metavar="USER", type=storable, help="User to run as."),
+        click.option("--group", metavar="GROUP", type=storable, help="Group to run as."),
+        click.option("--nice", type=int, metavar="N", help="Priority, from -20 to 19."),
         click.option(
             "--env",
             multiple=True,
             metavar="NAME=VALUE",
-            help="A variable of its environment; may be repeated.",
+            help="An environment variable; can be repeated.",
         ),
         click.option(
             "--rlimit",
             multiple=True,
-            metavar="NAME=N",
-            help=f"A limit on a resource ({', '.join(LIMITS)}); may be repeated.",
+            metavar="NAME=VALUE",
+            help=f"A resource limit ({', '.join(LIMITS)}); can be repeated. A unit is allowed: "
+            "as='2 GiB', cpu='10 min'.",
         ),
         click.option(
             "--output-limit",
-            type=int,
-            metavar="MIB",
-            help="Up to which its output is kept complete.",
+            type=mebibytes,
+            metavar="SIZE",
+            help="Size up to which the output is kept complete, in MiB, or such as '1 GiB'.",
         ),
     ]
     return _decorated(command, options)
@@ -215,7 +223,7 @@ def _decorated(command: Callable[..., Any], options: list[Any]) -> Callable[...,
 
 
 def described(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that say what a job is; those that are not given are None, or empty."""
+    """Add the options that define a job; those not given are None or empty."""
     return _when(_where(_which(_how(command))))
 
 
@@ -224,7 +232,7 @@ unsetting = click.option(
     multiple=True,
     type=click.Choice(sorted(_PLACES)),
     metavar="OPTION",
-    help="Take back what this option set, such as --unset retries; may be repeated.",
+    help="Remove what this option set, such as --unset retries; can be repeated.",
 )
 
 
@@ -233,9 +241,9 @@ def changed(
 ) -> dict[str, Any]:
     """The definition with what was given on the command line."""
     if given["lock"] is not None and given["everywhere"]:
-        raise click.UsageError("--lock and --everywhere exclude each other")
+        raise click.UsageError("--lock and --everywhere can't be combined")
     if given["lock"] == "":
-        raise click.UsageError("--lock: expected a name")
+        raise click.UsageError("--lock needs a name")
     parts = {key: dict(definition.get(key) or {}) for key in ("cron_args", "job_args", "watchbell")}
     parts["cron_args"] = _times(parts["cron_args"], given)
     args = {"cmd": line or None, "lock": given["lock"], "ttl": given["ttl"]}
@@ -247,19 +255,19 @@ def changed(
         if option in unset:
             parts[part].pop(field, None)
         if value not in (None, ()):
-            parts[part][field] = _meant(option, value)
+            parts[part][field] = _stored(option, value)
     if not parts["watchbell"]:
         del parts["watchbell"]
     kept = {key: value for key, value in definition.items() if key != "watchbell"}
     return {**kept, **parts}
 
 
-def _meant(option: str, value: Any) -> Any:
+def _stored(option: str, value: Any) -> Any:
     """The value as a definition has it."""
     if option == "env":
         return _pairs("--env", value)
     if option == "rlimit":
-        return {name: _number("--rlimit", text) for name, text in _pairs("--rlimit", value).items()}
+        return {name: _limit(name, text) for name, text in _pairs("--rlimit", value).items()}
     if option in ("host", "tag"):
         return list(value)
     return None if value == FOREVER else value
@@ -267,7 +275,7 @@ def _meant(option: str, value: Any) -> Any:
 
 def _times(known: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     if given["at"] and given["fields"]:
-        raise click.UsageError("--at and --on exclude each other")
+        raise click.UsageError("--at and --on can't be combined")
     lasting = {key: value for key, value in known.items() if key not in _SCHEDULE}
     if given["at"]:
         return {"cronstring": given["at"], **lasting}
@@ -278,11 +286,19 @@ def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
     pairs = [text.partition("=") for text in texts]
     for key, equals, _ in pairs:
         if not key or not equals:
-            raise click.UsageError(f"{option}: expected NAME=VALUE, not {plain(key)!r}")
+            raise click.UsageError(f"{option} is {plain(key)!r}; write NAME=VALUE")
     return {key: value for key, _, value in pairs}
 
 
-def _number(option: str, text: str) -> int:
+def _limit(name: str, text: str) -> int:
+    """Seconds for `cpu`, a number for counts, bytes for everything else."""
+    try:
+        if name == "cpu":
+            return units.duration(text)
+        if name not in ("nofile", "nproc"):
+            return units.size(text)
+    except Refused as error:
+        raise click.UsageError(f"--rlimit {plain(name)}: {error}") from None
     if not text.isascii() or not text.isdecimal():
-        raise click.UsageError(f"{option}: expected a whole number, not {plain(text)!r}")
+        raise click.UsageError(f"--rlimit {plain(name)} is {plain(text)!r}; write a whole number")
     return int(text)

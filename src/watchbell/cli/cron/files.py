@@ -1,4 +1,4 @@
-"""The part of `watchbell cron` that reads jobs from files, and writes them."""
+"""`watchbell cron import` and `export`."""
 
 import asyncio
 import subprocess
@@ -9,9 +9,10 @@ from zoneinfo import ZoneInfo
 
 import click
 
+from watchbell.cli.arguments import confirm, yes_option
 from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import counted, plain, zone
-from watchbell.cli.options import opened, print_json, with_settings
+from watchbell.cli.options import print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.cron import imports, overview
@@ -22,6 +23,7 @@ from watchbell.cron.reading import reading
 from watchbell.cron.validation import from_fields
 from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings, environment, for_children
+from watchbell.store.opening import opened
 
 _SHOWN = 60
 
@@ -29,15 +31,18 @@ _SHOWN = 60
 @click.command("import")
 @click.argument("form", type=click.Choice(["crontab", "json"]), metavar="crontab|json")
 @click.argument("file", default="", metavar="[FILE|-]")
-@click.option("--users", is_flag=True, help="Lines name a user after the times, as /etc/crontab.")
-@click.option("--replace", is_flag=True, help="Jobs of the same names are replaced.")
-@click.option("--yes", is_flag=True, help="Do it without asking.")
+@click.option(
+    "--users", is_flag=True, help="Lines have a user after the times, as in /etc/crontab."
+)
+@click.option("--replace", is_flag=True, help="Replace jobs of the same name.")
+@yes_option
 @with_settings()
 def import_jobs(
     *, loaded: Loaded, form: Form, file: str, users: bool, replace: bool, yes: bool
 ) -> None:
-    """Make jobs of the lines of a crontab, or of what `export` wrote. What would be made is shown
-    before anything is done. Without a file, `crontab -l` is asked.
+    """Import jobs from a crontab or from JSON. JSON is what `watchbell cron export` writes. The
+    jobs are listed before you confirm. Without FILE, a crontab is read from `crontab -l`, and JSON
+    from standard input.
 
     \b
     Examples:
@@ -51,40 +56,34 @@ def import_jobs(
     for one in entries:
         job = from_fields(one.name, one.definition, how)
         if isinstance(job, Invalid):
-            raise Refused(f"{plain(one.name)}: {plain(job.text)}; nothing was imported")
+            raise Refused(
+                f"job {plain(one.name)!r} is invalid: {plain(job.text)}; nothing was imported"
+            )
         rows.append([plain(one.name), job.schedule.describes(), plain(job.cmd, _SHOWN)])
     if rows:
         show_table(["job", "schedule", "command"], rows)
     for skipped in found:
         if isinstance(skipped, Skipped):
-            told = f"{plain(skipped.reason)}: {plain(skipped.text)}"
-            click.echo(f"line {skipped.line} is left out: {told}")
+            reason = f"{plain(skipped.reason)}: {plain(skipped.text)}"
+            click.echo(f"line {skipped.line} is skipped: {reason}")
     if not entries:
-        raise Refused("there is nothing to import")
+        raise Refused("there are no jobs to import")
     if form == "crontab":
-        _tell_zone(entries, how.zone)
-    _ask(yes)
+        _warn_of_zone(entries, how.zone)
+    confirm("Import these jobs?", yes=yes)
     asyncio.run(_imported(loaded.settings, entries, replace))
     click.echo(f"imported {counted(len(entries), 'job')}")
 
 
-def _tell_zone(entries: list[Entry], fleet: ZoneInfo) -> None:
-    """A crontab that names no zone means that of its machine, and jobs mean the fleet's."""
+def _warn_of_zone(entries: list[Entry], fleet: ZoneInfo) -> None:
+    """A crontab without a zone means that of its machine; a job without one, that of the fleet."""
     now = datetime.fromtimestamp(SYSTEM.now(), UTC)
     differs = now.astimezone(zone()).utcoffset() != now.astimezone(fleet).utcoffset()
     if differs and any("timezone" not in one.definition["cron_args"] for one in entries):
         click.echo(
-            f"Times without a zone mean {fleet.key} here, which is not the zone of this machine; "
-            "a line such as CRON_TZ=Europe/Rome before them says which they mean."
+            f"Times without a time zone will mean {fleet.key}, which differs from this machine's. "
+            "To set another, add a line such as CRON_TZ=Europe/Rome before them."
         )
-
-
-def _ask(yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise Refused("nothing was imported; say --yes to do it without being asked")
-    click.confirm("Import these?", abort=True)
 
 
 def _entries(form: Form, file: str, users: bool) -> list[Entry | Skipped]:
@@ -118,8 +117,8 @@ async def _imported(settings: Settings, entries: list[Entry], replace: bool) -> 
         known = next((one.entry.name for one in plan if one.is_known), None)
         if known is not None and not replace:
             raise Refused(
-                f"there is a job {plain(known)!r} already; --replace replaces it; "
-                "nothing was imported"
+                f"the job {plain(known)!r} exists already; nothing was imported; "
+                "--replace replaces existing jobs"
             )
         await imports.make(store, plan, how, replace=replace)
         names = ", ".join(one.entry.name for one in plan)
@@ -127,11 +126,17 @@ async def _imported(settings: Settings, entries: list[Entry], replace: bool) -> 
 
 
 @click.command
-@click.option("--form", type=click.Choice(["json", "crontab"]), default="json", show_default=True)
+@click.option(
+    "--form",
+    type=click.Choice(["json", "crontab"]),
+    default="json",
+    show_default=True,
+    help="Format of the output.",
+)
 @with_settings()
 def export(*, loaded: Loaded, form: str) -> None:
-    """Write all jobs to standard output. As JSON, from which `import json` makes them again, or as
-    a crontab, as far as one can say them.
+    """Export all jobs to standard output. JSON can be imported again; a crontab has what can be
+    expressed in one.
 
     Example: watchbell cron export > jobs.json
     """
@@ -154,4 +159,4 @@ def _export_json(found: list[overview.Listed]) -> None:
     for one in found:
         if not isinstance(one.definition, dict):
             reason = "; ".join(error.text for error in one.errors)
-            click.echo(f"{plain(one.name)} is left out: {plain(reason)}", err=True)
+            click.echo(f"{plain(one.name)} is skipped: {plain(reason)}", err=True)

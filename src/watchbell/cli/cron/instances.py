@@ -7,19 +7,20 @@ import click
 from watchbell.cli.arguments import storable
 from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import plain, since
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.cron import instances, jobs
 from watchbell.cron.model import Beat
 from watchbell.settings import Loaded
+from watchbell.store.opening import opened
 
 
 @click.command("instances")
 @with_settings()
 @as_json
 def list_instances(*, loaded: Loaded, as_json: bool) -> None:
-    """List the instances of the fleet. Where each runs, and what it does.
+    """List the instances: host, jobs, current runs and state.
 
     Example: watchbell cron instances
     """
@@ -33,7 +34,7 @@ def list_instances(*, loaded: Loaded, as_json: bool) -> None:
         print_json(found)
         return
     if not found:
-        click.echo("No instance is running; `watchbell run cron` starts one.")
+        click.echo("No instances are running. Start one with `watchbell run cron`.")
         return
     now = int(SYSTEM.now())
     rows = [
@@ -56,8 +57,8 @@ def list_instances(*, loaded: Loaded, as_json: bool) -> None:
 @click.argument("hosts", nargs=-1, required=True, metavar="HOST...", type=storable)
 @with_settings()
 def drain(*, loaded: Loaded, hosts: tuple[str, ...]) -> None:
-    """Let instances on these hosts begin nothing new. Their runs go on to their end;
-    `watchbell cron reload` puts them back to work.
+    """Drain the instances on these hosts. They finish their runs and start no new ones, until
+    `watchbell cron reload`.
 
     Example: watchbell cron drain worker-3.example.com
     """
@@ -68,13 +69,15 @@ def drain(*, loaded: Loaded, hosts: tuple[str, ...]) -> None:
             await record_change(store, "cron.drain", ", ".join(hosts))
 
     asyncio.run(work())
-    click.echo("told; `watchbell cron instances` shows who is drained")
+    click.echo(
+        f"draining {', '.join(map(plain, hosts))}; `watchbell cron instances` shows the progress"
+    )
 
 
 @click.command
 @with_settings()
 def reload(*, loaded: Loaded) -> None:
-    """Let every instance read the jobs anew. Drained ones go back to work.
+    """Reload the jobs on all instances. Drained instances start runs again.
 
     Example: watchbell cron reload
     """
@@ -85,4 +88,4 @@ def reload(*, loaded: Loaded) -> None:
             await record_change(store, "cron.reload")
 
     asyncio.run(work())
-    click.echo("told")
+    click.echo("asked all instances to reload")

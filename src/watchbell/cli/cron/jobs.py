@@ -11,8 +11,8 @@ from watchbell.cli.arguments import storable
 from watchbell.cli.audited import record_change, subject_of
 from watchbell.cli.cron.definition import changed, described, option_of, unsetting
 from watchbell.cli.cron.times import dated, never
-from watchbell.cli.formatting import plain
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.formatting import counted, plain
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.clock import SYSTEM
 from watchbell.cron import definitions, jobs
 from watchbell.cron.model import Invalid, parsed
@@ -20,6 +20,7 @@ from watchbell.cron.reading import reading
 from watchbell.cron.validation import from_fields
 from watchbell.errors import NotFound, Refused
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
 
 TTL = 60
 
@@ -29,11 +30,14 @@ name_of_job = click.argument("name", metavar="JOB", type=storable)
 @click.command
 @name_of_job
 @described
-@click.option("--paused", is_flag=True, help="It does not fire before it is resumed.")
+@click.option(
+    "--paused", is_flag=True, help="Add the job paused; `watchbell cron resume` starts it."
+)
 @click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...")
 @with_settings()
 def add(*, loaded: Loaded, name: str, paused: bool, words: tuple[str, ...], **given: Any) -> None:
-    """Add a job. A command of one word is given to the shell as it is; of several, each is quoted.
+    """Add a job. If COMMAND is one argument, it is a shell command line; of several arguments, each
+    is quoted.
 
     \b
     Examples:
@@ -41,7 +45,7 @@ def add(*, loaded: Loaded, name: str, paused: bool, words: tuple[str, ...], **gi
       watchbell cron add beat --on second=*/10 -- 'date >> /tmp/beat'
     """
     if not given["at"] and not given["fields"]:
-        raise click.UsageError("say when: --at EXPR, or --on FIELD=VALUE")
+        raise click.UsageError("say when the job runs: --at EXPR, or --on FIELD=VALUE")
     blank = {"cron_args": {}, "job_args": {"lock": True, "ttl": TTL}}
     definition = changed(blank, _line(words), given)
     if paused:
@@ -58,12 +62,12 @@ def add(*, loaded: Loaded, name: str, paused: bool, words: tuple[str, ...], **gi
 def edit(
     *, loaded: Loaded, name: str, words: tuple[str, ...], unset: tuple[str, ...], **given: Any
 ) -> None:
-    """Change a job. What is given replaces what it says, all else stays.
+    """Change a job. Only the given options change.
 
     Example: watchbell cron edit backup --at "0 3 * * *" --limit "2 hours"
     """
     if not words and not unset and all(value in (None, ()) for value in given.values()):
-        raise click.UsageError("say what to change; `watchbell cron edit --help` lists it")
+        raise click.UsageError("say what to change; `watchbell cron edit --help` lists the options")
     asyncio.run(
         _edit(loaded.settings, name, lambda known: changed(known, _line(words), given, unset))
     )
@@ -79,7 +83,9 @@ async def _edit(
     raw = found[0][1]
     known: Any = parsed(raw, object)
     if not isinstance(known, dict):
-        raise Refused(f"the definition of {name!r} is no JSON object; remove it and add it anew")
+        raise Refused(
+            f"the definition of {name!r} is not a JSON object; remove the job and add it again"
+        )
     await _save(settings, name, change(known), "known", replaces=jobs.version(raw))
 
 
@@ -102,17 +108,17 @@ async def _save(
     click.echo(f"{plain(name)}: {job.schedule.describes()}")
     following = job.schedule.next_after(SYSTEM.now())
     if job.is_paused:
-        click.echo("it is paused")
+        click.echo("The job is paused.")
     else:
-        told = f"next at {dated(job.schedule, following)}" if following else never(job.schedule)
-        click.echo(told, nl=bool(told))
+        text = f"next run: {dated(job.schedule, following)}" if following else never(job.schedule)
+        click.echo(text, nl=bool(text))
 
 
 @click.command
 @name_of_job
 @with_settings()
 def remove(*, loaded: Loaded, name: str) -> None:
-    """Remove a job and what is known of its runs. A run under way goes on to its end.
+    """Remove a job and the records of its runs. A current run is not stopped.
 
     Example: watchbell cron remove backup
     """
@@ -123,32 +129,32 @@ def remove(*, loaded: Loaded, name: str) -> None:
             await record_change(store, "cron.remove", name)
 
     asyncio.run(work())
-    click.echo(f"removed {plain(name)}")
+    click.echo(f"removed job {plain(name)}")
 
 
 @click.command
 @name_of_job
 @with_settings()
 def pause(*, loaded: Loaded, name: str) -> None:
-    """Let a job fire no more until it is resumed. `all` means every job.
+    """Pause a job until it is resumed. `all` pauses every job.
 
     Example: watchbell cron pause backup
     """
-    click.echo(f"paused {_turned(loaded.settings, name, jobs.pause, 'cron.pause')}")
+    click.echo(f"paused {_switched(loaded.settings, name, jobs.pause, 'cron.pause')}")
 
 
 @click.command
 @name_of_job
 @with_settings()
 def resume(*, loaded: Loaded, name: str) -> None:
-    """Let a paused job fire again. `all` means every job.
+    """Resume a paused job. `all` resumes every job.
 
     Example: watchbell cron resume backup
     """
-    click.echo(f"resumed {_turned(loaded.settings, name, jobs.resume, 'cron.resume')}")
+    click.echo(f"resumed {_switched(loaded.settings, name, jobs.resume, 'cron.resume')}")
 
 
-def _turned(settings: Settings, name: str, turn: Callable[..., Any], action: str) -> str:
+def _switched(settings: Settings, name: str, turn: Callable[..., Any], action: str) -> str:
     async def work() -> list[str]:
         async with opened(settings) as store:
             found: list[str] = await turn(store, name, reading(settings.cron))
@@ -157,7 +163,7 @@ def _turned(settings: Settings, name: str, turn: Callable[..., Any], action: str
             return found
 
     names = asyncio.run(work())
-    return plain(names[0]) if len(names) == 1 else f"{len(names):,} jobs"
+    return f"job {plain(names[0])}" if len(names) == 1 else f"{len(names):,} jobs"
 
 
 @click.command
@@ -165,8 +171,8 @@ def _turned(settings: Settings, name: str, turn: Callable[..., Any], action: str
 @with_settings()
 @as_json
 def validate(*, loaded: Loaded, names: tuple[str, ...], as_json: bool) -> int:
-    """Check the definitions of jobs. Of these, or of all; what is wrong with one is written into
-    it. The exit code is 1 if one is not valid.
+    """Validate the definitions of the given jobs, or of all. Errors are also written into the
+    definition. The exit code is 1 if a job is invalid.
 
     Example: watchbell cron validate
     """
@@ -183,5 +189,5 @@ def validate(*, loaded: Loaded, names: tuple[str, ...], as_json: bool) -> int:
         return 1 if wrong else 0
     for name, one in wrong.items():
         click.echo(f"{plain(name)}: {plain(one.text)}")
-    click.echo(f"{len(found) - len(wrong):,} of {len(found):,} jobs are valid")
+    click.echo(f"{len(found) - len(wrong):,} of {counted(len(found), 'job')} valid")
     return 1 if wrong else 0

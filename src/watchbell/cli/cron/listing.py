@@ -10,7 +10,7 @@ from msgspec import Struct
 from watchbell.cli.arguments import limited, storable
 from watchbell.cli.cron.times import dated
 from watchbell.cli.formatting import others, plain, since, when
-from watchbell.cli.options import as_json, opened, print_json, with_settings
+from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.cron import overview
@@ -18,10 +18,11 @@ from watchbell.cron.overview import Listed
 from watchbell.cron.reading import reading
 from watchbell.cron.run_texts import options_in_words
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
 
 
 class Row(Struct, kw_only=True):
-    """A job in the list, for programs."""
+    """A job in the list, as JSON."""
 
     name: str
     schedule: str = ""
@@ -41,7 +42,7 @@ class Row(Struct, kw_only=True):
 @with_settings()
 @as_json
 def list_jobs(*, loaded: Loaded, limit: int, as_json: bool) -> None:
-    """List the jobs. When each is due, how it fared, what is wrong with its definition.
+    """List jobs: next run, last run, schedule and errors.
 
     Example: watchbell cron list
     """
@@ -50,10 +51,10 @@ def list_jobs(*, loaded: Loaded, limit: int, as_json: bool) -> None:
         print_json([_row(one) for one in found])
         return
     if not found:
-        click.echo("There is no job; `watchbell cron add --help` says how to make one.")
+        click.echo("There are no jobs. `watchbell cron add --help` explains how to add one.")
         return
     now = int(SYSTEM.now())
-    show_table(["job", "next", "last", "schedule"], [_told(one, now) for one in found])
+    show_table(["job", "next run", "last run", "schedule"], [_cells(one, now) for one in found])
     if more := others(total - len(found)):
         click.echo(more)
 
@@ -83,10 +84,10 @@ def _row(one: Listed) -> Row:
     )
 
 
-def _told(one: Listed, now: int) -> list[str]:
+def _cells(one: Listed, now: int) -> list[str]:
     state, reason = one.verdict
     if one.job is None:
-        return [plain(one.name), "not valid", _last(one, now), plain(reason, 200)]
+        return [plain(one.name), "invalid", _last(one, now), plain(reason, 200)]
     following = when(one.next_fire) if one.next_fire else "never"
     shown = "paused" if state == "paused" else following
     return [plain(one.name), shown, _last(one, now), one.job.schedule.describes()]
@@ -105,7 +106,7 @@ def _last(one: Listed, now: int) -> str:
 @with_settings()
 @as_json
 def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
-    """Show one job: its definition, its next fires, its last run.
+    """Show one job: its definition, next runs and last run.
 
     Example: watchbell cron show backup
     """
@@ -116,7 +117,7 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
         return
     print_json(found.definition)
     for error in found.errors:
-        click.echo(f"not valid: {plain(error.text)}")
+        click.echo(f"invalid: {plain(error.text)}")
     if found.job:
         click.echo(f"\n{found.job.schedule.describes()}")
         for fire in islice(found.job.schedule.fires_between(now, now + 10 * 366 * 86_400), 3):
@@ -127,7 +128,7 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
         click.echo(plain(found.obstacle))
     click.echo(f"{'paused; ' if found.is_paused else ''}last run: {_last(found, int(now))}")
     for run in found.running:
-        click.echo(f"  under way: {run}")
+        click.echo(f"  running: {run}")
 
 
 async def _shown(settings: Settings, name: str, now: float) -> Listed:

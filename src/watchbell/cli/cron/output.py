@@ -1,4 +1,4 @@
-"""The part of `watchbell cron` that runs a job now, and prints what runs print."""
+"""`watchbell cron trigger` and `output`."""
 
 import asyncio
 import sys
@@ -9,7 +9,7 @@ import click
 from watchbell.cli.arguments import storable
 from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import plain, when
-from watchbell.cli.options import opened, with_settings
+from watchbell.cli.options import with_settings
 from watchbell.cron import history, jobs, latest_runs, run_texts, triggers
 from watchbell.cron.history import RunRecord
 from watchbell.cron.reading import reading
@@ -18,6 +18,7 @@ from watchbell.errors import Refused
 from watchbell.runs.output_store import OutputLine
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
+from watchbell.store.opening import opened
 
 _ANSWER_WAIT = 10.0
 """Seconds within which an instance that lives answers a trigger, also on a busy machine."""
@@ -25,11 +26,13 @@ _ANSWER_WAIT = 10.0
 
 @click.command
 @click.argument("name", metavar="JOB", type=storable)
-@click.option("--wait", is_flag=True, help="Print its output, and exit with its exit code.")
+@click.option(
+    "--wait", is_flag=True, help="Print the output, and exit with the exit code of the run."
+)
 @with_settings()
 def trigger(*, loaded: Loaded, name: str, wait: bool) -> int:
-    """Run a job now, besides its schedule. With --wait the exit code is the run's: 128 and the
-    number of the signal where one ended it, 1 where it was not run.
+    """Run a job now. With --wait, the exit code is that of the run: 128 plus the number of the
+    signal if one ended it, 1 if it did not start.
 
     \b
     Examples:
@@ -47,23 +50,20 @@ async def _trigger(settings: Settings, name: str, wait: bool) -> int:
         if wait:
             return await _awaited(store, made, found)
     if not found:
-        click.echo(
-            f"triggered {plain(name)}; `watchbell cron runs {plain(name)}` shows how it goes"
-        )
+        click.echo(f"triggered {plain(name)}; `watchbell cron runs {plain(name)}` shows its runs")
     for answer in found:
-        click.echo(f"triggered {plain(name)}: {_said(answer)}")
+        click.echo(f"triggered {plain(name)}: {_outcome(answer)}")
     return 1 if found and all(answer.skipped for answer in found) else 0
 
 
-def _said(answer: Answer) -> str:
+def _outcome(answer: Answer) -> str:
     if answer.run:
         return f"run {answer.run}"
-    return f"it waits: {answer.waits}" if answer.waits else f"it was not run: {answer.skipped}"
+    return f"waiting: {answer.waits}" if answer.waits else f"not started: {answer.skipped}"
 
 
 async def _awaited(store: Store, made: Trigger, found: list[Answer]) -> int:
-    """Of a job that every instance runs, one after the other; the exit code is the first that is
-    not 0."""
+    """The first exit code other than 0, of all instances that ran the job."""
     if not found:
         raise Refused(
             f"no instance answered within {_ANSWER_WAIT:g} s; "
@@ -71,28 +71,28 @@ async def _awaited(store: Store, made: Trigger, found: list[Answer]) -> int:
         )
     for answer in found:
         if answer.waits:
-            click.echo(f"{plain(made.job)} waits: {answer.waits}", err=True)
+            click.echo(f"{plain(made.job)} is waiting: {answer.waits}", err=True)
     codes = []
     for answer in (await triggers.answers(store, [made], inf, final=True))[made.job]:
         if answer.skipped:
-            raise Refused(f"{plain(made.job)} was not run: {answer.skipped}")
+            raise Refused(f"{plain(made.job)} was not started: {answer.skipped}")
         await _follow(store, answer.run, times=False)
         ended = await history.run(store, answer.run)
         codes.append(run_texts.status_code(ended.record))
         if codes[-1]:
-            said = run_texts.ending(ended.record, ended.detail)
-            click.echo(f"{plain(made.job)}: {plain(said)}", err=True)
+            ending = run_texts.ending(ended.record, ended.detail)
+            click.echo(f"{plain(made.job)}: {plain(ending)}", err=True)
     return next((code for code in codes if code), 0)
 
 
 @click.command
 @click.argument("which", metavar="JOB|RUN", type=storable)
-@click.option("--follow", "-f", is_flag=True, help="Until the run ends.")
-@click.option("--times", is_flag=True, help="With the time of each line.")
+@click.option("--follow", "-f", is_flag=True, help="Continue until the run ends.")
+@click.option("--times", is_flag=True, help="Show the time of each line.")
 @with_settings()
 def output(*, loaded: Loaded, which: str, follow: bool, times: bool) -> None:
-    """Print what a run printed, as it printed it. Of a job its latest run; of a run the beginning
-    of its id is enough.
+    """Print the output of a run, byte for byte. Name a job for its latest run, or a run by its id
+    or the beginning of it.
 
     \b
     Examples:
@@ -110,12 +110,12 @@ async def _output(settings: Settings, which: str, follow: bool, times: bool) -> 
         else:
             printed = await _dump(store, seen, times)
     if not printed and seen.record.output:
-        click.echo("its output is no longer kept; these are its last lines", err=True)
+        click.echo("the full output is no longer kept; these are the last lines", err=True)
         click.echo(seen.record.output, nl=not seen.record.output.endswith("\n"))
 
 
 async def _follow(store: Store, run: str, times: bool) -> bool:
-    """Whether there was something to print."""
+    """Whether there was any output."""
     printed = False
     async for lines in history.follow(store, run):
         printed = True
@@ -132,7 +132,7 @@ async def _dump(store: Store, seen: RunRecord, times: bool) -> bool:
 
 
 def _print(lines: list[OutputLine], times: bool) -> None:
-    """Without times the very bytes, which may well be no lines of text."""
+    """Without times, exactly the bytes of the run, which may not be text."""
     for line in lines:
         if times:
             sys.stdout.buffer.write(f"{when(int(line.at))} ".encode())

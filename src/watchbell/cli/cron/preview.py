@@ -16,16 +16,24 @@ from watchbell.settings import Loaded
 
 @click.command
 @click.argument("expression", metavar="EXPR", type=storable)
-@click.option("--tz", default="", metavar="ZONE", help="Its time zone.")
-@click.option("--from", "start", default="", metavar="DATE", help="From then on, not from now on.")
-@click.option("--count", default=5, type=click.IntRange(1, 1000), show_default=True, metavar="N")
+@click.option("--tz", default="", metavar="ZONE", help="Time zone of the expression.")
+@click.option(
+    "--from", "start", default="", metavar="DATE", help="Show runs from this time on. Default: now."
+)
+@click.option(
+    "--count",
+    default=5,
+    type=click.IntRange(1, 1000),
+    show_default=True,
+    metavar="N",
+    help="Number of runs to show.",
+)
 @with_settings()
 @as_json
 def preview(
     *, loaded: Loaded, expression: str, tz: str, start: str, count: int, as_json: bool
 ) -> None:
-    """Say in words and dates when an expression fires. With --from, which is read in the zone of
-    --tz, from that time on.
+    """Show when an expression runs, in words and dates. --from is read in the time zone --tz.
 
     \b
     Examples:
@@ -38,7 +46,7 @@ def preview(
         expression, place, upstream_weekdays=how.upstream_weekdays, field="EXPR"
     )
     now = SYSTEM.now()
-    # A fire at the very time that was asked for is one of those from then on.
+    # A run at exactly the given time is included.
     since = phrases.moment(start, now, place) - 1 if start else now
     fires = list(islice(schedule.fires_between(since, since + 200 * 366 * 86_400), count))
     if as_json:
@@ -47,5 +55,5 @@ def preview(
     click.echo(schedule.describes())
     for fire in fires:
         click.echo(f"  {dated(schedule, fire)}")
-    if not fires and (told := never(schedule)):
-        click.echo(f"  {told}")
+    if not fires and (text := never(schedule)):
+        click.echo(f"  {text}")

@@ -9,12 +9,14 @@ from msgspec import Struct
 from watchbell.cli.arguments import limited, storable
 from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import plain, when
-from watchbell.cli.options import as_json, opened, print_json, with_settings
-from watchbell.cli.tables import in_bytes, show_table
+from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.tables import show_table
 from watchbell.cron import fires, history, jobs
 from watchbell.cron.history import RunRecord
 from watchbell.cron.model import Omission
 from watchbell.settings import Loaded, Settings
+from watchbell.store.opening import opened
+from watchbell.units import in_bytes
 
 Which = Literal["success", "fail", "running", "missed"]
 
@@ -22,7 +24,7 @@ _run = click.argument("run", metavar="RUN", type=storable)
 
 
 class Run(Struct, kw_only=True):
-    """A run, or fires that were not run, for programs."""
+    """A run, or missed runs, as JSON."""
 
     id: str = ""
     job: str
@@ -47,13 +49,13 @@ class Run(Struct, kw_only=True):
     "--only",
     type=click.Choice(["success", "fail", "running", "missed"]),
     multiple=True,
-    help="Only these; may be repeated.",
+    help="Only runs with this status; can be repeated.",
 )
 @limited(20)
 @with_settings()
 @as_json
 def runs(*, loaded: Loaded, job: str, only: tuple[Which, ...], limit: int, as_json: bool) -> None:
-    """List the runs of a job, or of all. The newest come first; fires that were not run, too.
+    """List the runs of a job, or of all jobs, newest first. Missed runs are included.
 
     Example: watchbell cron runs backup --only fail
     """
@@ -62,11 +64,11 @@ def runs(*, loaded: Loaded, job: str, only: tuple[Which, ...], limit: int, as_js
         print_json(found)
         return
     if not found:
-        click.echo("There is no such run.")
+        click.echo("No runs match.")
         return
     show_table(
         ["start", "job", "status", "took", "exit", "host", "memory", "run"],
-        [_told(one) for one in found],
+        [_cells(one) for one in found],
         right=["took", "memory"],
     )
 
@@ -111,14 +113,14 @@ def _of(seen: RunRecord) -> Run:
 
 
 def _omitted(one: Omission) -> Run:
-    several = f"{one.count or 'many'} fires: " if one.count != 1 else ""
+    several = f"{one.count or 'many'} runs: " if one.count != 1 else ""
     return Run(job=one.job, status="missed", start=one.first, reason=several + one.reason)
 
 
-def _told(one: Run) -> list[str]:
+def _cells(one: Run) -> list[str]:
     took = "" if one.duration is None else f"{one.duration:.2f} s"
-    told_by_reason = one.reason and one.status in ("missed", "frozen")
-    status = one.reason if told_by_reason else ": ".join(filter(None, [one.status, one.reason]))
+    reason_says_all = one.reason and one.status in ("missed", "frozen")
+    status = one.reason if reason_says_all else ": ".join(filter(None, [one.status, one.reason]))
     status = ", ".join(filter(None, [status, _attempt(one)]))
     exit_code = "" if one.retcode is None else str(one.retcode)
     memory = in_bytes(one.memory) if one.memory else ""
@@ -127,7 +129,7 @@ def _told(one: Run) -> list[str]:
 
 
 def _attempt(one: Run) -> str:
-    following = f", the next at {when(int(one.retry_at))}" if one.retry_at else ""
+    following = f", next at {when(int(one.retry_at))}" if one.retry_at else ""
     described = fires.described(one.attempt, one.attempts)
     return f"{described}{following}" if described else ""
 
@@ -136,35 +138,38 @@ def _attempt(one: Run) -> str:
 @_run
 @with_settings()
 def terminate(*, loaded: Loaded, run: str) -> None:
-    """Ask all processes of a run to end. Those that are left after a while are killed.
+    """Stop a run. All its processes get SIGTERM, and later SIGKILL if they remain. RUN is the id,
+    or the beginning of it.
 
-    Example: watchbell cron terminate 3f0c…
+    Example: watchbell cron terminate 3f0c
     """
 
-    async def work() -> None:
+    async def work() -> str:
         async with opened(loaded.settings) as store:
             seen = await history.run(store, run)
             await jobs.terminate(store, seen.id)
             await record_change(store, "cron.terminate", seen.record.job_name, seen.id)
+            return seen.id
 
-    asyncio.run(work())
-    click.echo("its processes were told to end")
+    stopped = asyncio.run(work())
+    click.echo(f"sent SIGTERM to run {stopped}")
 
 
 @click.command
 @_run
 @with_settings()
 def kill(*, loaded: Loaded, run: str) -> None:
-    """End all processes of a run at once.
+    """Kill all processes of a run at once. RUN is the id, or the beginning of it.
 
-    Example: watchbell cron kill 3f0c…
+    Example: watchbell cron kill 3f0c
     """
 
-    async def work() -> None:
+    async def work() -> str:
         async with opened(loaded.settings) as store:
             seen = await history.run(store, run)
             await jobs.kill(store, seen.id)
             await record_change(store, "cron.kill", seen.record.job_name, seen.id)
+            return seen.id
 
-    asyncio.run(work())
-    click.echo("its processes are killed")
+    stopped = asyncio.run(work())
+    click.echo(f"sent SIGKILL to run {stopped}")

@@ -1,4 +1,4 @@
-"""Lengths of time in words, both ways."""
+"""Lengths of time and sizes in words, both ways."""
 
 import re
 from fractions import Fraction
@@ -26,18 +26,23 @@ _NUMBERS = {
 }
 _TOKEN = re.compile(r"\d{1,12}(?:\.\d{1,9})?|[^\W\d_]+|\S", re.ASCII)
 _LONGEST = 10_000 * 365 * 86_400
+_SIZES = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_SIZE = re.compile(
+    r"(\d{1,15}(?:\.\d{1,9})?)\s*(?:([kmgt])(?:i?b)?|(bytes?|b))?", re.IGNORECASE | re.ASCII
+)
 
 
-def duration(text: str) -> int:
+def duration(text: str, bare: int = 1) -> int:
     """Seconds of `4 hours`, `90 min`, `1d12h`, `an hour and a half` or `3600`.
 
-    A month is 30 days and a year is 365.
+    A month is 30 days and a year is 365. A number without a unit counts units of `bare` seconds.
     """
     text = " ".join(text.split())
     words = [word for word in _TOKEN.findall(text.lower()) if word not in {",", "and"}]
     if not words:
         raise Refused("a length of time is missing; say, for example, '4 hours' or '1d12h'")
-    total = Fraction(words[0]) if len(words) == 1 and words[0][0] in digits else _sum(text, words)
+    is_number = len(words) == 1 and words[0][0] in digits
+    total = Fraction(words[0]) * bare if is_number else _sum(text, words)
     if total > _LONGEST:
         raise Refused(f"'{text}' is longer than 10000 years")
     return round(total)
@@ -93,3 +98,25 @@ def in_words(seconds: int) -> str:
         if count:
             parts.append(f"{count} {name}{'' if count == 1 else 's'}")
     return ", ".join(parts) or "0 seconds"
+
+
+def size(text: str, bare: int = 1) -> int:
+    """Bytes of `512 MiB`, `2G` or `100 kB`, in powers of 1,024.
+
+    A number without a unit counts units of `bare` bytes.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise Refused(f"{text!r} was not understood as a size; say, for example, '512 MiB'")
+    number, prefix, plain = found.groups()
+    unit = _SIZES[prefix.lower()] if prefix else 1 if plain else bare
+    return round(Fraction(number) * unit)
+
+
+def in_bytes(count: int) -> str:
+    amount, unit = float(count), "B"
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if amount < 1024 or unit == "GiB":
+            break
+        amount /= 1024
+    return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
