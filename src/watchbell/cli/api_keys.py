@@ -17,9 +17,9 @@ from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
 from watchbell.settings import Loaded
 from watchbell.store.client import Store
-from watchbell.web.people import sign_in_links
 from watchbell.web.people.api_keys import ApiKeys
 from watchbell.web.ping_check import Ping, ping_of
+from watchbell.web.server_url import server_url
 
 SCOPES: tuple[KeyScope, ...] = get_args(KeyScope)
 
@@ -143,7 +143,7 @@ def create(
         loaded.settings,
         lambda store: _keys(store).make(name, chosen, actor, expires=expires, ping=ping),
     )
-    url = f"{sign_in_links.address(loaded.settings)}/ping/{secret}" if ping else None
+    url = f"{server_url(loaded.settings)}/ping/{secret}" if ping else None
     if as_json:
         print_json({"id": key.id, "secret": secret, "ping_url": url})
     else:

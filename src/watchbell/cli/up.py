@@ -20,6 +20,7 @@ from watchbell.store.client import CLIENT_ERRORS, Store
 from watchbell.store.embedded import Embedded
 from watchbell.store.opening import url_of
 from watchbell.web.people import sign_in_links
+from watchbell.web.server_url import server_url
 from watchbell.web.tls_warning import WARNING, is_exposed
 
 
@@ -122,7 +123,7 @@ async def _web(settings: Settings, store: Store) -> list[tuple[str, str]]:
     """Where the pages are, and at the first start how to get in."""
     if not settings.web.port:
         return []
-    address, path = sign_in_links.address(settings), None
+    address, path = server_url(settings), None
     try:
         path = await sign_in_links.first(store, int(SYSTEM.now()))
     except (StoreUnavailable, *CLIENT_ERRORS) as error:  # it may be full, and run all the same

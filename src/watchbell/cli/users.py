@@ -18,6 +18,7 @@ from watchbell.store.client import Store
 from watchbell.web.people import sign_in_links
 from watchbell.web.people.sessions import Sessions
 from watchbell.web.people.users import Users, role_of
+from watchbell.web.server_url import server_url
 
 _name = click.argument("name", metavar="NAME", type=storable)
 
@@ -92,7 +93,7 @@ def add(*, loaded: Loaded, name: str, role: str) -> None:
         user = await Users(store).add(name, role_of(role), operator())
         return await sign_in_links.make(store, user, operator())
 
-    click.echo(sign_in_links.address(loaded.settings) + done(loaded.settings, added))
+    click.echo(server_url(loaded.settings) + done(loaded.settings, added))
 
 
 @command.command
@@ -158,4 +159,4 @@ def link(*, loaded: Loaded, name: str) -> None:
     async def made(store: Store) -> str:
         return await sign_in_links.make(store, await Users(store).get(name), operator())
 
-    click.echo(sign_in_links.address(loaded.settings) + done(loaded.settings, made))
+    click.echo(server_url(loaded.settings) + done(loaded.settings, made))

@@ -11,7 +11,7 @@ from watchbell.gateways.delivery import Delivery
 from watchbell.roles.role import Context, Role, Several
 from watchbell.settings import Settings
 from watchbell.web.alerting.ack_links import LinkUses
-from watchbell.web.people import sign_in_links as web_links
+from watchbell.web.server_url import server_url
 
 
 def media(settings: Settings) -> list[Role]:
@@ -42,7 +42,7 @@ def link_address(settings: Settings) -> str:
     """Where the links of messages lead; empty where nothing serves their page."""
     if settings.delivery.link_url or not settings.web.port:
         return settings.delivery.link_url
-    return web_links.address(settings)
+    return server_url(settings)
 
 
 def answering(settings: Settings) -> list[Role]:

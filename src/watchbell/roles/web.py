@@ -8,7 +8,7 @@ from watchbell.process.warden_handle import raise_open_files
 from watchbell.roles import gc_tuning
 from watchbell.roles.role import Context, Role, Several
 from watchbell.settings import Settings
-from watchbell.web.people import sign_in_links
+from watchbell.web.server_url import server_url
 from watchbell.web.tls_warning import WARNING, is_exposed
 
 
@@ -25,7 +25,7 @@ async def _serve(context: Context) -> None:
     )
     async with server.serving(app.framed(services), web):
         gc_tuning.collect_seldom()
-        address = sign_in_links.address(context.settings)
+        address = server_url(context.settings)
         log = logs.get(role="web")
         log.info("serving", address=address)
         if not await services.users.all():

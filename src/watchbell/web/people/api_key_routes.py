@@ -9,12 +9,12 @@ from watchbell.actors import may, may_create_key
 from watchbell.web.access import needs
 from watchbell.web.limits import KEYS_MADE
 from watchbell.web.listing import Cursor, Limit, Page, paged
-from watchbell.web.people import sign_in_links
 from watchbell.web.people.api_keys import ApiKey
 from watchbell.web.people.shapes import KeyGiven, KeyShown, NewKey, NewPing
 from watchbell.web.ping_check import Ping, ping_of
 from watchbell.web.problems import HttpProblem
 from watchbell.web.refused import RefusedField
+from watchbell.web.server_url import server_url
 from watchbell.web.services import Asked, identity_of, services_of, spend, stamp_of
 
 Id = Annotated[str, PathParameter(max_length=64, description="A key's id.")]
@@ -55,7 +55,7 @@ async def make_key(request: Asked, data: JSONBody[NewKey]) -> KeyGiven:
         expires=None if data.days is None else now + data.days * 86_400,
         ping=_ping(data.ping, now),
     )
-    url = f"{sign_in_links.address(services.settings)}/ping/{secret}" if key.ping else None
+    url = f"{server_url(services.settings)}/ping/{secret}" if key.ping else None
     return KeyGiven(key=_shown(key, None), secret=secret, ping_url=url)
 
 

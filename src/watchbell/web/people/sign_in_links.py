@@ -6,7 +6,6 @@ import msgspec
 
 from watchbell.actors import system
 from watchbell.errors import Refused
-from watchbell.settings import Settings
 from watchbell.store.client import Store
 from watchbell.store.script import Script
 from watchbell.web import audit
@@ -22,17 +21,6 @@ OVER = (
 )
 FIRST = "admin"
 """The name of the first administrator."""
-
-
-def address(settings: Settings) -> str:
-    """The address of the pages."""
-    web = settings.web
-    if web.url:
-        return web.url.rstrip("/")
-    host = f"[{web.host}]" if ":" in web.host else web.host
-    return f"{'https' if web.tls_cert else 'http'}://{host}:{web.port}"
-
-
 _TOKEN = re.compile("([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 """The id of the user, then the secret."""
 

@@ -11,6 +11,7 @@ from watchbell.web.people import sign_in_links
 from watchbell.web.people.shapes import ChangedUser, Link, NewUser, UserShown
 from watchbell.web.people.users import User
 from watchbell.web.refused import RefusedField
+from watchbell.web.server_url import server_url
 from watchbell.web.services import Asked, services_of, stamp_of
 
 Name = Annotated[str, PathParameter(max_length=64, description="A user's name.")]
@@ -55,7 +56,7 @@ async def make_link(request: Asked, name: Name) -> Link:
 async def _link(request: Asked, user: User) -> Link:
     services = services_of(request)
     path = await sign_in_links.make(services.store, user, stamp_of(request))
-    return Link(user=user.name, link=sign_in_links.address(services.settings) + path)
+    return Link(user=user.name, link=server_url(services.settings) + path)
 
 
 def _shown(user: User, seen: dict[str, int]) -> UserShown:
