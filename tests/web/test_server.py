@@ -103,6 +103,17 @@ async def test_a_problem_says_what_was_expected_and_where(
     assert words in told["detail"]
 
 
+async def test_a_refusal_of_a_domain_names_its_field_once(site: Site) -> None:
+    async with site.somebody("editor") as alice:
+        answer = await alice.post("/api/v1/entities", json={"name": "web-1:HTTP"})
+        used = await alice.get("/api/v1/maintenance?from=5&to=4")
+    for one, field in ((answer, "name"), (used, "to")):
+        problem = one.json()
+        assert one.status == 422
+        assert problem["errors"] == [{"field": field, "reason": problem["detail"]}]
+        assert not problem["detail"].startswith(f"{field}:")
+
+
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 100_000, b'{"name": "\xff"}', b"5"])
 async def test_a_body_that_is_no_json_is_a_problem(site: Site, body: bytes) -> None:
     async with site.somebody("administrator") as alice:

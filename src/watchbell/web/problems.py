@@ -31,6 +31,10 @@ class FieldError(Struct, frozen=True):
     reason: str
 
 
+def field_error(error: Refused) -> FieldError:
+    return FieldError(error.field, error.reason)
+
+
 class Problem(Struct, frozen=True, kw_only=True):
     """An error."""
 
@@ -66,6 +70,10 @@ def too_often(seconds: int) -> HttpProblem:
     return HttpProblem(
         429, f"too often; try again in {seconds} s", headers={"Retry-After": str(seconds)}
     )
+
+
+def wrong_cursor() -> HttpProblem:
+    return HttpProblem(400, "expected `next` of the previous page", field="cursor")
 
 
 def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
@@ -121,7 +129,8 @@ def _problem_of(
     if isinstance(error, NotFound):
         return _problem(404, str(error)), {}
     if isinstance(error, Refused):
-        return _problem(422, str(error)), {}
+        errors = [field_error(error)] if error.field else []
+        return _problem(422, error.reason, errors, error.code), {}
     if isinstance(error, HTTPException) and (error.status_code < 500 or error.detail == _GONE):
         return _of_framework(request, error), dict(error.headers or {})
     if isinstance(error, UnicodeDecodeError | RecursionError):

@@ -1,29 +1,10 @@
-"""What a domain refuses, answered with the field that is wrong."""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
+"""Names the field of a request for what a domain refuses."""
 
 from watchbell.errors import Refused
-from watchbell.web.problems import FieldError, HttpProblem
-
-
-def field_error(error: Refused) -> FieldError:
-    return FieldError(error.field, error.reason)
-
-
-@contextmanager
-def by_field(**called: str) -> Iterator[None]:
-    """Answer what is refused inside with its field, renamed to what the request calls it."""
-    try:
-        yield
-    except Refused as error:
-        found = field_error(error)
-        field = called.get(found.field, found.field)
-        raise HttpProblem(422, found.reason, field=field) from error
 
 
 class RefusedField:
-    """Around what may be refused: the answer names this field of the request."""
+    """A context: what is refused inside is refused with this field of the request."""
 
     def __init__(self, field: str) -> None:
         self._field = field
@@ -33,4 +14,4 @@ class RefusedField:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Refused):
-            raise HttpProblem(422, str(error), field=self._field) from None
+            raise Refused(str(error), field=self._field) from None

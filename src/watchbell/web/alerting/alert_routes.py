@@ -15,7 +15,7 @@ from watchbell.web.access import needs
 from watchbell.web.alerting.alert_shapes import AlertListed, AlertShown, Retried, RetryBody
 from watchbell.web.alerting.intake.routes import post_alerts_v1
 from watchbell.web.listing import Cursor, Limit, Page
-from watchbell.web.problems import HttpProblem
+from watchbell.web.problems import HttpProblem, wrong_cursor
 from watchbell.web.services import Asked, audited, services_of
 
 Id = Annotated[str, QueryParameter(min_length=1, max_length=200, description="An alert's id.")]
@@ -71,9 +71,7 @@ def _check(given: str) -> str:
         return ""
     entity, check = split_id(given)
     if not check:
-        raise HttpProblem(
-            422, f"check: {given[:80]!r} is no check; expected ENTITY:CHECK", field="check"
-        )
+        raise HttpProblem(422, f"{given[:80]!r} is no check; expected ENTITY:CHECK", field="check")
     return f"{entity.lower()}:{check}"
 
 
@@ -82,7 +80,7 @@ def _place(cursor: str) -> Place | None:
         return None
     time, colon, name = cursor.partition(":")
     if not (colon and name and time.isascii() and time.isdigit() and len(time) < 16):
-        raise HttpProblem(400, "cursor: expected `next` of the page before", field="cursor")
+        raise wrong_cursor()
     return Place(name, int(time))
 
 

@@ -12,7 +12,7 @@ from watchbell.alerting.decide.maintenance import Maintenance
 from watchbell.alerting.model import SEVERITY, State
 from watchbell.web.alerting.check_rows import CheckRow
 from watchbell.web.live.views import Key
-from watchbell.web.problems import HttpProblem
+from watchbell.web.problems import wrong_cursor
 
 Sort = Literal["severity", "age", "name", "update"]
 Enabled = Literal["yes", "no", "any"]
@@ -127,6 +127,4 @@ def key_of(cursor: str) -> Key:
     try:
         return _decoded(base64.urlsafe_b64decode(cursor))
     except (binascii.Error, ValueError, msgspec.MsgspecError):
-        raise HttpProblem(
-            400, "cursor: expected `next` of the page before", field="cursor"
-        ) from None
+        raise wrong_cursor() from None

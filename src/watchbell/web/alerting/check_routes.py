@@ -14,7 +14,7 @@ from watchbell.web.access import needs
 from watchbell.web.alerting import check_view
 from watchbell.web.alerting.check_shapes import ChangeShown, CheckShown, TimelineShown
 from watchbell.web.listing import Cursor, Limit, Page
-from watchbell.web.problems import HttpProblem
+from watchbell.web.problems import HttpProblem, wrong_cursor
 from watchbell.web.services import Asked, services_of
 
 DAY = 86_400
@@ -50,9 +50,7 @@ def event_id_of(given: str) -> str:
     """The check's stored name; refuses what can't be one."""
     entity, check = split_id(given)
     if not entity.strip() or not check.strip():
-        raise HttpProblem(
-            422, f"check: {given[:200]!r} is no check; expected ENTITY:CHECK", field="check"
-        )
+        raise HttpProblem(422, f"{given[:200]!r} is no check; expected ENTITY:CHECK", field="check")
     return f"{entity.lower()}:{check}"
 
 
@@ -95,7 +93,7 @@ def _moment(cursor: str) -> int | None:
     if not cursor:
         return None
     if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 15:
-        raise HttpProblem(400, "cursor: expected `next` of the page before", field="cursor")
+        raise wrong_cursor()
     return int(cursor)
 
 
@@ -112,7 +110,7 @@ async def timeline(
     end = now if end is None else end
     start = max(end - DAY, 0) if start is None else start
     if start >= end:
-        raise HttpProblem(422, f"from: {start} is not before the end, {end}", field="from")
+        raise HttpProblem(422, f"{start} is not before the end, {end}", field="from")
     return await check_view.pictured(services.store, event_id, start, end, now)
 
 
@@ -147,7 +145,7 @@ async def called(
     now = services.now()
     at = now if at is None else at
     if not now - DAY <= at <= now + FARTHEST:
-        raise HttpProblem(422, f"at: {at} is not within the next five years", field="at")
+        raise HttpProblem(422, f"{at} is not within the next five years", field="at")
     found = [tag for tag in tags or () if tag.strip()] or None
     return await who_is_called.callees(
         services.store, event_id, wanted, services.settings.alerting, at, found

@@ -23,7 +23,7 @@ from watchbell.alerting.entities import Link
 from watchbell.alerting.json_items import Taken
 from watchbell.alerting.keys import ALL
 from watchbell.alerting.model import KNOWN_MEDIA, Contact, Medium
-from watchbell.errors import Changed
+from watchbell.errors import Changed, Refused
 from watchbell.gateways import addresses, catalogue
 from watchbell.web.access import needs
 from watchbell.web.alerting.contact_shapes import (
@@ -42,7 +42,6 @@ from watchbell.web.alerting.directory_cache import Directory
 from watchbell.web.alerting.imports import import_items
 from watchbell.web.listing import Limit, Page, paged
 from watchbell.web.problems import HttpProblem
-from watchbell.web.refused import by_field
 from watchbell.web.services import Asked, actor_of, audited, services_of
 from watchbell.web.versions import STALE, TRIES, IfMatch, fits, version
 
@@ -122,10 +121,9 @@ async def add_contact(request: Asked, data: JSONBody[NewContact]) -> ContactShow
     """Create a contact."""
     services, contact = services_of(request), _contact(data.id, data)
     try:
-        with by_field():
-            await contacts.save(services.store, contact, tags_before=(), replaces="")
+        await contacts.save(services.store, contact, tags_before=(), replaces="")
     except Changed:
-        taken = f"id: there is a contact {data.id} already"
+        taken = f"there is a contact {data.id} already"
         raise HttpProblem(422, taken, field="id") from None
     services.directory_cache.forget()
     await audited(request, "contact.add", data.id)
@@ -164,8 +162,7 @@ async def _changed_to(
     fits(if_match, _version(before))
     after = json_items.with_secrets(_contact(contact_id, data), before)
     try:
-        with by_field():
-            await contacts.save(services.store, after, tags_before=before.tags, replaces=stamp)
+        await contacts.save(services.store, after, tags_before=before.tags, replaces=stamp)
     finally:
         services.directory_cache.forget()
     return before, after
@@ -199,11 +196,14 @@ async def link_contact(request: Asked, id: Id, data: JSONBody[LinkBody]) -> Link
     """Alert a contact about an entity, about one check of it, or about everything."""
     store = services_of(request).store
     await contacts.known(store, id)
-    with by_field(name="entity"):
+    try:
         if data.check is not None:
             validation.plain("check", data.check)
         entity_id, is_new = await entities.id_or_new(store, data.entity)
         await contact_links.link(store, id, entity_id, data.check)
+    except Refused as error:
+        field = "entity" if error.field == "name" else error.field
+        raise Refused(error.reason, field=field) from error
     services_of(request).directory_cache.forget()
     name = data.entity if data.entity == ALL else data.entity.lower()
     made = Link(entity=name, check=data.check)
@@ -216,8 +216,7 @@ async def unlink_contact(request: Asked, id: Id, entity: OfEntity, check: OfChec
     """Remove a link."""
     store = services_of(request).store
     entity_id = await entities.id_of(store, entity)
-    with by_field():
-        await contact_links.unlink(store, id, entity_id, check or None)
+    await contact_links.unlink(store, id, entity_id, check or None)
     services_of(request).directory_cache.forget()
     await audited(request, "contact.unlink", id, Link(entity=entity, check=check or None).words)
 

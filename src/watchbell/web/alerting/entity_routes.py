@@ -22,7 +22,6 @@ from watchbell.web.alerting.entity_shapes import EntityBody, EntityShown
 from watchbell.web.alerting.imports import import_items
 from watchbell.web.listing import Limit, Page, paged
 from watchbell.web.problems import HttpProblem
-from watchbell.web.refused import by_field
 from watchbell.web.services import Asked, audited, services_of
 from watchbell.web.versions import STALE, IfMatch, fits, version
 
@@ -88,14 +87,13 @@ async def one_entity(request: Asked, name: Named) -> EntityShown:
 @post("/entities", opt=needs("write"))
 async def add_entity(request: Asked, data: JSONBody[EntityBody]) -> EntityShown:
     """Create an entity before anything reports about it."""
-    with by_field():
-        entity = _entity(Entity(id=ids.token(), name=""), data)
-        entities.checked(entity)
+    entity = _entity(Entity(id=ids.token(), name=""), data)
+    entities.checked(entity)
     if any(
         one.name == entity.name
         for one in (await services_of(request).directory_cache.current()).entities
     ):
-        raise HttpProblem(422, f"name: there is an entity {entity.name} already", field="name")
+        raise HttpProblem(422, f"there is an entity {entity.name} already", field="name")
     await _save(request, entity)
     await audited(request, "entity.add", entity.name)
     return await _one(request, entity.name)
@@ -110,12 +108,9 @@ async def change_entity(
     before = await _known(request, name)
     fits(if_match, version(before))
     if before.id == ALL and (data.name != ALL or data.tags):
-        raise HttpProblem(
-            422, "name: ALL stands for every entity; it has contacts only", field="name"
-        )
-    with by_field():
-        after = _entity(before, data)
-        entities.checked(after)
+        raise HttpProblem(422, "ALL stands for every entity; it has contacts only", field="name")
+    after = _entity(before, data)
+    entities.checked(after)
     await _save(request, after)
     renamed = f"renamed to {after.name}" if after.name != before.name else ""
     await audited(request, "entity.change", name, renamed)

@@ -46,7 +46,7 @@ class Span(Struct, frozen=True):
         until = self.end or 0
         end = _read("end", lambda: phrases.moment(until, now, zone))
         if end <= start:
-            raise HttpProblem(422, "end: expected a time after the start", field="end")
+            raise HttpProblem(422, "expected a time after the start", field="end")
         return start, end - start
 
 
@@ -54,7 +54,7 @@ def _read(field: str, read: Callable[[], int]) -> int:
     with RefusedField(field):
         seconds = read()
     if not 0 <= seconds <= maintenance.LATEST:
-        raise HttpProblem(422, f"{field}: this is too far off", field=field)
+        raise HttpProblem(422, "this is too far off", field=field)
     return seconds
 
 

@@ -68,7 +68,7 @@ async def calendar(
     first = now if start is None else start
     last = first + USUAL if end is None else end
     if not first < last <= first + LONGEST:
-        raise HttpProblem(422, "to: expected a time after `from`, and within 400 days", field="to")
+        raise HttpProblem(422, "expected a time after `from`, and within 400 days", field="to")
     found = await services.calendar.within(first, last)
     chosen = [one for one in found if kind in (None, one.kind)]
     if pattern:
@@ -130,9 +130,7 @@ async def _plan(request: Asked, data: NewMaintenance) -> Plan:
     span = Span(data.start, data.duration, data.end)
     start, duration = span.seconds(now, _zone(request, data.zone))
     if data.kind == "unscheduled" and start > now:
-        raise HttpProblem(
-            422, "start: unscheduled maintenance begins at once or has begun", field="start"
-        )
+        raise HttpProblem(422, "unscheduled maintenance begins at once or has begun", field="start")
     found = await maintenance_changes.select_checks(services.store, data.pattern, data.checks)
     return Plan(data.kind, Window(start, duration, data.summary.strip()), found)
 
@@ -181,9 +179,7 @@ def _chosen(one: Alike, checks: list[str]) -> list[str]:
     """The checks that were named, which have to have such a window; else all that have one."""
     strange = set(checks) - set(one.checks)
     if strange:
-        raise HttpProblem(
-            422, f"checks: {min(strange)[:200]!r} has no such maintenance", field="checks"
-        )
+        raise HttpProblem(422, f"{min(strange)[:200]!r} has no such maintenance", field="checks")
     return sorted(set(checks)) or one.checks
 
 

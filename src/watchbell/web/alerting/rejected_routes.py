@@ -13,7 +13,7 @@ from watchbell.alerting.rejected import Found
 from watchbell.errors import NotFound
 from watchbell.web.access import needs
 from watchbell.web.listing import Cursor, Page
-from watchbell.web.problems import HttpProblem
+from watchbell.web.problems import wrong_cursor
 from watchbell.web.services import Asked, services_of
 
 MOST_BYTES = 256 << 10
@@ -79,7 +79,7 @@ async def rejected_events(
     services = services_of(request)
     after = rejected.place(cursor) if cursor else None
     if cursor and after is None:
-        raise HttpProblem(400, "cursor: expected `next` of the page before", field="cursor")
+        raise wrong_cursor()
     counts = await rejected.hours(
         services.store, services.settings.alerting.rejected_days, services.now()
     )

@@ -40,8 +40,8 @@ from watchbell.web.alerting.rule_shapes import (
     TryBody,
 )
 from watchbell.web.listing import Page
-from watchbell.web.problems import FieldError, HttpProblem
-from watchbell.web.refused import RefusedField, by_field, field_error
+from watchbell.web.problems import FieldError, HttpProblem, field_error
+from watchbell.web.refused import RefusedField
 from watchbell.web.services import Asked, Services, audited, services_of
 from watchbell.web.versions import STALE, TRIES, IfMatch, fits, version
 
@@ -69,9 +69,8 @@ async def add_rule(request: Asked, contact: Of, data: JSONBody[RuleBody]) -> Rul
     """Add a rule to a contact."""
     services = services_of(request)
     person = await contacts.known(services.store, contact)
-    with by_field():
-        rule = validation.checked_rule(_rule(data, ids.token(), contact))
-        await rules.save(services.store, rule)
+    rule = validation.checked_rule(_rule(data, ids.token(), contact))
+    await rules.save(services.store, rule)
     await audited(request, "rule.add", contact, _audit_details(rule))
     await _generalised(request, contact, data)
     return _shown(services, rule, person)
@@ -97,9 +96,8 @@ async def change_rule(
     services = services_of(request)
     person = await contacts.known(services.store, contact)
     _own(person, id)
-    with by_field():
-        rule = validation.checked_rule(_rule(data, id, contact))
-        await _replaced(services, rule, if_match)
+    rule = validation.checked_rule(_rule(data, id, contact))
+    await _replaced(services, rule, if_match)
     await audited(request, "rule.change", contact, _audit_details(rule))
     await _generalised(request, contact, data)
     return _shown(services, rule, person)
@@ -199,11 +197,10 @@ async def try_rules(request: Asked, data: JSONBody[TryBody]) -> TrialShown:
     services = services_of(request)
     person = await contacts.known(services.store, data.contact)
     if data.rules is not None:
-        with by_field():
-            given = [
-                _rule(one, one.id or f"rule {number}", person.id)
-                for number, one in enumerate(data.rules, 1)
-            ]
+        given = [
+            _rule(one, one.id or f"rule {number}", person.id)
+            for number, one in enumerate(data.rules, 1)
+        ]
         person = replace(person, rules=tuple(given))
         for rule, one in zip(given, data.rules, strict=True):
             if one.replace_general:
@@ -222,7 +219,7 @@ async def try_rules(request: Asked, data: JSONBody[TryBody]) -> TrialShown:
 def _sample(event: SampleEvent, now: int, zone: ZoneInfo) -> Sample:
     entity, check = split_id(event.check)
     if not entity.strip() or not check.strip():
-        raise HttpProblem(422, "check: expected ENTITY:CHECK", field="check")
+        raise HttpProblem(422, "expected ENTITY:CHECK", field="check")
     time = now if event.time is None else event.time
     if event.at:
         time = _moment(event.at, now, zone)
@@ -239,7 +236,7 @@ def _moment(text: str, now: int, zone: ZoneInfo) -> int:
     with RefusedField("at"):
         time = spoken.moment(text, now, zone)
     if not 0 <= time <= LARGEST:
-        raise HttpProblem(422, f"at: {text!r} is too far away", field="at")
+        raise HttpProblem(422, f"{text!r} is too far away", field="at")
     return time
 
 

@@ -55,7 +55,7 @@ async def _plan(request: Asked, data: Import) -> tuple[list[Planned], ImportPlan
     try:
         found = list(imports.entries(data.form, data.text, has_users=data.users))
     except Refused as error:
-        raise HttpProblem(422, f"text: {error}", field="text") from None
+        raise HttpProblem(422, str(error), field="text") from None
     entries = [one for one in found if isinstance(one, Entry)]
     planned = await imports.planned(services_of(request).store, entries, reading_of(request))
     plan = ImportPlan(

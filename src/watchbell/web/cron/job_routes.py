@@ -39,7 +39,7 @@ from watchbell.web.cron.job_shapes import (
     Saved,
     Validated,
 )
-from watchbell.web.problems import HttpProblem
+from watchbell.web.problems import HttpProblem, wrong_cursor
 from watchbell.web.services import Asked, actor_of, audited, services_of
 from watchbell.web.versions import STALE, IfMatch
 
@@ -115,9 +115,7 @@ def _place(cursor: str, sort: Sort) -> Place:
         raw = base64.urlsafe_b64decode(cursor.encode())
         return msgspec.json.decode(raw, type=kind)  # type: ignore[return-value]
     except (binascii.Error, UnicodeError, msgspec.MsgspecError):
-        raise HttpProblem(
-            400, "cursor: expected `next` of the page before", field="cursor"
-        ) from None
+        raise wrong_cursor() from None
 
 
 @get("/cron/ahead", opt=needs("read"))

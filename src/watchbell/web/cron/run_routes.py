@@ -16,7 +16,7 @@ from watchbell.web.cron import run_view
 from watchbell.web.cron.run_shapes import HitsShown, OmissionShown, OutputShown, RunInFull, RunShown
 from watchbell.web.listing import Cursor, Page
 from watchbell.web.live.sse import EVENT_STREAM, EventStream, LastEvent, Resume, streamed
-from watchbell.web.problems import HttpProblem
+from watchbell.web.problems import wrong_cursor
 from watchbell.web.services import Asked, audited, services_of
 
 FARTHEST = 1 << 40
@@ -64,7 +64,7 @@ async def ended_runs(
 def _place(cursor: str) -> Place:
     found = _PLACE.fullmatch(cursor)
     if not found:
-        raise HttpProblem(400, "cursor: expected `next` of the page before", field="cursor")
+        raise wrong_cursor()
     return Place(float(found[1]), found[2])
 
 
@@ -82,7 +82,7 @@ async def omissions(
 ) -> Page[OmissionShown]:
     """List runs that were omitted, and why; the newest first."""
     if cursor and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 10):
-        raise HttpProblem(400, "cursor: expected `next` of the page before", field="cursor")
+        raise wrong_cursor()
     skip = int(cursor or 0)
     found = await history.omissions(services_of(request).store, job, limit + 1, skip)
     following = str(skip + limit) if len(found) > limit else None

@@ -25,7 +25,7 @@ def topics_of(given: list[str] | None) -> list[Topic]:
     words = {word.strip() for text in given or () for word in text.split(",")} - {""}
     if not words or words - set(TOPICS):
         expected = ", ".join(TOPICS)
-        raise HttpProblem(422, f"topics: expected some of {expected}", field="topics")
+        raise HttpProblem(422, f"expected some of {expected}", field="topics")
     return [topic for topic in TOPICS if topic in words]
 
 

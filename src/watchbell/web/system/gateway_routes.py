@@ -17,7 +17,7 @@ from watchbell.gateways.overview import MediumStatus
 from watchbell.web.access import needs
 from watchbell.web.limits import Limit as Frequency
 from watchbell.web.listing import Limit, Page
-from watchbell.web.problems import HttpProblem
+from watchbell.web.problems import HttpProblem, wrong_cursor
 from watchbell.web.services import Asked, actor_of, audited, services_of, spend
 from watchbell.web.system.gateway_shapes import (
     Again,
@@ -93,7 +93,7 @@ async def failed(
     one = test_send.configured(services.settings, medium)
     place = _PLACE.fullmatch(cursor)
     if cursor and place is None:
-        raise HttpProblem(400, "cursor: expected `next` of the page before", field="cursor")
+        raise wrong_cursor()
     time, name = (int(place[1]), place[2]) if place else (0, "")
     found = await failures.page(services.store, one.name, limit + 1, name, time)
     last = found[limit - 1] if len(found) > limit else None
@@ -121,7 +121,7 @@ async def retry(request: Asked, data: JSONBody[Retried]) -> RetriedShown:
     """Send alerts again that were given up: those of the ids, or all."""
     services = services_of(request)
     if bool(data.ids) == data.all:
-        raise HttpProblem(422, "ids: name the alerts, or say all", field="ids")
+        raise HttpProblem(422, "name the alerts, or say all", field="ids")
     medium = test_send.configured(services.settings, data.medium).name
     if data.all:
         count, answered = (

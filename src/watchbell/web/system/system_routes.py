@@ -25,7 +25,7 @@ from watchbell.web import audit
 from watchbell.web.access import PUBLIC, needs
 from watchbell.web.audit import AuditFilter, Logged
 from watchbell.web.listing import Cursor, Limit, Page
-from watchbell.web.problems import HttpProblem
+from watchbell.web.problems import wrong_cursor
 from watchbell.web.services import Asked, Services, services_of
 from watchbell.web.system import setting_descriptions
 from watchbell.web.system.key_sizes import FamilyShown
@@ -190,7 +190,7 @@ async def audit_log(
 ) -> Page[AuditEntry]:
     """List who changed what, the newest first. An action may be its noun alone, as `user`."""
     if cursor and not _STREAM_ID.fullmatch(cursor):
-        raise HttpProblem(400, "cursor: expected `next` of the page before", field="cursor")
+        raise wrong_cursor()
     wanted = AuditFilter(who=who, action=action, text=text, since=since, until=until)
     chosen = None if wanted == AuditFilter() else wanted
     found = await audit.read(services_of(request).store, cursor, limit + 1, chosen)

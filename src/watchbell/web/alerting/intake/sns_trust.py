@@ -108,7 +108,7 @@ class SnsTrust:
 
 
 def _distrusted(field: str, expected: str) -> HttpProblem:
-    return HttpProblem(403, f"{field}: {expected}", field=field)
+    return HttpProblem(403, expected, field=field)
 
 
 def _try_later(reason: str) -> HttpProblem:
