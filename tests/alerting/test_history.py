@@ -115,6 +115,13 @@ async def test_a_check_is_read_with_all_there_is_to_it(store: Store) -> None:
     ]
 
 
+async def test_an_acknowledgement_ends_with_its_key_whatever_was_recorded(store: Store) -> None:
+    await maintenance.create_unscheduled(store, HTTP, NOW - 5, 60, "seen", NOW)
+    await store.call("DEL", KEYS.unscheduled(*split_id(HTTP)))
+    (status,) = await history.check_states(store, [HTTP], NOW)
+    assert status.unscheduled is None
+
+
 async def test_a_plan_counts_from_its_beginning_to_its_end(store: Store) -> None:
     await maintenance.create_scheduled(store, HTTP, NOW + 10, 100, "", NOW)
     for moment, is_in in [

@@ -24,7 +24,7 @@ from watchbell.store.client import Store
 async def deliver(store: Store, chosen: Settings, one: Configured, lease: float) -> None:
     medium = one.open()
     texts = open_texts(one.name, one.style, "", lambda alert: "", print)  # noqa: ARG005
-    render = AlertRenderer(texts, medium.form)
+    render = AlertRenderer(texts, medium.form).message
     delivery = Delivery(store, one.name, medium, render, chosen.delivery, SYSTEM, hush, lease)
     await delivery.run()
 

@@ -43,7 +43,7 @@ async def test_hostile_servers_keep_nobody_else_waiting(store: Store) -> None:
         await store.call("RPUSH", key, *map(msgspec.json.encode, [*hostile, *others]))
         said: list[str] = []
         delivery = Delivery(
-            store, "webhook", medium, renderer(medium), Settings(), SYSTEM, said.append
+            store, "webhook", medium, renderer(medium).message, Settings(), SYSTEM, said.append
         )
         task = asyncio.create_task(delivery.run())
         try:

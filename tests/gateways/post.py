@@ -57,6 +57,9 @@ class Post:
         self.most_at_once = 0
         self._at_once = 0
 
+    async def render_later(self, alert: Alert) -> Message:
+        return self.render(alert)
+
     def render(self, alert: Alert) -> Message:
         return Message(
             id=alert.id,

@@ -36,7 +36,7 @@ async def gated(store: Store) -> AsyncIterator[GatedStore]:
 
 @asynccontextmanager
 async def delivering(store: Store, post: Post, lease: float = ENDLESS) -> AsyncIterator[Delivery]:
-    delivery = Delivery(store, QUEUE, post, post.render, Settings(), SYSTEM, hush, lease)
+    delivery = Delivery(store, QUEUE, post, post.render_later, Settings(), SYSTEM, hush, lease)
     task = asyncio.create_task(delivery.run())
     try:
         yield delivery
@@ -197,7 +197,7 @@ async def test_a_gateway_ends_although_the_store_stays_away(
     post = Post(SendLimits(timeout=0.1))
     post.slow["alice@example.com"] = asyncio.Event()
     await push(store, alert(1))
-    delivery = Delivery(gated, QUEUE, post, post.render, Settings(), SYSTEM, hush, 0.3)
+    delivery = Delivery(gated, QUEUE, post, post.render_later, Settings(), SYSTEM, hush, 0.3)
     task = asyncio.create_task(delivery.run())
     await eventually(lambda: post.tried == ["a1"])
     gated.is_away = True

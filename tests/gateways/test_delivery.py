@@ -50,7 +50,7 @@ async def record(store: Store, one: Alert) -> None:
 @asynccontextmanager
 async def delivering(store: Store, post: Post, **settings: Any) -> AsyncIterator[Delivery]:
     """The gateway at work; it is ended in order at the end of the body."""
-    delivery = Delivery(store, QUEUE, post, post.render, Settings(**settings), SYSTEM, hush)
+    delivery = Delivery(store, QUEUE, post, post.render_later, Settings(**settings), SYSTEM, hush)
     task = asyncio.create_task(delivery.run())
     try:
         yield delivery
@@ -304,7 +304,7 @@ async def test_after_the_set_hours_an_alert_is_given_up(store: Store) -> None:
     post.refusals["alice@example.com"] = refusing(retry_after=0.001)
     await push(store, alert(1))
     chosen = Settings(give_up_hours=1)
-    delivery = Delivery(store, QUEUE, post, post.render, chosen, clock, hush)
+    delivery = Delivery(store, QUEUE, post, post.render_later, chosen, clock, hush)
     task = asyncio.create_task(delivery.run())
     try:
         await eventually(lambda: len(post.tried) == 1)

@@ -28,7 +28,7 @@ from watchbell.store.client import Store
 
 
 def delivery(store: Store, post: Post) -> Delivery:
-    return Delivery(store, QUEUE, post, post.render, Settings(), SYSTEM, hush)
+    return Delivery(store, QUEUE, post, post.render_later, Settings(), SYSTEM, hush)
 
 
 @asynccontextmanager

@@ -406,7 +406,13 @@ async def test_the_outbox_keeps_what_a_server_that_is_away_can_t_take(
     queue = Alerting(store.prefix).queue("jabber")
     async with jabber(own) as medium:
         delivery = Delivery(
-            store, "jabber", medium, renderer(medium), DeliverySettings(), SYSTEM, lambda _: None
+            store,
+            "jabber",
+            medium,
+            renderer(medium).message,
+            DeliverySettings(),
+            SYSTEM,
+            lambda _: None,
         )
         own.kill()
         items = [msgspec.json.encode(alert(number)) for number in range(20)]

@@ -100,7 +100,7 @@ async def test_a_critical_problem_is_sent_next_although_a_claim_is_under_way(sto
     clock, post = SetClock(START), Post()
     post.slow[ALICE] = asyncio.Event()
     await push(store, *(alert(n, check=f"c{n}", **WARNING) for n in range(10)))
-    delivery = Delivery(store, QUEUE, post, post.render, Settings(), clock, hush)
+    delivery = Delivery(store, QUEUE, post, post.render_later, Settings(), clock, hush)
     task = asyncio.create_task(delivery.run())
     try:
         await eventually(lambda: post.tried == ["a0"])

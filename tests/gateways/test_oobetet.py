@@ -166,7 +166,7 @@ CHOSEN = {
 
 async def test_the_alarm_goes_by_another_way_until_all_is_well_again() -> None:
     clock, post = SetClock(1_000), Post()
-    watch = role.Watch(Oobetet(**CHOSEN), post, post.render, clock)  # type: ignore[arg-type]
+    watch = role.Watch(Oobetet(**CHOSEN), post, post.render_later, clock)  # type: ignore[arg-type]
     for seconds in (300, 1, 30, 25):
         clock.advance(seconds)
         await watch.look()
@@ -187,7 +187,7 @@ async def test_the_alarm_goes_by_another_way_until_all_is_well_again() -> None:
 
 async def test_an_alarm_that_fails_is_tried_again_the_next_time() -> None:
     clock, post = SetClock(1_000), Post()
-    watch = role.Watch(Oobetet(**CHOSEN), post, post.render, clock)  # type: ignore[arg-type]
+    watch = role.Watch(Oobetet(**CHOSEN), post, post.render_later, clock)  # type: ignore[arg-type]
     post.refusals["alice@example.com"] = lambda: DeliveryFailed("no route")
     clock.advance(301)
     assert "can't be told: no route" in await watch.look()
@@ -258,7 +258,13 @@ async def test_it_is_given_what_webhooks_are_given_end_to_end(store: Store) -> N
     limits = WebhookSettings(urls=(Secret(f"http://{HOST}:{port}/"),), secret=Secret("s3cret"))
     webhook = open_webhook("webhook", limits)
     delivery = Delivery(
-        store, "webhook", webhook, renderer(webhook), DeliverySettings(), SYSTEM, lambda _: None
+        store,
+        "webhook",
+        webhook,
+        renderer(webhook).message,
+        DeliverySettings(),
+        SYSTEM,
+        lambda _: None,
     )
     chosen = configured(port=port, secret=Secret("s3cret"))
     async with beside(at_work(chosen, clock, said)), beside(delivery.run):

@@ -38,7 +38,7 @@ def mail(**fields: str) -> Message:
 
 @asynccontextmanager
 async def delivering(store: Store, name: str, medium: Medium) -> AsyncIterator[None]:
-    render = medium.render if isinstance(medium, Post) else renderer(medium)
+    render = medium.render_later if isinstance(medium, Post) else renderer(medium).message
     delivery = Delivery(store, name, medium, render, Settings(), SYSTEM, hush)
     task = asyncio.create_task(delivery.run())
     try:

@@ -89,7 +89,7 @@ _STATUS = CheckScript(
 local now = tonumber(given[1])
 local function opened(kind)
   local windows = key(kind .. '_windows', entity, check)
-  local start, last = open_window(key(kind, entity, check), windows, now)
+  local start, last = open_window(key(kind, entity, check), windows, now, kind == 'scheduled')
   if not start then return {} end
   return {start, string.format('%.0f', last - tonumber(start)),
     redis.call('GET', key(kind .. '_summary', entity, check, start))}

@@ -1,5 +1,6 @@
 """Alerts rendered as messages, with the parts that the medium's form asks for."""
 
+import asyncio
 import hashlib
 import re
 from collections.abc import Callable
@@ -32,8 +33,15 @@ _LINKS, _LONGEST_LINK = 5, 2_000
 
 
 class AlertRenderer:
-    def __init__(self, texts: Callable[[str, Alert], str], form: Form) -> None:
-        self._texts, self._form = texts, form
+    def __init__(
+        self, texts: Callable[[str, Alert], str], form: Form, *, is_slow: bool = False
+    ) -> None:
+        """`is_slow` where the texts come from another process, as those of people's templates."""
+        self._texts, self._form, self._is_slow = texts, form, is_slow
+
+    async def message(self, alert: Alert) -> Message:
+        """Renders it without holding up the event loop."""
+        return await asyncio.to_thread(self, alert) if self._is_slow else self(alert)
 
     def __call__(self, alert: Alert) -> Message:
         parts = self._form.parts
@@ -51,13 +59,8 @@ class AlertRenderer:
             topic=alert.event_id,
             tone=_TONES.get(alert.rollup or "", alert.state),
             is_urgent=alert.state == "critical" and alert.notification_type == "problem",
-            thread=_thread(alert),
-            headers={
-                "X-Watchbell-Alert": alert.id,
-                "X-Watchbell-Check": alert.event_id,
-                "X-Watchbell-Kind": kind_of(alert),
-                "X-Watchbell-State": alert.state,
-            },
+            thread=_thread(alert) if "thread" in parts else None,
+            headers=_headers(alert) if "thread" in parts else {},
             payload=_payload(alert) if "payload" in parts else "",
             incident=_incident(alert) if "incident" in parts else None,
         )
@@ -73,6 +76,15 @@ class AlertRenderer:
 def _split_headline(text: str) -> tuple[str, str]:
     headline, _, rest = text.partition("\n")
     return (headline, rest.strip()) if rest.strip() else ("", headline.strip())
+
+
+def _headers(alert: Alert) -> dict[str, str]:
+    return {
+        "X-Watchbell-Alert": alert.id,
+        "X-Watchbell-Check": alert.event_id,
+        "X-Watchbell-Kind": kind_of(alert),
+        "X-Watchbell-State": alert.state,
+    }
 
 
 def _thread(alert: Alert) -> Thread:

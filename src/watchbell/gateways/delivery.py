@@ -33,7 +33,7 @@ class Delivery:
         store: Store,
         name: str,
         medium: Medium,
-        render: Callable[[Alert], Message],
+        render: Callable[[Alert], Awaitable[Message]],
         settings: Settings,
         clock: Clock,
         say: Callable[[str], None],

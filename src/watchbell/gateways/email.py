@@ -74,7 +74,7 @@ class Stage(StrEnum):
 
 
 class Email:
-    form = Form(parts=("subject", "text", "html"))
+    form = Form(parts=("subject", "text", "html", "thread"))
 
     def __init__(self, settings: Settings) -> None:
         self.limits: SendLimits = settings

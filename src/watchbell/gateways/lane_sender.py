@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
@@ -40,7 +40,7 @@ class LaneSender:
         self,
         name: str,
         medium: Medium,
-        render: Callable[[Alert], Message],
+        render: Callable[[Alert], Awaitable[Message]],
         writer: OutcomeWriter,
         settings: Settings,
         clock: Clock,
@@ -95,12 +95,12 @@ class LaneSender:
         """Whether the item was delivered."""
         async with self._room:
             await asyncio.sleep(self._rate.wait(self._clock.monotonic()))
-            if self._clock.monotonic() >= work.claim.until:
-                work.stop(0)  # another process may send it by now
-                return False
             try:
-                message = self._message(item)
+                message = await self._message(item)
                 probe("gateway.rendered")
+                if self._clock.monotonic() >= work.claim.until:
+                    work.stop(0)  # another process may send it by now
+                    return False
                 answer = await self._medium.send(message)
             except DeliveryFailed as error:
                 failure = error
@@ -114,9 +114,9 @@ class LaneSender:
             await self._failed(item, failure, work)
             return False
 
-    def _message(self, item: Item) -> Message:
+    async def _message(self, item: Item) -> Message:
         content = item.content
-        return self._render(content) if isinstance(content, Alert) else content
+        return await self._render(content) if isinstance(content, Alert) else content
 
     async def _succeeded(self, item: Item, message: Message, answer: str, work: "Work") -> None:
         self.tally.delivered += 1

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Callable
+from functools import lru_cache
 
 import msgspec
 from msgspec import Struct
@@ -81,11 +82,14 @@ async def open_links(store: Store, url: str, clock: Clock) -> Callable[[Alert], 
     signs = await signer(store)
     base = url.rstrip("/")
 
+    @lru_cache(1_000)  # so that all parts of one message have the same link
+    def token(_: str, event_id: str, contact_id: str, count: int) -> str:
+        return signs.token(Offer(event_id, contact_id, int(clock.now()) + LASTS, count))
+
     def link(alert: Alert) -> str:
         if alert.notification_type != "problem" or alert.rollup:
             return ""
-        ends = int(clock.now()) + LASTS
-        offer = Offer(alert.event_id, alert.contact_id, ends, alert.event_count)
-        return f"{base}/ack/{signs.token(offer)}"
+        signed = token(alert.id, alert.event_id, alert.contact_id, alert.event_count)
+        return f"{base}/ack/{signed}"
 
     return link

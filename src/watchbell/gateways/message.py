@@ -4,14 +4,15 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-Part = Literal["subject", "headline", "text", "html", "payload", "incident"]
+Part = Literal["subject", "headline", "text", "html", "thread", "payload", "incident"]
 
 
 class Form(Struct, frozen=True, kw_only=True):
     """What the messages of a medium are made of."""
 
     parts: tuple[Part, ...] = ("text",)
-    """`headline` takes the first line of the text as the subject."""
+    """`headline` takes the first line of the text as the subject; `thread` is a mail's thread and
+    headers."""
     reply_prefix: str = ""
     """What people in a chat put before a command to us, such as `watchbell: `."""
 

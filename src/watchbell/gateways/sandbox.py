@@ -3,6 +3,7 @@
 import socket
 import subprocess
 import sys
+import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,7 +27,7 @@ MEMORY = 256 << 20
 OUTPUT = 256 << 10
 """Characters that a template may write."""
 TOO_MUCH = f"it takes more than {SECONDS:g} s or {MEMORY >> 20} MiB; does it loop without end?"
-_PATIENCE = 30.0
+_PATIENCE = 10.0
 """Seconds after which a process that does not even use its processor time is killed."""
 _LONGEST_REPLY = 8 * OUTPUT
 
@@ -52,15 +53,20 @@ class Result(Struct, frozen=True):
 
 class Sandbox:
     """Renders the templates of one medium. The process is started when it is needed, and again
-    after it was killed by its limits."""
+    after it was killed by its limits. Threads may share it; each waits for its turn."""
 
     def __init__(self, medium: str, style: str, folder: str) -> None:
         program = [sys.executable, "-P", "-m", "watchbell.gateways.template_process"]
         self._command = [*program, medium, style, folder]
+        self._turn = threading.Lock()
         self._stream: Stream | None = None
         self._end: Callable[[], object] = lambda: None
 
     def run(self, job: Job) -> Result:
+        with self._turn:
+            return self._run(job)
+
+    def _run(self, job: Job) -> Result:
         try:
             stream = self._stream or self._start()
         except OSError as error:

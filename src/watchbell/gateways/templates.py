@@ -79,7 +79,7 @@ class Templates:
                 return Rendered(result.text, file)
             wrong = self._wrong(result, kind, part)
             if result.is_costly:  # to find that out again would cost as much again
-                self._own.remove((kind, part))
+                self._own.discard((kind, part))
                 self._set_aside[kind, part] = wrong
         template = self._built_in(f"{kind}.{part}.j2")
         text = "" if template is None else template.render(names(alert, ack_url))

@@ -1,5 +1,6 @@
 """Trying a medium: a real test message, and previews of sample alerts."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -40,10 +41,12 @@ async def send_test(
     for secret in one.secrets():
         logs.hide(secret)
     alert = sample("test", id=ids.token(), media=one.name, address=address)
-    texts = open_texts(one.name, one.style, settings.delivery.templates, _no_link, report)
+    folder = settings.delivery.templates
+    texts = await asyncio.to_thread(open_texts, one.name, one.style, folder, _no_link, report)
     medium = one.open()
+    render = AlertRenderer(texts, medium.form, is_slow=bool(folder)).message
     try:
-        return await medium.send(AlertRenderer(texts, medium.form)(alert))
+        return await medium.send(await render(alert))
     finally:
         await medium.close()
 

@@ -27,9 +27,11 @@ async def _deliver(one: Configured, context: Context) -> None:
     delivery = context.settings.delivery
     log = logs.get(role=f"gateway {one.name}")
     link = await links.open_links(context.store, link_address(context.settings), context.clock)
-    texts = message_texts.open_texts(one.name, one.style, delivery.templates, link, log.warning)
+    texts = await asyncio.to_thread(
+        message_texts.open_texts, one.name, one.style, delivery.templates, link, log.warning
+    )
     medium = one.open()
-    render = AlertRenderer(texts, medium.form)
+    render = AlertRenderer(texts, medium.form, is_slow=bool(delivery.templates)).message
     try:
         await Delivery(
             context.store, one.name, medium, render, delivery, context.clock, context.say

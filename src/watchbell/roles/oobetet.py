@@ -2,7 +2,7 @@
 
 import asyncio
 import hmac
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from aiohttp import web
@@ -59,11 +59,13 @@ async def run(media: dict[str, Configured], context: Context, every: float = _EV
         for secret in configured.secrets():
             logs.hide(secret)
     log = logs.get(role="oobetet")
-    texts = message_texts.open_texts(
-        one.name, one.style, context.settings.delivery.templates, lambda _: "", log.warning
+    folder = context.settings.delivery.templates
+    texts = await asyncio.to_thread(
+        message_texts.open_texts, one.name, one.style, folder, lambda _: "", log.warning
     )
     medium = one.open()
-    watch = Watch(chosen, medium, AlertRenderer(texts, medium.form), context.clock)
+    renderer = AlertRenderer(texts, medium.form, is_slow=bool(folder))
+    watch = Watch(chosen, medium, renderer.message, context.clock)
     try:
         async with asyncio.TaskGroup() as group:
             if chosen.room:
@@ -82,7 +84,7 @@ class Watch:
         self,
         chosen: Oobetet,
         medium: Medium,
-        render: Callable[[Alert], Message],
+        render: Callable[[Alert], Awaitable[Message]],
         clock: Clock = SYSTEM,
     ) -> None:
         self._chosen, self._medium, self._render, self._clock = chosen, medium, render, clock
@@ -124,7 +126,7 @@ class Watch:
             name=ids.token(),
         )
         self._log.warning("telling", summary=alert.summary)
-        await self._medium.send(self._render(alert))
+        await self._medium.send(await self._render(alert))
 
 
 async def _in_room(one: Configured, chosen: Oobetet, saw: Callable[[Kind], None]) -> None:

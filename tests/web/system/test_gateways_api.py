@@ -62,7 +62,7 @@ async def gateway(site: Site) -> AsyncIterator[None]:
     hook = {one.name: one for one in catalogue.configured(site.services.settings)}["hook"]
     medium = hook.open()
     delivery = Delivery(
-        site.store, "hook", medium, renderer(medium), DeliverySettings(), SYSTEM, hush
+        site.store, "hook", medium, renderer(medium).message, DeliverySettings(), SYSTEM, hush
     )
     task = asyncio.create_task(delivery.run())
     try:

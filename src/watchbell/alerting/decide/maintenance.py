@@ -43,16 +43,18 @@ end
 """
 
 OPEN_WINDOW = """
--- Start and end of the window that is open, or nothing. A window is open by its record, so that a
--- planned one counts from its start on; one that another program opened without a record, until its
--- key expires, or for a minute where it never does.
-local function open_window(present, windows, now)
+-- Start and end of the window that is open, or nothing. A planned window counts by its record, from
+-- its start on. An unscheduled one counts only while its key names it: whoever deletes the key ends
+-- it. A window that another program opened without a record counts until its key expires, or for a
+-- minute where it never does.
+local function open_window(present, windows, now, is_planned)
   if redis.call('EXISTS', present, windows) == 0 then return nil end
   local named, start, last, is_recorded = redis.call('GET', present), nil, nil, false
   local recorded = redis.call('ZRANGE', windows, 0, -1, 'WITHSCORES')
   for i = 1, #recorded, 2 do
     local from, length = tonumber(recorded[i]), tonumber(recorded[i + 1])
-    if from and from <= now and now < from + length and (not last or from + length >= last) then
+    if from and from <= now and now < from + length and (not last or from + length >= last)
+      and (is_planned or recorded[i] == named) then
       start, last = recorded[i], from + length
     end
     is_recorded = is_recorded or recorded[i] == named

@@ -112,15 +112,15 @@ if row[1] and row[1] ~= 'ok' then
 end
 local planned, present = key('scheduled_windows', entity, check), key('scheduled', entity, check)
 local past, open = key('unscheduled_windows', entity, check), key('unscheduled', entity, check)
-if redis.call('EXISTS', planned, present, past, open) == 0 then return row end
+if redis.call('EXISTS', planned, present, open) == 0 then return row end
 local starts = redis.call('ZRANGE', planned, 0, -1)
 for _, start in ipairs(starts) do
   local from = tonumber(start)
   if from and from > now and (not row[8] or from < row[8]) then row[8] = from end
 end
-local _, last = open_window(present, planned, now)
+local _, last = open_window(present, planned, now, true)
 row[7] = last and math.min(last, latest) or false
-_, last = open_window(open, past, now)
+_, last = open_window(open, past, now, false)
 row[9] = last and math.min(last, latest) or false
 return row
 """

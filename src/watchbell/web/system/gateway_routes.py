@@ -1,5 +1,6 @@
 """Endpoints for gateways: the status of each medium, failed alerts, and test messages."""
 
+import asyncio
 import re
 from typing import Annotated, Literal
 
@@ -158,7 +159,7 @@ async def preview(request: Asked, medium: Medium, kind: Kind = "problem") -> Mes
     """Preview the message of a medium for a sample alert, part by part, with the source of each
     text."""
     settings = services_of(request).settings
-    parts = test_send.rendered(settings, medium, kind, PARTS)
+    parts = await asyncio.to_thread(test_send.rendered, settings, medium, kind, PARTS)
     return MessagePreview(medium, kind, parts)
 
 
