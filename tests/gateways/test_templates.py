@@ -188,108 +188,43 @@ def test_a_mistake_is_told_once_and_the_built_in_text_is_sent(
 
 BOMBS = [
     "{% for a in range(99999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}",
-    "{% for a in range(99999) %}{% for b in range(9999) if b < 0 %}{% endfor %}{% endfor %}",
-    "{% for a in range(99999) %}{% set x = range(9999) | list | length %}{% endfor %}",
-    "{% for a in range(99999) %}{% set x = range(9999) | map('string') | join %}{% endfor %}",
-    "{% for a in range(99999) %}{% set x = range(9999) | sort | unique | list %}{% endfor %}",
-    "{% for a in range(99999) %}{% set x = details.split() %}{% endfor %}",
     "{% for a in range(99999) %}" + "x" * 90_000 + "{% endfor %}",
     "{% for a in range(99999) %}{{ details }}{% endfor %}",
-    "{% for a in range(99) recursive %}{{ loop(range(99)) }}{% endfor %}",
     "{{ range(10 ** 12) | list }}",
-    "{{ range(10 ** 9) | length }}",
-    "{{ 9 ** 999999999 }}",
     "{{ 9 ** (9 ** (9 ** 9)) }}",
     "{% set ns = namespace(n=9) %}{% for a in range(99) %}{% set ns.n = ns.n * ns.n %}{% endfor %}",
     "{{ 'x' * 10 ** 9 }}",
-    "{{ 10 ** 9 * 'x' }}",
     "{{ ['x'] * 10 ** 9 }}",
-    "{{ ('x' * 100000) * 100000 }}",
     "{{ '%1000000000d' % 1 }}",
-    "{{ '%(a)1000000000d' % {'a': 1} }}",
-    "{{ '%*d' % (1000000000, 1) }}",
-    "{{ '%1000000000d' | format(1) }}",
     "{{ '{:1000000000}'.format(1) }}",
-    "{{ 'x'.ljust(10 ** 9) }}",
     "{{ 'x' | center(10 ** 9) }}",
-    "{{ 'x' | indent(10 ** 9) }}",
-    "{{ 'x y' | wordwrap(1, wrapstring='x' * 999999) }}",
-    "{{ 1.5 | round(10 ** 9, 'ceil') }}",
-    "{{ [1] | batch(10 ** 9, 'x') | list }}",
-    "{{ [1] | slice(10 ** 9) | list }}",
     "{{ ('x' * 100000) | replace('', 'x' * 100000) }}",
-    "{{ ('x' * 100000).replace('', 'x' * 100000) }}",
-    "{{ range(9999) | join('x' * 100000) }}",
-    "{{ ('x' * 100000) | join('x' * 100000) }}",
-    "{{ range(9999) | join(['x' * 200000]) }}",
     (
         "{% for a in ['x' * 200000, 1] %}{{ ([loop] * 9999) | join(attribute='previtem') }}"
         "{% endfor %}"
     ),
-    "{{ ('x' * 100000) | replace('x', ['y' * 200000]) }}",
-    "{{ ('%(a)s' * 20000) | format(a='x' * 200000) }}",
-    "{{ ('%(a)s' * 20000) % {'a': 'x' * 200000} }}",
     "{{ [1, [2]] | tojson(indent=10 ** 9) }}",
-    "{{ [1, [2]] | tojson(indent='x' * 200000) }}",
-    (
-        "{% set n = namespace(x=range(9999) | list) %}{% for a in range(150) %}"
-        "{% set n.x = [n.x] %}{% endfor %}{{ n.x | tojson(indent=8) }}"
-    ),
-    "{{ ('a.com ' * 40000) | urlize(rel='x' * 9999) }}",
-    "{{ ('a.com ' * 40000) | urlize(target='x' * 9999) }}",
     "{{ ('a.com ' * 20000) | urlize(extra_schemes=['x:'] * 9999) }}",
     "{{ ('.' * 900 + 'a. ') * 200 }}{{ (('.' * 900 + 'a. ') * 200) | urlize }}",
-    "{{ ('x' * 250000) | sort }}",
-    "{% for a in range(99999) %}{% set x = ('x' * 200000) | sort %}{% endfor %}",
     "{% set x = 'x' * 250000 %}{{ " + "~".join(["x"] * 20_000) + " }}",
-    (
-        "{% set x, y = 'x' * 250000, details * 25 %}{% for a in range(99999) %}"
-        "{% for b in range(99999) %}{% if x ~ y == y ~ x %}{% endif %}{% endfor %}{% endfor %}"
-    ),
     "{% set x = 'x' * 250000 %}{% for a in range(99999) %}"
     + "{% if 'y' in x %}{% endif %}" * 99
-    + "{% endfor %}",
-    "{% set x = 'x' * 250000 %}{% for a in range(99999) %}"
-    + "{% if 'y' is in x %}{% endif %}" * 99
-    + "{% endfor %}",
-    "{% set x = 'x' * 250000 %}{% for a in range(99999) %}"
-    + "{% set y = x[::-1] %}" * 99
     + "{% endfor %}",
     "{% set x = ('1' * 250000) | int(base=32) %}{% for a in range(999) %}"
     + "{% set y = x // (x - 1) %}" * 99
     + "{% endfor %}",
-    "{{ time | time('UTC', '%1000000000d') }}",
-    "{% set n = namespace(x='x') %}{% for a in range(99) %}{% set n.x = n.x ~ n.x %}{% endfor %}",
-    "{% set n = namespace(x='x') %}{% for a in range(99) %}{% set n.x = n.x + n.x %}{% endfor %}",
     "{% set n = namespace(x=[1]) %}{% for a in range(99) %}{% set n.x = n.x + n.x %}{% endfor %}",
     (
         "{% set n = namespace(x=1) %}{% for a in range(99) %}{% set n.x = [n.x, n.x] %}{% endfor %}"
         "{{ n.x }}"
     ),
     (
-        "{% set n = namespace(x=1) %}{% for a in range(99) %}{% set n.x = (n.x, n.x) %}{% endfor %}"
-        "{{ n.x }}"
-    ),
-    (
-        "{% set n = namespace(x=1) %}{% for a in range(99) %}{% set n.x = {1: n.x, 2: n.x} %}"
-        "{% endfor %}{{ n.x }}"
-    ),
-    (
         "{% set n = namespace(x='xx') %}{% for a in range(99) %}"
         "{% set n.x %}{{ n.x }}{{ n.x }}{% endset %}{% endfor %}"
     ),
-    (
-        "{% set o = namespace(x=1) %}{% for a in range(99) %}"
-        "{% set o.x = namespace(a=o.x, b=o.x) %}{% endfor %}{{ o.x }}"
-    ),
     "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
     "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(99) }}",
-    "{% macro m(n) %}{% if n %}{% set x = m(n-1) ~ m(n-1) %}{% endif %}{% endmacro %}{{ m(60) }}",
     "{% include 'problem.text.j2' %}{% include 'problem.text.j2' %}",
-    (
-        "{% set d = d | default(0) + 1 %}{% if d < 40 %}"
-        "{% include 'problem.text.j2' %}{% include 'problem.text.j2' %}{% endif %}"
-    ),
     "{% extends 'problem.text.j2' %}",
     "{{ " + "(" * 5_000 + "1" + ")" * 5_000 + " }}",
     "{{ " + "-" * 20_000 + "1 }}",
@@ -465,7 +400,7 @@ def test_a_preview_says_what_is_wrong(settings: str, tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         (["fax", "problem"], "there is no medium 'fax'; expected one of "),
-        (["sms", "problem", "--html", "{}.html"], "sms has no HTML"),
+        (["sms", "problem", "--html", "{}.html"], "messages of sms have no HTML"),
         (["email", "problem", "--html", "{}/x.html"], "can't be written"),
     ],
 )
