@@ -116,7 +116,7 @@ def test_a_run_is_named_by_the_beginning_of_its_id(place: servers.Single) -> Non
     assert "several runs begin with 'ab': abc1, abd2, abd2x; give more of the id" in said
     for command in ("terminate", "kill"):
         assert "several runs begin with 'ab'" in ran(place, command, "ab", code=1)
-        assert "no run 'abc1' is under way" in ran(place, command, "abc", code=1)
+        assert "there is no run 'abc1' in progress" in ran(place, command, "abc", code=1)
     assert "there is no job and no run 'zz'" in ran(place, "output", "zz", code=1)
 
 
@@ -240,8 +240,8 @@ def test_doctor_has_a_section_about_cron(place: servers.Single, tmp_path: Path) 
     place.server.call("HSET", KEYS.jobs(), "bad", "{}")
     where = ["--store", f"{place.url}?prefix={PREFIX}"]
     said = commands.ran("doctor", *where).stdout
-    assert "no instance is there: 2 jobs are not run" in said
-    assert "definitions that are not valid are not run: 1 job (bad)" in said
+    assert "no instance is running: 2 jobs are not run" in said
+    assert "jobs with an invalid definition are not run: 1 job (bad)" in said
     with instance(place, tmp_path, WATCHBELL_CRON_TAGS="eu,web"):
         said = commands.ran("doctor", *where).stdout
         assert ran(place, "instances").splitlines()[1].endswith("  eu, web")

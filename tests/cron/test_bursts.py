@@ -111,4 +111,4 @@ async def test_jobs_that_could_not_be_read_are_read_again(
 
 def failures(folder: Path) -> int:
     log = folder / "data0.log"
-    return log.read_text().count("the jobs can't be read; trying again")
+    return log.read_text().count("the jobs can't be read; retrying")

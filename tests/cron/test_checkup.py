@@ -56,14 +56,14 @@ def test_without_jobs_and_instances_there_is_nothing_to_say() -> None:
 @pytest.mark.parametrize(
     ("facts", "text"),
     [
-        ({"beats": []}, "no instance is there: the job is not run"),
+        ({"beats": []}, "no instance is running: the job is not run"),
         (
             {"beats": [beat(is_drained=True)], "count": 2},
             "every instance is drained: 2 jobs are not run",
         ),
         (
             {"invalid": {"b": "x", "a": "y"}},
-            "definitions that are not valid are not run: 2 jobs (a, b)",
+            "jobs with an invalid definition are not run: 2 jobs (a, b)",
         ),
         (
             {"jobs": [job("train", tags=["gpu"])]},
@@ -71,11 +71,11 @@ def test_without_jobs_and_instances_there_is_nothing_to_say() -> None:
         ),
         (
             {"jobs": [job("late")], "marks": {"late": int(NOW) - 3600 - int(NOW) % 3600}},
-            "late: due 20 minutes ago, and no instance has begun it",
+            "late: due 20 minutes ago, but no instance has started it",
         ),
         (
             {"jobs": [job("ahead")], "marks": {"ahead": int(NOW) + 3600}},
-            "marks beyond the store's present keep jobs from running: 1 job (ahead)",
+            "marks ahead of the store's clock keep jobs from running: 1 job (ahead)",
         ),
     ],
 )
@@ -136,15 +136,17 @@ async def test_nothing_is_said_of_a_fleet_that_is_well(store: Store) -> None:
 async def test_each_trouble_is_said_in_a_line(store: Store) -> None:
     await put_beat(store, "web-1", seen=await now(store) - 1_000)
     await store.call("HSET", OWN.ahead(), "backup", "9999999999:1800000000")
-    await store.call("HSET", OWN.overdue(), "report", "skipped 3 times in a row: a run went on")
+    await store.call(
+        "HSET", OWN.overdue(), "report", "skipped 3 times in a row: a run was in progress"
+    )
     await store.call("HSET", OWN.unreported(), "cron:backup", "{}")
     await store.call("LPUSH", Alerting().events(), *range(7))
     moved, late, events, silent = await found_wrong(store, most_events=5)
     assert moved.startswith(
-        "the store's clock was set back in the last hour: 1 job (backup) continued"
+        "the store's clock was set back in the last hour; affected: 1 job (backup)"
     )
-    assert late == "report: skipped 3 times in a row: a run went on"
-    assert events.startswith("7 check events wait for alerting; cron keeps back all but the latest")
+    assert late == "report: skipped 3 times in a row: a run was in progress"
+    assert events.startswith("7 check events wait for alerting; cron keeps back the latest events")
     assert silent == "the instance web-1 sends no heartbeat"
 
 

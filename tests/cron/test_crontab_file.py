@@ -155,7 +155,7 @@ def test_each_job_keeps_its_zone_whatever_the_one_before_it_has() -> None:
 def test_what_a_crontab_leaves_unsaid_is_named() -> None:
     definition = defined({"cronstring": "@daily"}, folder="/srv", environment={"A": "b"})
     first, *_ = Writer().lines("tidy", definition, "UTC").splitlines()
-    assert first == "# tidy; a crontab can't say its folder, environment"
+    assert first == "# tidy; a crontab can't express its folder, environment"
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ GOOD, BAD = from_fields("backup", definition("true")), from_fields("backup", {})
             "blocked",
             "no instance may run it",
         ),
-        ({"obstacle": "no tag", "running": 1}, "running", "1 run is under way"),
-        ({"failed": 6.0, "running": 2}, "running", "2 runs are under way"),
+        ({"obstacle": "no tag", "running": 1}, "running", "1 run is in progress"),
+        ({"failed": 6.0, "running": 2}, "running", "2 runs are in progress"),
         ({"running": 1, "is_paused": True}, "paused", "it is paused"),
     ],
 )

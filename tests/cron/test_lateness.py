@@ -53,7 +53,10 @@ def test_the_reason_names_what_holds_the_lock() -> None:
     survey = NOTHING._replace(skipped={"report": skips(3, 3)}, holders={LOCK: RUN})
     reason = "skipped 3 times in a row: the run c0ffee00 of backup on web-1 holds its lock for"
     assert late(survey, LIMITS, find) == {"report": f"{reason} 2 hours, 1 minute"}
-    assert held("backup", RUN, NOW) == "its run c0ffee00 on web-1 goes on for 2 hours, 1 minute"
+    assert (
+        held("backup", RUN, NOW)
+        == "its run c0ffee00 on web-1 has been in progress for 2 hours, 1 minute"
+    )
     assert held("backup", Holder(), NOW) == "another program holds its lock"
     assert held("backup", Holder("report"), NOW) == "its lock is kept for the next run of report"
 

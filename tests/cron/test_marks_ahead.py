@@ -38,7 +38,9 @@ async def test_a_fire_is_claimed_once_although_its_mark_lay_ahead(anywhere: Stor
     assert (await fires(anywhere, "two").claim([claim(backup, fire)], 5))[0] == [fire]
     [report] = await reports(anywhere)
     assert (report["entity"], report["state"]) == ("watchbell", "warning")
-    assert "1 job was marked as handled up to 60 min beyond the present" in report["summary"]
+    assert (
+        "1 job was marked as handled up to 60 min ahead of the store's clock" in report["summary"]
+    )
     assert "(backup)" in report["summary"]
     [moved] = await anywhere.call("HVALS", CronOwn(anywhere.prefix).ahead())
     assert moved.startswith(b"%d:" % last)

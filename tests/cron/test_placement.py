@@ -17,7 +17,7 @@ from watchbell.cron.fires import Claim
 from watchbell.cron.instances import instances, pending
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.model import lock_of
-from watchbell.cron.placement import ANYWHERE, Placement, Site, obstacle, permits, refusal
+from watchbell.cron.placement import Placement, Site, obstacle, permits, refusal
 from watchbell.errors import Refused
 from watchbell.store.client import Store
 
@@ -28,7 +28,7 @@ WEB = Site("web-1", ("eu", "gpu"))
 @pytest.mark.parametrize(
     ("placement", "reason"),
     [
-        (ANYWHERE, ""),
+        (Placement(), ""),
         (Placement(hosts=("web-1", "web-2")), ""),
         (Placement(hosts=("WEB-1",)), ""),
         (Placement(tags=("gpu", "eu")), ""),
@@ -51,7 +51,7 @@ def test_a_job_that_no_instance_may_run_has_an_obstacle_with_the_reasons() -> No
         "no instance may run it: a lacks the tag gpu; b lacks the tag gpu"
     )
     assert obstacle(gpu, []) == ""
-    assert obstacle(ANYWHERE, [Site("a")]) == ""
+    assert obstacle(Placement(), [Site("a")]) == ""
 
 
 async def test_each_fire_runs_once_and_only_where_it_may(store: Store, folder: Path) -> None:

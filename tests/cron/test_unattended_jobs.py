@@ -48,7 +48,7 @@ async def test_a_job_that_nobody_is_there_to_run_is_told_once_per_fire(store: St
     assert await absence.report() == 1
     ((check, state, summary),) = await told(store)
     assert (check, state) == ("backup", "critical")
-    assert summary.startswith("not run: no instance of cron is there (due 2 hours")
+    assert summary.startswith("not run: no instance of cron is running (due 2 hours")
     assert await absence.report() == 0
     await overdue(store, "backup", hours=5)
     assert await absence.report() == 1

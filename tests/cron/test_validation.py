@@ -133,7 +133,8 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
 
 def test_queueing_needs_something_to_queue_for() -> None:
     said = definition("x", lock=False, overlap="queue")
-    assert errors(said) == ("watchbell.overlap: a job without a lock has nothing to queue for",)
+    reason = "a job without a lock can't queue; give it a lock, or use 'skip' or 'allow'"
+    assert errors(said) == (f"watchbell.overlap: {reason}",)
 
 
 @pytest.mark.parametrize(

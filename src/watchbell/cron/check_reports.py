@@ -29,7 +29,7 @@ def missed(job: str, reason: str, words: str, now: float) -> bytes:
 
 
 def late(job: str, reason: str, now: float, *, is_failing: bool) -> bytes:
-    """Of an overdue job; one whose last run failed stays critical."""
+    """The event of an overdue job: a warning, or critical if its last run failed."""
     return _event(job, "critical" if is_failing else "warning", reason, "", now)
 
 

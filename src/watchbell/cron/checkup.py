@@ -21,7 +21,7 @@ from watchbell.units import in_words
 
 SUBJECT = "cron"
 LEAST_LATE = 60
-"""Seconds by which a fire is late before it is mentioned."""
+"""Seconds by which a run is late before doctor reports it."""
 _NAMED = 5
 
 
@@ -37,31 +37,31 @@ return {read('HKEYS', KEYS[1]) or {}, read('HGETALL', KEYS[2]) or {}, read('HLEN
 
 
 class Facts(Struct, kw_only=True):
-    """Of a fleet, as the store has them."""
+    """What the store knows about a fleet."""
 
     now: float
     beats: Sequence[Beat] = ()
-    """Of our own instances that are alive."""
+    """Heartbeats of our own instances that are alive."""
     is_mixed: bool = False
-    """Whether instances of Cronken are there, too."""
+    """Whether instances of Cronken are running, too."""
     jobs: list[Job] = []
-    """Valid ones that are not paused."""
+    """Valid jobs that are not paused."""
     count: int = 0
-    """Of all jobs."""
+    """The number of all jobs."""
     invalid: dict[str, str] = {}
-    """Names to what is wrong."""
+    """Invalid jobs: what is wrong, by name."""
     marks: dict[str, int] = {}
-    """Of each job with a lock the last fire that was handled."""
+    """The last fire that was handled, by job; only jobs with a lock have one."""
     silent: Sequence[Beat] = ()
-    """Of our own instances that send no heartbeat any more."""
+    """Heartbeats of our own instances that no longer send any."""
     moved: Sequence[str] = ()
-    """Jobs whose mark lay beyond the store's present."""
+    """Jobs whose mark was ahead of the store's clock."""
     late: Mapping[str, str] = {}
-    """Jobs that the watchdog reported as overdue, each with the reason."""
+    """Jobs that the watchdog reported as overdue, with the reason."""
     kept_back: int = 0
-    """Checks of which only the latest event is kept."""
+    """Checks for which only the latest event is kept."""
     waiting: int = 0
-    """Events for alerting; -1 where `events` is no list."""
+    """Events that wait for alerting; -1 if `events` is not a list."""
 
 
 async def facts(store: Store, reading: Reading) -> Facts:
@@ -106,8 +106,8 @@ def judge(found: Facts, settings: CronSettings) -> Iterator[Finding]:
     working = [beat for beat in found.beats if not beat.is_drained]
     yield from _instances(found, working)
     if found.invalid:
-        text = f"definitions that are not valid are not run: {_named(found.invalid)}"
-        yield Finding("warning", SUBJECT, text, "`watchbell cron validate` says what is wrong")
+        text = f"jobs with an invalid definition are not run: {_named(found.invalid)}"
+        yield Finding("warning", SUBJECT, text, "`watchbell cron validate` shows the errors")
     obstacles = {job.name: obstacle(job.options.placement, found.beats) for job in found.jobs}
     unplaced = {name: reason for name, reason in obstacles.items() if reason}
     advice = "give an instance the tag with cron.tags, or change the job's hosts and tags"
@@ -117,7 +117,7 @@ def judge(found: Facts, settings: CronSettings) -> Iterator[Finding]:
         yield from _each(late, "see the log of the instances, and `watchbell cron reload`")
     ahead = [name for name, mark in found.marks.items() if mark > found.now + MOST_AHEAD]
     if ahead:
-        text = f"marks beyond the store's present keep jobs from running: {_named(ahead)}"
+        text = f"marks ahead of the store's clock keep jobs from running: {_named(ahead)}"
         advice = "an instance moves them to the present within a minute; check the store's clock"
         yield Finding("warning", SUBJECT, text, advice)
     yield from _trouble(found, settings)
@@ -125,26 +125,26 @@ def judge(found: Facts, settings: CronSettings) -> Iterator[Finding]:
 
 def _trouble(found: Facts, settings: CronSettings) -> Iterator[Finding]:
     if found.moved:
-        text = f"the store's clock was set back in the last hour: {_named(found.moved)} continued"
-        advice = "let the store's clock follow a time server"
-        yield Finding("warning", SUBJECT, f"{text} from the present", advice)
+        jobs = _named(found.moved)
+        text = f"the store's clock was set back in the last hour; affected: {jobs}"
+        yield Finding("warning", SUBJECT, text, "synchronize the store's clock with a time server")
     yield from _each(found.late, "see docs/cron.md")
     if found.kept_back or found.waiting > settings.most_events:
         yield Finding(
             "warning",
             SUBJECT,
-            f"{found.waiting:,} check events wait for alerting; cron keeps back all but the latest "
-            f"of {found.kept_back:,} checks",
+            f"{found.waiting:,} check events wait for alerting; cron keeps back the latest events "
+            f"of {found.kept_back:,} checks and drops older ones",
             "run a processor: `watchbell run processor`, or `watchbell up`",
         )
     for beat in found.silent:
         text = f"the instance {beat.name} sends no heartbeat"
-        yield Finding("warning", SUBJECT, text, "its runs are declared frozen after a while")
+        yield Finding("warning", SUBJECT, text, "its runs will be recorded as frozen")
 
 
 def _instances(found: Facts, working: Sequence[Beat]) -> Iterator[Finding]:
     if not working and not found.is_mixed and found.count:
-        why = "every instance is drained" if found.beats else "no instance is there"
+        why = "every instance is drained" if found.beats else "no instance is running"
         advice = "`watchbell cron reload`" if found.beats else "start one with `watchbell run cron`"
         jobs = "the job is not run" if found.count == 1 else f"{found.count:,} jobs are not run"
         yield Finding("warning", SUBJECT, f"{why}: {jobs}", advice)
@@ -157,7 +157,7 @@ def _instances(found: Facts, working: Sequence[Beat]) -> Iterator[Finding]:
 
 
 def _late(found: Facts, settings: CronSettings) -> Iterator[tuple[str, str]]:
-    """Jobs whose fire no instance has claimed, although it is due for long."""
+    """Jobs that have been due for a while, but no instance has claimed them."""
     for job in found.jobs:
         last = found.marks.get(job.name)
         if last is None:
@@ -165,11 +165,11 @@ def _late(found: Facts, settings: CronSettings) -> Iterator[tuple[str, str]]:
         allowed = max(lateness.grace(job, settings.missed_grace), LEAST_LATE)
         if fire := lateness.overdue(job, last, int(found.now), allowed):
             over = int(found.now) - fire - job.schedule.jitter
-            yield job.name, f"due {in_words(over)} ago, and no instance has begun it"
+            yield job.name, f"due {in_words(over)} ago, but no instance has started it"
 
 
 def _each(reasons: Mapping[str, str], advice: str) -> Iterator[Finding]:
-    """A finding for each of some jobs, and one for the others."""
+    """A finding for each of the first few jobs, and one for all others."""
     names = sorted(reasons)
     for name in names[:_NAMED]:
         yield Finding("warning", SUBJECT, f"{name}: {reasons[name]}", advice)
@@ -178,7 +178,7 @@ def _each(reasons: Mapping[str, str], advice: str) -> Iterator[Finding]:
 
 
 def _named(names: Collection[str]) -> str:
-    """Some of them, and how many there are."""
+    """The number of jobs, and the names of the first few."""
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     counted = "1 job" if len(names) == 1 else f"{len(names):,} jobs"
     return f"{counted} ({', '.join(sorted(names)[:_NAMED])}{more})"

@@ -1,8 +1,8 @@
-"""Fires in the store: each is claimed once by one instance, and then begun there or left pending.
+"""Claims fires in the store: one instance claims each fire, and begins it or leaves it pending.
 
-A job's mark is the last of its fires that was handled. A claim succeeds for a later fire only, and
-moves the mark in the same script that begins the run: whoever comes second, at once or an hour
-later, with whatever clock, finds the mark moved.
+A job's mark is the last of its fires that was handled. A claim succeeds only for a later fire, and
+moves the mark in the same script that begins the run. An instance that comes second, at once or an
+hour later, and whatever its clock shows, finds that the mark has moved.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from watchbell.cron.model import Begun, Fire, parsed
 from watchbell.store.script import Script
 
 TRIGGERS_KEPT = 3_600_000
-"""Milliseconds for which it is stored which instance ran which trigger; longer than any instance is
-stopped."""
+"""Milliseconds for which a trigger that was run stays recorded; longer than any process is
+suspended."""
 
 BEGUN, PENDING, LEFT_OUT, QUEUED, PAUSED, TOO_EARLY, GONE = -1, -2, -3, -4, -5, -6, -7
-"""What became of a claim; a number from 0 on is the mark that another instance has set."""
+"""Outcomes of a claim. An outcome of 0 or more is the mark that another instance has set."""
 
 # ARGV[1] as for `COMMON`, ARGV[2] how many may be begun here, ARGV[3] msgpack: claims, each
 # {job, fire, mark, run, fire as JSON, instant} or, for fires that are left out, {job, last, mark,
@@ -163,7 +163,7 @@ return {score, answer, begun}
 
 
 class Claims:
-    """The fires of a fleet, as one of its instances sees them."""
+    """Claims fires on behalf of one instance."""
 
     def __init__(self, call: Caller) -> None:
         self.call = call
@@ -172,22 +172,22 @@ class Claims:
     async def claim(
         self, claims: Sequence[Claim | Left], room: int
     ) -> tuple[list[int], list[Begun], int]:
-        """What became of each claim, the runs to start here, and how many fires are pending. Where
-        the answer is lost, `recall` returns the runs that were begun."""
+        """Returns the outcome of each claim, the runs to start here, and how many fires are
+        pending. If the reply is lost, `recall` returns the runs that were begun."""
         packed = msgspec.msgpack.encode(claims)
         answers, begun, pending, moved = await self.call(_CLAIM, room, packed)
         last_handled.log_moved(moved)
         return answers, _read(begun)[0], pending
 
     async def take(self, names: Sequence[str]) -> tuple[list[Begun], int, list[bytes]]:
-        """Runs to start here of fires that were pending, how many still are, and what was in the
-        list and is no fire. May be repeated with the same names."""
+        """Takes pending fires. Returns the runs to start here, how many fires are still pending,
+        and items of the list that are not fires. May be repeated with the same names."""
         begun, pending, bad = await self.call(_TAKE, msgspec.msgpack.encode(names), 1)
         runs, unreadable = _read(begun)
         return runs, pending, [*bad, *unreadable]
 
     async def recall(self, names: Sequence[str]) -> list[Begun]:
-        """Those of the runs that were begun by a call whose answer was lost."""
+        """Returns which of these runs were begun by a call whose reply was lost."""
         begun, _, _ = await self.call(_TAKE, msgspec.msgpack.encode(names), 0)
         return _read(begun)[0]
 
@@ -208,7 +208,8 @@ class Claims:
 
 
 def _read(answers: Sequence[Any]) -> tuple[list[Begun], list[bytes]]:
-    """The runs begun, and what was begun and is no fire: its run has no life, and freezes."""
+    """Separates runs from items that are not fires. Those get no heartbeat, so the reaper ends
+    them as frozen."""
     found = [(parsed(one[2], Fire), *one) for one in answers]
     runs = [Begun(run.decode(), float(at), it, lock == 1) for it, run, at, _, lock in found if it]
     return runs, [text for it, _, _, text, _ in found if not it]

@@ -17,18 +17,18 @@ MOST_BYTES = 8 << 20
 class Command(Struct, frozen=True):
     action: str
     args: Any
-    """As the action wants them: a text, a tuple of texts, for `add` a pair of name and definition,
-    for `trigger` a pair of name and id."""
+    """Depends on the action: text, a tuple of texts, name and definition for `add`, name and id for
+    `trigger`."""
 
 
 def parse(raw: bytes) -> Command:
-    """Refused for anything else."""
+    """Raises Refused for anything that is not a command."""
     if len(raw) > MOST_BYTES:
-        raise Refused(f"a command is at most {MOST_BYTES:,} bytes long, this has {len(raw):,}")
+        raise Refused(f"a command has at most {MOST_BYTES:,} bytes, not {len(raw):,}")
     try:
         command = msgspec.json.decode(raw)
     except UNREADABLE as error:
-        raise Refused(f"this is not JSON: {error}") from error
+        raise Refused(f"the command is not JSON: {error}") from error
     if not isinstance(command, dict) or "action" not in command:
         refuse("command", "an object with action and args", command)
     action = command["action"]
@@ -49,7 +49,7 @@ def encoded_trigger(job: str, trigger: str) -> bytes:
 
 
 def _id(given: object) -> str:
-    """Empty where there is none, or none of ours."""
+    """Empty if there is none, or it does not have the form of our ids."""
     return given if isinstance(given, str) and re.fullmatch(r"\w{1,64}", given) else ""
 
 

@@ -23,7 +23,7 @@ from watchbell.store.store_clock import StoreClock
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 """Seconds until jobs that could not be read are read again."""
 _EARLIER = 1.0
-"""Seconds by which we may have been subscribed before we knew."""
+"""Seconds by which a subscription may be older than we know."""
 
 
 class Control:
@@ -39,7 +39,7 @@ class Control:
         host: str,
         on_drained: Callable[[], None],
     ) -> None:
-        """`on_drained` is called when this instance was drained, or goes back to work."""
+        """`on_drained` is called when this instance is drained or resumes work."""
         self._store, self._agenda, self._loader = store, agenda, loader
         self._scheduler, self._runs, self._clock = scheduler, runs, clock
         self._reading, self._host, self._on_drained = reading, host, on_drained
@@ -47,7 +47,7 @@ class Control:
         self._loading, self._is_unread, self._problem = asyncio.Lock(), asyncio.Event(), ""
         self._on_ready: Callable[[], None] = lambda: None
         self._triggers: dict[str, float] = {}
-        """Up to which trigger of a job we know."""
+        """The latest trigger that we know, by job."""
         self._log = logs.get(role="cron")
         self._actions: dict[str, Callable[[Any], Awaitable[None]]] = {
             "pause": self._pause,
@@ -74,12 +74,12 @@ class Control:
                     await self._obey(item.body)
             except Refused as error:
                 self._log.warning("command ignored", reason=str(error))
-            except Exception:  # noqa: BLE001 one command, and the next may be better
+            except Exception:  # noqa: BLE001 the next command may succeed
                 self._log.exception("command failed")
             self._scheduler.wake()
 
     async def retry(self) -> None:
-        """Reads the jobs again whenever they could not be read."""
+        """Reads the jobs again after they could not be read."""
         pause = _FIRST_PAUSE
         while True:
             await self._is_unread.wait()
@@ -93,18 +93,18 @@ class Control:
 
     @property
     def problem(self) -> str:
-        """Why the jobs are not known as they are; empty where they are."""
+        """Why our jobs may be out of date; empty if they are not."""
         return self._problem
 
     async def _load(self, reason: str, *, keep_announced: bool = True) -> None:
-        """A failure, such as a key of a wrong type, is tried again later."""
+        """After a failure, such as a key of the wrong type, `retry` reads them later."""
         async with self._loading:
             try:
                 await patiently(lambda: self._loader.reload(keep_announced=keep_announced))
-            except Exception as error:  # noqa: BLE001 one attempt, and the next may be better
+            except Exception as error:  # noqa: BLE001 the next attempt may succeed
                 self._problem = f"the jobs can't be read: {error}"
                 self._is_unread.set()
-                self._log.exception("the jobs can't be read; trying again", jobs=len(self._agenda))
+                self._log.exception("the jobs can't be read; retrying", jobs=len(self._agenda))
                 return
             self._problem = ""
             self._is_unread.clear()
@@ -162,7 +162,7 @@ class Control:
         if self._host in hosts:
             self._scheduler.is_drained = True
             self._on_drained()
-            self._log.info("drained: nothing new is begun here")
+            self._log.info("drained: this instance starts no new runs")
 
 
 def _names(name: str) -> tuple[str, ...]:

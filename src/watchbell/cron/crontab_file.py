@@ -17,17 +17,16 @@ _LONGEST_NAME = 60
 _ZONE = "CRON_TZ"
 _MAIL = ("MAILTO", "MAILFROM", "CONTENT_TYPE", "CONTENT_TRANSFER_ENCODING")
 _OUR_WORDS = ("SHELL", *_MAIL, _ZONE)
-"""Variables that are for cron itself, not for its commands. TZ is for commands: no cron goes by
-it."""
+"""Variables for cron itself, not for its commands. TZ is for commands: no cron reads it."""
 _LIKE_OURS = ("", "sh", "bash", "dash")
-"""Shells whose commands ours understands."""
+"""Shells whose commands our shell can run."""
 _ONLY_OURS = re.compile(r"@every.*|@never|[^@].*(#|(?<!ju)l).*", re.IGNORECASE)
-"""Times that no other cron reads: of the letters, an `l` that is not July's."""
+"""Times that no other cron can read, such as an `l` that is not part of `jul`."""
 TTL = 60
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """A line that runs something, as a job."""
+    """A line of a crontab that runs a command, as a job."""
 
     line: int
     name: str
@@ -108,7 +107,7 @@ def _cmd(command: str, shell: str) -> str:
 
 
 def _named(command: str, taken: set[str]) -> str:
-    """A name after the program, which no other line has."""
+    """A name after the program, different from those of all other lines."""
     words = [word for word in command.split() if "=" not in word] or ["job"]
     program = words[0].rpartition("/")[2]
     base = _WORD.sub("-", program).strip("-")[:_LONGEST_NAME] or "job"
@@ -127,15 +126,15 @@ class Writer:
         self._zone = ""
 
     def lines(self, name: str, definition: Mapping[str, Any], zone: str) -> str:
-        """The job after a comment with its name, in this zone unless it names another; Refused
-        where a crontab can't say it."""
+        """The job's line after a comment with its name. `zone` is used where the job names none.
+        Raises Refused for a job that a crontab can't express."""
         cron, args = definition["cron_args"], definition["job_args"]
         times, command = _times(cron), _one_line(args["cmd"])
         zone = cron.get("timezone") or zone
         named = "" if zone == self._zone else f"{_ZONE}={zone}\n"
         self._zone = zone
         unsaid = ", ".join(definition.get("watchbell") or {})
-        more = f"; a crontab can't say its {unsaid}" if unsaid else ""
+        more = f"; a crontab can't express its {unsaid}" if unsaid else ""
         return f"# {name}{more}\n{named}{times} {command}"
 
 

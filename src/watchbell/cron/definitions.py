@@ -41,7 +41,7 @@ return read('SISMEMBER', KEYS[1], ARGV[1]) == 1 and {ARGV[1]} or {}
 
 
 async def paused(store: Store, name: str = "") -> set[bytes]:
-    """The names of paused jobs, or this one if it is."""
+    """The names of all paused jobs; with `name`, only that one if it is paused."""
     return set(await _PAUSED(store, [Cron(store.prefix).paused()], [name]))
 
 
@@ -50,7 +50,7 @@ async def paused_names(store: Store) -> set[str]:
 
 
 async def every(store: Store) -> AsyncIterator[list[Pair]]:
-    """Names and definitions, some at a time; one that changes meanwhile may come twice."""
+    """Names and definitions in slices; one that changes meanwhile may come twice."""
     key, cursor = Cron(store.prefix).jobs(), 0
     while True:
         cursor, found = await store.call("HSCAN", key, cursor, "COUNT", _SLICE)
@@ -60,7 +60,7 @@ async def every(store: Store) -> AsyncIterator[list[Pair]]:
 
 
 def _pairs(found: object) -> Iterator[Pair]:
-    """Whether the client made a dictionary of the answer or not."""
+    """Accepts a reply that the client turned into a dictionary, and one that it did not."""
     if isinstance(found, dict):
         yield from found.items()
     elif isinstance(found, list):
@@ -68,14 +68,14 @@ def _pairs(found: object) -> Iterator[Pair]:
 
 
 async def some(store: Store, names: Sequence[str]) -> list[Pair]:
-    """Those of the names that exist."""
+    """Returns which of these names exist."""
     raws = await store.call("HMGET", Cron(store.prefix).jobs(), *names) if names else []
     pairs = zip(names, raws, strict=True)
     return [(name.encode(), raw) for name, raw in pairs if raw is not None]
 
 
 async def first(store: Store, most: int) -> tuple[list[Pair], int]:
-    """The first definitions in the order of their names, and how many there are."""
+    """The first definitions by name, and how many there are."""
     key = Cron(store.prefix).jobs()
     names = sorted(await store.call("HKEYS", key), key=lambda name: name.decode(errors="replace"))
     some = names[:most]
@@ -85,14 +85,14 @@ async def first(store: Store, most: int) -> tuple[list[Pair], int]:
 
 
 async def replace(store: Store, replacements: Sequence[Replacement]) -> None:
-    """Replaces definitions that were not changed meanwhile."""
+    """Replaces definitions, except those that were changed meanwhile."""
     if replacements:
         packed = msgspec.msgpack.encode([[verbatim(part) for part in one] for one in replacements])
         await _REPLACE(store, [Cron(store.prefix).jobs()], [packed])
 
 
 def with_errors(name: bytes, raw: bytes, judgement: Job | Invalid) -> Replacement | None:
-    """The definition with what is wrong with it; None where it says so already."""
+    """The definition with its errors written into it; None if they are there already."""
     if isinstance(judgement, Invalid):
         changed = with_state(raw, validation_errors=judgement.text)
     else:
@@ -103,7 +103,7 @@ def with_errors(name: bytes, raw: bytes, judgement: Job | Invalid) -> Replacemen
 async def validate(
     store: Store, names: Sequence[str], reading: Reading
 ) -> dict[str, Job | Invalid]:
-    """Writes into these definitions, or into all, what is wrong with them."""
+    """Validates these definitions, or all, and writes their errors into them."""
     found: dict[str, Job | Invalid] = {}
     async for pairs in selected(store, names):
         judgements = [(name, raw, read(name, raw, reading)) for name, raw in pairs]
@@ -116,7 +116,7 @@ async def validate(
 async def set_paused(
     store: Store, names: Sequence[str], reading: Reading, *, paused: bool
 ) -> list[str]:
-    """Of these jobs, or of all. Returns the names of those that exist."""
+    """Pauses or resumes these jobs, or all. Returns the names of those that exist."""
     key, command = Cron(store.prefix).paused(), "SADD" if paused else "SREM"
     found: list[str] = []
     async for pairs in selected(store, names):

@@ -57,7 +57,7 @@ class Executor:
         self._by_job: Counter[str] = Counter()
         self._log = logs.get(role="cron")
         self.free = settings.capacity
-        """Places; one is reserved before a run is begun in the store."""
+        """Free places; one is reserved before a run is begun in the store."""
         self.done = 0
 
     def of(self, job: str) -> int:
@@ -65,13 +65,13 @@ class Executor:
         return self._by_job[job]
 
     def start(self, group: asyncio.TaskGroup, begun: Begun, asked: float) -> None:
-        """A run that was begun in the store by a call sent at `asked`."""
+        """Starts a run that was begun in the store by a call sent at `asked`."""
         running = self._running(begun)
         self._leases.begin(running, asked)
         self._enter(group, begun, running)
 
     def adopt(self, group: asyncio.TaskGroup, process: Run, note: str) -> None:
-        """A run that an earlier instance had started, and left with this note."""
+        """Takes over a run of an earlier instance, which left this note about it."""
         begun = msgspec.json.decode(note, type=Begun)
         running = self._running(begun)
         self._leases.adopt(running)
@@ -112,7 +112,7 @@ class Executor:
         await self._finish(begun, running, job, ended, reason, printed, end)
 
     async def _read(self, question: Callable[[], Awaitable[T]]) -> T:
-        """Waits for an answer without ending other runs by a failure."""
+        """Retries until it succeeds, because a failure here would end all other runs."""
         return await enduring(lambda: patiently(question), "cron", "read a job")
 
     def _leave(self, running: Running) -> None:
@@ -124,7 +124,7 @@ class Executor:
     async def _start_and_follow(
         self, begun: Begun, running: Running, job: Job | None, printed: OutputLines
     ) -> tuple[Ended | None, str]:
-        """How the process ended, and why where not by itself."""
+        """Returns how the process ended, and why if it did not end by itself."""
         if job is None:
             return None, NO_JOB
         await running.secured()
@@ -233,7 +233,7 @@ class Executor:
         self.done += 1
         if outcome is not Outcome.DONE:
             self._log.warning(
-                "a result was refused: the run was over already",
+                "a result was refused: another instance had ended the run",
                 run=running.id,
                 job=running.name,
                 status=record.status,

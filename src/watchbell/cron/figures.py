@@ -19,7 +19,7 @@ return {
 class Figures(Struct, frozen=True):
     succeeded: int
     failed: int
-    """Since counting began; frozen runs are among the failed ones."""
+    """Since counting began; frozen runs count as failed."""
     jobs: int
     paused: int
     active: int

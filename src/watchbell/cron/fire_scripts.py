@@ -1,4 +1,4 @@
-"""What all scripts about fires share: Lua, keys, and the caller that passes them."""
+"""Shared by all scripts about fires: Lua, keys, and the caller that passes them."""
 
 import hashlib
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ from watchbell.store.script import Script
 MOST_OMISSIONS = 10_000
 MOST_JOB_OMISSIONS = 1_000
 PATIENCE = 60
-"""Seconds for which fires of a job may wait for a free place before later ones are left out."""
+"""Seconds for which a fire may wait for a free place before later ones of its job are skipped."""
 MOST_OWN = 10_000
-"""Fires of jobs without lock that may wait for a place on one instance."""
+"""How many fires of jobs without a lock may wait for a place on one instance."""
 
 COMMON = (
     """
@@ -216,7 +216,7 @@ local function waiting()
 end
 """
 )
-"""Goes first in a script that claims, takes or begins fires, which `Caller` calls."""
+"""The first part of every script that claims, takes or begins fires. Call it with `Caller`."""
 
 
 class Caller:
@@ -280,8 +280,8 @@ class Caller:
         return await script(self.store, self._keys, [self._own, *args])
 
     def permit(self, pools: Mapping[bytes, int]) -> int:
-        """Of these placements, with how many fires wait for each: from now on, fires of those that
-        permit this instance are taken here. Returns how many wait for those that are new."""
+        """Takes fires from now on for those of these placements that permit this instance. `pools`
+        has how many fires wait for each. Returns how many wait for placements that are new."""
         known = set(self._pools)
         permitted = {self._list(pool): pools[pool] for pool in sorted(pools) if self._permits(pool)}
         self._pools = tuple(permitted)

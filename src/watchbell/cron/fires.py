@@ -15,7 +15,7 @@ from watchbell.schedule.agenda import Entry
 from watchbell.schedule.due import Fate, Stretch, due
 from watchbell.units import in_words
 
-GOES_ON_HERE = "skipped: a run goes on here"
+GOES_ON_HERE = "skipped: a run is in progress here"
 
 
 class JobEntry(Entry):
@@ -25,7 +25,7 @@ class JobEntry(Entry):
         super().__init__(job.name, job.schedule, mark)
         self.job = job
         self.digest = digest
-        """Of the definition's text, to notice a change."""
+        """A digest of the definition's text, to notice a change."""
         self.is_kept = is_kept
         """Whether the job is in the store; others were only announced on the channel."""
         self.is_paused = job.is_paused
@@ -38,7 +38,7 @@ class JobEntry(Entry):
         return self.is_paused or self.is_elsewhere
 
     def item(self, fire: int, why: Why, trigger: str = "") -> str:
-        """A fire of the job as it is stored. All but its time is made once, unless the sender of a
+        """A fire of the job as JSON. All but its time is encoded only once, unless the sender of a
         trigger waits for an answer."""
         if trigger:
             made = fire_of(self.job, fire, why, is_kept=self.is_kept)
@@ -74,7 +74,7 @@ class Claim(NamedTuple):
     run: str
     item: str
     at: str = ""
-    """The instant before which it may not be begun, where that is to come."""
+    """The instant before which it must not begin, if that is in the future."""
 
 
 class Left(NamedTuple):
@@ -93,14 +93,14 @@ class Left(NamedTuple):
 
 
 def is_held_back(job: Job, runs_here: int) -> bool:
-    """Whether a run of a job without lock, on this instance, keeps its next one from beginning."""
+    """Whether a run on this instance prevents the next one of a job without a lock."""
     return not job.lock and job.overlap == "skip" and runs_here > 0
 
 
 def due_claims(
     entry: JobEntry, now: float, usual_grace: int, *, runs_here: int, new_run: Callable[[], str]
 ) -> list[Claim | Left]:
-    """What to claim, and what to record as not run, of a job that is due."""
+    """What to claim of a due job, and what to record as not run."""
     job, fire = entry.job, entry.fire
     assert fire is not None
     is_idle = is_held_back(job, runs_here)
@@ -114,7 +114,7 @@ def due_claims(
     if now - entry.at < 1:  # and fires are at least a second apart
         return [claim(fire, "schedule")]
     grace = lateness.grace(job, usual_grace)
-    # What is delayed by jitter is due, and late, by that much later.
+    # Jitter moves both when a fire is due and when it is late.
     since = now - (entry.at - fire)
     found = due(job.schedule, entry.mark, since, missed=job.options.missed, grace=grace)
     left = [_left(entry, one, now) for one in found.omitted]
@@ -152,25 +152,25 @@ def following(
     succeeded: bool = False,
     cancelled: bool = False,
 ) -> Attempt | None:
-    """The attempt after a run that ended; None where none follows. `job` is the job as it is now,
-    None where it can't run any more."""
+    """The attempt after a run that ended; None if none follows. `job` is the job as it is now, None
+    if it can't run any more."""
     policy, attempt = job.options.retrying if job else None, failed.attempt or 1
     found = retries.verdict(policy, attempt, succeeded=succeeded, cancelled=cancelled)
     if found is not Verdict.RETRY or job is None:
         return None
     made = msgspec.structs.replace(
         fire_of(job, failed.fire, "retry", is_kept=failed.is_kept),
-        # It waits for its lock, however long: another job may hold it.
+        # A retry waits for its lock without a limit, because another job may hold it.
         overlap="allow" if job.overlap == "allow" else "each",
         attempt=attempt + 1,
-        # What every instance runs is retried where it failed.
+        # A job that every instance runs is retried on the instance where it failed.
         only_on=UNSET if job.lock else instance,
     )
     return Attempt(msgspec.json.encode(made), ended + job.options.retrying.pause(attempt))
 
 
 def fire_from(job: str, detail: Detail) -> Fire:
-    """The fire of a run that is known by its details only."""
+    """The fire of a run, rebuilt from the details of that run."""
     return Fire(fire=detail.fire, why=detail.why, job=job, attempt=detail.attempt)
 
 

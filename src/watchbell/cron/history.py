@@ -1,4 +1,4 @@
-"""Runs as they are stored, and fires that were not run: found, listed, followed."""
+"""Finds, lists and follows runs in the store, and lists the fires that were not run."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Literal, NamedTuple
@@ -47,7 +47,7 @@ class Place(NamedTuple):
 def run_record(
     run: bytes, raw: bytes | None, more: bytes | None, ended: float | None
 ) -> RunRecord | None:
-    """Of what is stored of a run; None where that can't be read."""
+    """None if the stored record can't be read."""
     record = decoded(raw) if raw is not None else None
     if record is None:
         return None
@@ -55,13 +55,13 @@ def run_record(
 
 
 async def active(store: Store, most: int = 0) -> list[RunRecord]:
-    """The runs under way, the one with the oldest heartbeat first; at most so many, 0 for all."""
+    """Runs in progress, the one with the oldest heartbeat first; with `most` 0, all of them."""
     runs = await store.call("ZRANGE", Cron(store.prefix).active(), 0, most - 1)
     return await _all(store, [(run, None) for run in runs])
 
 
 async def running(store: Store) -> dict[str, tuple[str, ...]]:
-    """The ids of the runs under way, by their jobs."""
+    """The ids of runs in progress, by job."""
     found: dict[str, tuple[str, ...]] = {}
     for one in await active(store):
         found[one.record.job_name] = (*found.get(one.record.job_name, ()), one.id)
@@ -71,7 +71,7 @@ async def running(store: Store) -> dict[str, tuple[str, ...]]:
 async def ended(
     store: Store, job: str = "", verdicts: Sequence[Verdict] = ("success", "fail"), most: int = 50
 ) -> list[RunRecord]:
-    """The latest runs of a job, or of all, that ended in these ways; the newest first."""
+    """The latest runs of a job, or of all jobs, that ended with these verdicts; newest first."""
     return (await ended_before(store, None, job, verdicts, most))[0]
 
 
@@ -82,7 +82,7 @@ async def ended_before(
     verdicts: Sequence[Verdict] = ("success", "fail"),
     most: int = 50,
 ) -> tuple[list[RunRecord], Place | None]:
-    """As `ended`, from before a place on; and the place after which there are more."""
+    """As `ended`, but only runs before a place. Also returns where the next page begins."""
     keys = Cron(store.prefix)
     found: list[tuple[bytes, float]] = []
     for verdict in verdicts:
@@ -119,14 +119,14 @@ def _bound(place: Place) -> tuple[float, bytes]:
 
 
 def _scored(answer: list[Any]) -> list[tuple[bytes, float]]:
-    """Members with their scores, whether the client paired them or not."""
+    """Members with their scores, from a reply that the client paired or did not pair."""
     if answer and isinstance(answer[0], tuple | list):
         return [(one[0], float(one[1])) for one in answer]
     return [(run, float(at)) for run, at in zip(answer[::2], answer[1::2], strict=True)]
 
 
 async def some(store: Store, ids: Sequence[str]) -> dict[str, RunRecord]:
-    """Those of these runs that are known."""
+    """Records of these runs, without runs that are not stored."""
     return {one.id: one for one in await _all(store, [(run.encode(), None) for run in ids])}
 
 
@@ -175,7 +175,7 @@ def output(store: Store, run_id: str) -> OutputStore:
 
 
 def follow(store: Store, run_id: str) -> AsyncIterator[list[OutputLine]]:
-    """Everything that a run has printed, and prints until it ends."""
+    """All output of a run, followed until the run ends."""
 
     async def is_over() -> bool:
         return (await run(store, run_id)).record.status != "running"
@@ -184,7 +184,7 @@ def follow(store: Store, run_id: str) -> AsyncIterator[list[OutputLine]]:
 
 
 async def check_job(store: Store, job: str) -> None:
-    """NotFound for a job of which nothing is known: no definition, no run, no missed fire."""
+    """Raises NotFound for a job that has no definition, no run and no missed run."""
     keys, own = Cron(store.prefix), CronOwn(store.prefix)
     known = [keys.job_results(job, "success"), keys.job_results(job, "fail")]
     if await store.call("HEXISTS", keys.jobs(), job):
@@ -196,7 +196,7 @@ async def check_job(store: Store, job: str) -> None:
 
 
 async def omissions(store: Store, job: str = "", most: int = 50, skip: int = 0) -> list[Omission]:
-    """Fires of a job, or of all, that were not run; the newest first, after some."""
+    """Fires that were not run, of a job or of all jobs; newest first, without the first `skip`."""
     own = CronOwn(store.prefix)
     key = own.job_omissions(job) if job else own.omissions()
     texts = await store.call("LRANGE", key, skip, skip + most - 1)

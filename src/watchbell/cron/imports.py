@@ -19,16 +19,16 @@ _SLICE = 500
 
 
 class Planned(Struct, frozen=True):
-    """A job that would be made."""
+    """A job that the import would create."""
 
     entry: Entry
     judgement: Job | Invalid
     is_known: bool
-    """Whether there is a job of its name already."""
+    """Whether a job of this name exists already."""
 
 
 def entries(form: Form, text: str | bytes, *, has_users: bool = False) -> Iterator[Entry | Skipped]:
-    """The jobs that a text describes, and the lines of a crontab that are none."""
+    """The jobs that a text describes, and lines of a crontab that are not jobs."""
     if form == "crontab":
         shown = text if isinstance(text, str) else text.decode(errors="replace")
         yield from crontab_file.entries(shown, has_users=has_users)
@@ -53,7 +53,7 @@ async def planned(store: Store, found: Sequence[Entry], reading: Reading) -> lis
 
 
 def obstacles(plan: Iterable[Planned], *, replace: bool) -> Iterator[str]:
-    """Why it can't be done as a whole."""
+    """Why the import as a whole is refused."""
     for one in plan:
         if isinstance(one.judgement, Invalid):
             yield f"{one.entry.name}: {one.judgement.text}"
@@ -62,7 +62,7 @@ def obstacles(plan: Iterable[Planned], *, replace: bool) -> Iterator[str]:
 
 
 async def make(store: Store, plan: Sequence[Planned], reading: Reading, *, replace: bool) -> None:
-    """All of them, or none: refused where one of them can't be made."""
+    """Imports all jobs or, if one of them can't be created, none: that raises Refused."""
     if not plan:
         raise Refused("there is nothing to import")
     if reason := next(obstacles(plan, replace=replace), ""):
@@ -72,7 +72,7 @@ async def make(store: Store, plan: Sequence[Planned], reading: Reading, *, repla
 
 
 class Crontab:
-    """Jobs as a crontab has them, one after the other."""
+    """Writes jobs as a crontab, one after the other."""
 
     def __init__(self, reading: Reading) -> None:
         self._zone = reading.zone.key
@@ -81,7 +81,7 @@ class Crontab:
     def lines(
         self, name: str, definition: Mapping[str, Any] | None, job: Job | None, *, paused: bool
     ) -> str:
-        """The job, or a comment that says why it is left out."""
+        """The job's lines, or a comment that says why it is left out."""
         try:
             if job is None or definition is None:
                 raise Refused("it is not valid")  # noqa: TRY301

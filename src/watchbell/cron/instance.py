@@ -43,10 +43,10 @@ STOPPED = "the instance was stopped"
 _LOOK_EVERY = 1.0
 _NOTICED = 0.001
 _WARDEN_GRACE = 0.5
-"""Seconds from SIGTERM to SIGKILL for runs of an instance that was killed: less than is left of the
-shortest lock."""
+"""Seconds from SIGTERM to SIGKILL for runs of an instance that was killed. They must be gone before
+the shortest lock lapses."""
 LEAST_HOLD = 200
-"""Milliseconds for which a lock is held in a fleet with instances of Cronken: they try a held lock
+"""Milliseconds for which a lock is held at least in a fleet with instances of Cronken, which try
 again after 100."""
 _WRITE_WAIT = 5.0
 """Seconds to wait for an absent store when the instance is stopped."""
@@ -59,8 +59,8 @@ async def run(
     say: Callable[[str], None],
     secrets: Collection[str] = (),
 ) -> None:
-    """Until cancelled; then waits for runs as long as the settings allow, and ends the rest.
-    `secrets` are variables that no job inherits."""
+    """Runs until cancelled, then waits for its runs as long as the settings allow and ends the
+    rest. No job inherits the environment variables in `secrets`."""
     name, owner, clock = ids.process_name(), f"cron {data}", StoreClock()
     beat = instances.first_beat(name, store.url, settings.capacity, settings.tags)
     call = Caller(
@@ -89,7 +89,9 @@ async def _end_orphans(owner: str, settings: CronSettings, spared: set[str]) -> 
     ended = await orphans.end(owner, settings.kill_after, spared)
     if ended:
         runs = ", ".join(sorted({orphan.run for orphan in ended}))
-        logs.get(role="cron").warning("ended what an earlier instance left behind", runs=runs)
+        logs.get(role="cron").warning(
+            "ended processes that an earlier instance left behind", runs=runs
+        )
 
 
 class Instance:
@@ -177,7 +179,7 @@ class Instance:
         for run, note in adopted:
             self._log.info("adopted a run of an earlier instance", run=run.id)
             self._executor.adopt(self._group, run, note)
-        # A key of a wrong type must not end the runs that go on, as the failure of a task would.
+        # A task that fails ends all runs, so a key of the wrong type must not make one fail.
         parts: dict[str, Callable[[], Awaitable[None]]] = {
             "write results": self._writer.run,
             "keep runs alive": self._leases.run,
@@ -226,19 +228,20 @@ class Instance:
         self._results.least_hold = LEAST_HOLD if is_mixed else 0
 
     async def _be_present(self) -> None:
-        """Sends heartbeats once the jobs are read: others may rely on us from then on."""
+        """Sends heartbeats, but only after the jobs are read: then other instances may rely on
+        this one."""
         await self._ready.wait()
-        gc.freeze()  # to look through a hundred thousand jobs for garbage stops the loop
+        gc.freeze()  # searching a hundred thousand jobs for garbage would block the loop
         await self._presence.run()
 
     async def _look(self) -> None:
-        """Measures the store's time, and looks for fires that wait there."""
+        """Measures the store's time, and counts the fires that wait there."""
         while True:
             try:
                 moved, pending = await self._clock.measure(
                     lambda: pending_fires.look(self._claims.call)
                 )
-                await health.check_writable(self._store)  # else no instance can send a heartbeat
+                await health.check_writable(self._store)  # otherwise no heartbeat can be sent
             except StoreUnavailable:
                 self._unsettled = self._clock.monotonic()
             else:
@@ -264,7 +267,9 @@ class Instance:
         left = self._writer.left()
         if left:
             file = unwritten_results.save(self._spool, self._beat.name, left)
-            self._log.warning("the store is away; results are kept on disk", file=str(file))
+            self._log.warning(
+                "the store is unavailable; results were saved on disk", file=str(file)
+            )
             return
         try:
             async with asyncio.timeout(_WRITE_WAIT):
@@ -273,7 +278,7 @@ class Instance:
             self._log.warning("could not sign off from the store", reason=str(error))
 
     async def _until(self, condition: Callable[[], bool], seconds: float) -> None:
-        """Or until the time is over."""
+        """Returns once the condition holds, or after so many seconds."""
         ends = self._clock.monotonic() + seconds
         while not condition() and self._clock.monotonic() < ends:  # noqa: ASYNC110 or the time
             await asyncio.sleep(0.02)
@@ -286,4 +291,6 @@ class Instance:
                 if item.final:
                     await self._writer.finish(item.final)
             file.unlink()
-            self._log.info("wrote results that an earlier instance had kept", file=str(file))
+            self._log.info(
+                "wrote results that an earlier instance had saved on disk", file=str(file)
+            )

@@ -1,4 +1,4 @@
-"""The instances of cron: each reports that it is there, and what it does."""
+"""Instances of cron: each reports its presence and its state."""
 
 import os
 import socket
@@ -17,24 +17,24 @@ from watchbell.store.script import Script
 from watchbell.store.url import StoreURL
 
 LONGEST_PAUSE = 5.0
-"""Seconds between two reports, whatever the heartbeat, so that an instance that died is not listed
-as working for long."""
+"""The most seconds between two reports, even with a long heartbeat, so that an instance that died
+is not listed as working for long."""
 
 
 class Fleet(NamedTuple):
     beats: list[Beat]
-    """Of our own instances, by name."""
+    """Heartbeats of our own instances, by name."""
     hosts: set[str]
-    """Where instances run, as all kinds of them say."""
+    """Hosts of all instances, those of Cronken included."""
 
     @property
     def is_mixed(self) -> bool:
-        """Whether an instance of Cronken runs on a host of its own."""
+        """Whether an instance of Cronken runs on a host without one of ours."""
         return not self.hosts <= {beat.host for beat in self.beats}
 
     @property
     def working(self) -> int:
-        """How many of ours begin runs."""
+        """How many of our instances begin runs."""
         return sum(not beat.is_silent and not beat.is_drained for beat in self.beats)
 
 
@@ -51,7 +51,7 @@ def first_beat(name: str, url: StoreURL, capacity: int, tags: tuple[str, ...] = 
 
 
 def _address(url: StoreURL) -> str:
-    """Ours, as the store would see it; nothing is sent to find out."""
+    """The address of this host as seen by the store; found without sending anything."""
     host, port = url.hosts[0] if url.hosts else ("127.0.0.1", 6379)
     try:
         family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
@@ -63,7 +63,7 @@ def _address(url: StoreURL) -> str:
 
 
 class InstancePresence:
-    """Reports this instance: in the document's set, and with all that we know of it in ours."""
+    """Reports this instance in the set that the document defines, and with details in our own."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class InstancePresence:
         every: float,
         on_fleet: Callable[[Fleet], None] = lambda _: None,
     ) -> None:
-        """`on_fleet` is given the fleet as it is after each report."""
+        """`on_fleet` is called with the whole fleet after each report."""
         self._store, self._beat, self._every = store, beat, min(every, LONGEST_PAUSE)
         self._on_fleet = on_fleet
         self._presence = Presence(self._report_and_look, self._every)
@@ -114,7 +114,7 @@ def _keys(store: Store) -> tuple[str, str]:
 
 
 def state(beat: Beat) -> str:
-    """In a word or two."""
+    """The state of an instance in a word or two."""
     if beat.is_silent:
         return "silent"
     return "drained" if beat.is_drained else "at work"
@@ -135,25 +135,25 @@ return count
 
 
 async def instances(store: Store) -> list[Beat]:
-    """All of ours that are known, by name."""
+    """All known instances of ours, by name."""
     return (await fleet(store)).beats
 
 
 async def hosts(store: Store) -> set[str]:
-    """Where instances run, those of Cronken included."""
+    """Hosts of all instances, those of Cronken included."""
     found = await fleet(store)
     return found.hosts | {beat.host for beat in found.beats}
 
 
 async def is_idle(store: Store) -> bool:
-    """Whether every instance that is there is drained."""
+    """Whether there are instances and all of them are drained."""
     found = await fleet(store)
     alive = [beat for beat in found.beats if not beat.is_silent]
     return bool(alive) and all(beat.is_drained for beat in alive) and not found.is_mixed
 
 
 async def pending(store: Store) -> int:
-    """Fires that wait for an instance with a free place, also those that only some may run."""
+    """How many fires wait for a free place, including those that only some instances may run."""
     own = CronOwn(store.prefix)
     keys, prefix = [own.pending(), own.pools()], own.pool_pending.literals[0]
     waiting: int = await _PENDING(store, keys, [prefix])
@@ -161,5 +161,5 @@ async def pending(store: Store) -> int:
 
 
 async def alive(store: Store) -> list[Beat]:
-    """Those of ours that reported lately, drained ones included."""
+    """Our instances that reported lately, drained ones included."""
     return [beat for beat in (await fleet(store)).beats if not beat.is_silent]

@@ -1,7 +1,7 @@
-"""All jobs as one process knows them, so that a page of them costs the same whatever their number.
+"""Caches all jobs in one process, so that a page of them costs the same whatever their number.
 
-They are read when a page asks, at most every second or two; a definition that did not change is not
-validated again. Whoever changes a job calls `forget`.
+The jobs are read when a page asks, at most every second or two; a definition that did not change is
+not validated again. Code that changes a job calls `forget`.
 """
 
 import asyncio
@@ -47,12 +47,12 @@ class JobCache:
         self._busy = asyncio.Lock()
 
     def forget(self) -> None:
-        """What is known is out of date, and so is what is being read just now."""
+        """Marks the cache as out of date, and so a read that is under way."""
         self._good_until = 0.0
         self._changes += 1
 
     async def jobs(self) -> Orders:
-        """All of them."""
+        """All jobs."""
         asked = self._clock.monotonic()
         async with self._busy:
             if asked >= self._good_until:
@@ -62,7 +62,7 @@ class JobCache:
             return self._orders
 
     async def one(self, name: str) -> JobStatus:
-        """The job as it is in the store now."""
+        """The job, read from the store now."""
         for key, raw in await definitions.some(self._store, [name]):
             status = self._status(key, raw)
             await self._place({key: status})

@@ -10,19 +10,19 @@ from watchbell.cron.job_status import JobStatus
 
 Sort = Literal["name", "-name", "next", "-next", "last", "-last"]
 Place = tuple[str | float, str]
-"""Where a job is in an order: what it is sorted by, and its name."""
+"""A job's place in an order: the value it is sorted by, and its name."""
 
 Placed = tuple[Place, JobStatus]
 
 NEVER = 1 << 40
-"""After every fire."""
+"""Sorts after every real time."""
 
 
 class JobFilter(Struct, frozen=True, kw_only=True):
     """None accepts both."""
 
     text: str = ""
-    """Words that all have to be in the name or the command."""
+    """Words that must all be in the name or the command."""
     paused: bool | None = None
     invalid: bool | None = None
     failing: bool | None = None
@@ -33,7 +33,7 @@ EVERYTHING = JobFilter()
 
 
 class JobCounts(Struct, frozen=True, kw_only=True):
-    """Of all jobs, whatever the filter."""
+    """Counts of all jobs, whatever the filter."""
 
     all: int
     paused: int
@@ -43,7 +43,7 @@ class JobCounts(Struct, frozen=True, kw_only=True):
 
 
 def filtered(jobs: Sequence[Placed], wanted: JobFilter) -> Sequence[Placed]:
-    """In the order in which they are given."""
+    """Keeps the order of the jobs."""
     if wanted == EVERYTHING:
         return jobs
     words = wanted.text.casefold().split()
@@ -74,7 +74,7 @@ def _counts(jobs: Sequence[JobStatus]) -> JobCounts:
 
 
 class Orders:
-    """Jobs in every order that was requested; each is made once."""
+    """Jobs in every order that was requested; each order is made once."""
 
     def __init__(self, jobs: Sequence[JobStatus], now: float) -> None:
         self._jobs, self._now = jobs, now
@@ -85,8 +85,7 @@ class Orders:
         return [one for _, one in self.of("name")]
 
     def of(self, sort: Sort) -> Sequence[Placed]:
-        """With `last`, the one that ended latest comes first; where two are alike, the names
-        decide."""
+        """With `last`, the job whose run ended latest comes first. Ties are broken by name."""
         if sort not in self._made:
             place = _places(sort, self._now)
             made = [(place(one), one) for one in self._jobs]
@@ -98,7 +97,7 @@ class Orders:
 def page(
     found: Sequence[Placed], sort: Sort, after: Place | None, most: int
 ) -> tuple[list[JobStatus], Place | None]:
-    """Jobs after a place, and the place of the last one where there are more."""
+    """Jobs after a place, and the place of the last one if more follow."""
     first = 0
     if after is not None:
         is_past = after.__gt__ if sort.startswith("-") else after.__lt__

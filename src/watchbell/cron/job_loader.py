@@ -39,8 +39,8 @@ class JobLoader:
         self._log = logs.get(role="cron")
 
     async def reload(self, *, keep_announced: bool) -> None:
-        """Reads all jobs; those that did not change are left alone. Without `keep_announced`, drops
-        jobs that were only announced on the channel and are not in the store."""
+        """Reads all jobs, and updates those that changed. Without `keep_announced`, drops jobs that
+        were only announced on the channel and are not in the store."""
         paused = await definitions.paused_names(self._store)
         gone = {entry.job.name for entry in self._agenda}
         invalid: dict[bytes, int] = {}
@@ -55,14 +55,14 @@ class JobLoader:
         await self.drop([entry.job.name for entry in found if entry.is_kept])
 
     async def drop(self, names: Sequence[str]) -> None:
-        """Removes jobs that are no longer in the store, and settles their checks."""
+        """Removes jobs that are no longer in the store, and reports their checks as ok."""
         for name in names:
             self._agenda.remove(name)
             self._log.info("the job was deleted", job=name)
         await retire(self._store, names, self._most_events)
 
     async def follow_clock(self) -> None:
-        """The store's clock was set back: what we know to be handled may lie beyond its present."""
+        """Reads again the marks that are ahead of the store's clock, after it was set back."""
         latest = self._clock.now() + MOST_AHEAD
         entries = [entry for entry in self._agenda if entry.mark > latest]
         for start in range(0, len(entries), _SLICE):
@@ -77,7 +77,7 @@ class JobLoader:
             self._log.warning("the store's clock was set back; jobs continue", jobs=len(entries))
 
     async def add(self, name: str, raw: bytes) -> None:
-        """A job that was announced."""
+        """Adds a job that was announced on the channel."""
         job = read(name, raw, self._reading)
         if isinstance(job, Invalid):
             self._log.warning("job is not valid", job=name, reason=job.text)
@@ -88,7 +88,7 @@ class JobLoader:
         await self._enter([(job, hash(raw))], members, is_kept=is_kept)
 
     async def set_paused(self, names: Sequence[str], *, paused: bool) -> None:
-        """Of these jobs, or of all, here and in the store."""
+        """Pauses or resumes these jobs, or all, here and in the store."""
         found = [entry for name in names if (entry := self._agenda.get(name))]
         entries = found if names else list(self._agenda)
         if paused:
@@ -103,7 +103,7 @@ class JobLoader:
     def _settle(self, entries: Sequence[JobEntry], marks: dict[str, int], *, paused: bool) -> None:
         now = int(self._clock.now())
         for entry in entries:
-            # What falls into a pause is not missed.
+            # Fires during a pause are not missed.
             since = now if paused or entry.is_paused else entry.mark
             entry.mark = max(entry.mark, marks.get(entry.job.name, since))
             entry.is_paused = paused
@@ -118,7 +118,7 @@ class JobLoader:
                 self._agenda.plan(entry)
 
     async def find(self, name: str) -> Job | None:
-        """The job as we know it, or as it is in the store."""
+        """The job from the agenda, otherwise from the store."""
         entry = self._agenda.get(name)
         if entry:
             return entry.job
@@ -179,7 +179,7 @@ class JobLoader:
             self._agenda.add(entry)
 
     def _own_mark(self, job: Job, now: int) -> int:
-        """Of a job that every instance runs: each has a mark of its own."""
+        """For a job that every instance runs: each instance has its own mark."""
         before = self._agenda.get(job.name)
         if before is None or before.is_paused or before.job.fingerprint != job.fingerprint:
             return now

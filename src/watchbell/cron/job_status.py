@@ -1,4 +1,4 @@
-"""What a job's status is, and why: the one place where that is decided."""
+"""Decides a job's status and its reason, for all lists and pages."""
 
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
@@ -8,7 +8,7 @@ from watchbell.cron.reading import Reading
 from watchbell.cron.validation import read
 
 AHEAD = 25
-"""Fires of a job that are found at once."""
+"""How many fires of a job are computed at once."""
 _SEARCHED = 2_000
 
 JobState = Literal["invalid", "paused", "running", "blocked", "failing", "ok", "new"]
@@ -28,15 +28,15 @@ def status(
     succeeded: float = 0,
     failed: float = 0,
 ) -> Verdict:
-    """The first that applies. `obstacle` says why no instance may run the job; `succeeded` and
-    `failed` are when its last runs ended, 0 for never."""
+    """The first status that applies. `obstacle` says why no instance may run the job; `succeeded`
+    and `failed` are when its last runs ended, 0 for never."""
     if isinstance(judgement, Invalid):
         return Verdict("invalid", judgement.text)
     if is_paused:
         return Verdict("paused", "it is paused")
     if running:
         runs = "1 run is" if running == 1 else f"{running} runs are"
-        return Verdict("running", f"{runs} under way")
+        return Verdict("running", f"{runs} in progress")
     if obstacle:
         return Verdict("blocked", obstacle)
     if failed > succeeded:
@@ -47,7 +47,7 @@ def status(
 
 
 def is_paused(judgement: Job | Invalid, paused: Collection[str]) -> bool:
-    """By its own definition, or because it is in the set of paused jobs."""
+    """Whether the definition or the set of paused jobs pauses the job."""
     return judgement.name in paused or (isinstance(judgement, Job) and judgement.is_paused)
 
 
@@ -102,8 +102,8 @@ class JobStatus:
         return ahead[0] if ahead else None
 
     def ahead(self, now: float, *, least: int = 0, until: float = 0) -> Sequence[int]:
-        """The next fires: at least so many, and all up to an instant, or the first `AHEAD`; none
-        of a paused job."""
+        """The next fires: at least `least`, and all up to `until`, but no more than `AHEAD`. A
+        paused job has none."""
         job = self.job
         if job is None or self.is_paused:
             return ()

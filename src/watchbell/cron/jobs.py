@@ -1,6 +1,6 @@
-"""Changes that people make to jobs and runs: in the store first, then announced on the channel.
+"""Changes that people make to jobs and runs: written to the store, then announced on the channel.
 
-One job is announced by itself, so that a change costs the same whatever the number of jobs.
+Each changed job is announced alone, so a change costs the same whatever the number of jobs.
 """
 
 import hashlib
@@ -98,9 +98,9 @@ async def save(
     *,
     replaces: str = "",
 ) -> Job:
-    """Refused, with every reason, where the definition is not valid; nothing is changed then.
+    """Raises Refused, with all reasons, if the definition is not valid, and changes nothing then.
 
-    With `replaces`, a version, only that one is replaced.
+    With `replaces`, only that version of the job is replaced.
     """
     fields = _without_errors(definition)
     job = from_fields(name, fields, reading)
@@ -143,7 +143,7 @@ def _without_errors(definition: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def remove(store: Store, name: str) -> None:
-    """Also forgets its runs; one that is under way continues to its end."""
+    """Also deletes the records of its runs. A run in progress is finished."""
     keys, own = Cron(store.prefix), CronOwn(store.prefix)
     was_there = await _REMOVE(
         store,
@@ -172,7 +172,7 @@ async def remove(store: Store, name: str) -> None:
 
 
 async def pause(store: Store, name: str, reading: Reading) -> list[str]:
-    """The job, or `all`. Returns the names of those that were found."""
+    """Pauses or resumes a job, or `all`. Returns the names of the jobs that exist."""
     return await _set_paused(store, name, reading, paused=True)
 
 
@@ -192,7 +192,7 @@ async def _set_paused(store: Store, name: str, reading: Reading, *, paused: bool
 async def set_paused(
     store: Store, names: Sequence[str], reading: Reading, *, paused: bool
 ) -> list[str]:
-    """Pauses or resumes these. Returns the names of those that were found."""
+    """Pauses or resumes these jobs. Returns the names of those that exist."""
     found = await definitions.set_paused(store, names, reading, paused=paused) if names else []
     messages = [commands.encoded("pause" if paused else "resume", name) for name in found]
     await _publish_all(store, messages)
@@ -202,7 +202,8 @@ async def set_paused(
 async def trigger_some(
     store: Store, names: Sequence[str], reading: Reading = AS_USUAL
 ) -> tuple[list[Trigger], dict[str, str]]:
-    """The triggers, and by name why other jobs were refused; unknown jobs are in neither."""
+    """Returns the triggers, and the reason for each job that was refused; unknown jobs are in
+    neither."""
     beats = await instances.alive(store)
     made: list[Trigger] = []
     refused: dict[str, str] = {}
@@ -225,7 +226,7 @@ async def trigger_some(
 
 
 async def trigger(store: Store, name: str, reading: Reading = AS_USUAL) -> Trigger:
-    """Refused where the job is not valid, or no instance would run it."""
+    """Raises Refused if the job is not valid, or no instance would run it."""
     made, refused = await trigger_some(store, [name], reading)
     if name in refused:
         raise Refused(f"{name!r} can't run: {refused[name]}")
@@ -255,15 +256,15 @@ async def kill(store: Store, run: str) -> None:
 
 
 async def _signal(store: Store, action: str, run: str) -> None:
-    """Of a run by its id, or by the beginning of it."""
+    """`run` is the id of a run, or the beginning of it."""
     seen = await history.run(store, run)
     if await store.call("ZSCORE", Cron(store.prefix).active(), seen.id) is None:
-        raise NotFound(f"no run {run!r} is under way")
+        raise NotFound(f"there is no run {run!r} in progress")
     await _command(store, action, seen.id)
 
 
 async def drain(store: Store, hosts: Sequence[str]) -> None:
-    """Instances on these hosts begin nothing new until the next `reload`."""
+    """Instances on these hosts start no new runs until the next `reload`."""
     known = await instances.hosts(store)
     unknown = [host for host in hosts if host not in known]
     if known and unknown:
@@ -277,13 +278,13 @@ async def reload(store: Store) -> None:
 
 
 async def _command(store: Store, action: str, args: Any) -> None:
-    """Refused where no instance receives it."""
+    """Raises Refused if no instance receives it."""
     await _check_received(store, await _publish(store, action, args))
 
 
 async def _check_received(store: Store, receivers: int) -> None:
-    """Refused where nobody received a command. A cluster counts only the clients of one of its
-    nodes, so there the heartbeats decide."""
+    """Raises Refused if no instance received a command. A cluster counts only the clients of one
+    node, so there the heartbeats decide."""
     is_cluster = store.url.topology == "cluster"
     if not receivers and not (is_cluster and await instances.hosts(store)):
         raise Refused(NO_INSTANCE)

@@ -17,14 +17,14 @@ class Cron(Keyspace, document="cronken"):
 
 
 class CronUpstream(Keyspace, document="cronken"):
-    """What instances of Cronken keep beside the document's keys, or in another form."""
+    """Keys that instances of Cronken add to the document's, or use in another form."""
 
     instances = SortedSet("{cronken}:instances")
     output_list = List("{cronken}:rundata:output:<run_id>", expires="sometimes")
 
 
 class CronOwn(Keyspace, document="watchbell"):
-    """What we keep beside the document's keys; of one slot with them."""
+    """Keys that we add to the document's; in the same cluster slot."""
 
     fired = Hash("{cronken}:watchbell:fired")
     pending = List("{cronken}:watchbell:pending")

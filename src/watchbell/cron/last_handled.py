@@ -13,11 +13,11 @@ from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
 
 PAUSED = "paused"
-"""In place of a fingerprint: no fire of the job is claimed while it is marked so."""
+"""In place of a fingerprint: no fire of the job is claimed while its mark contains this."""
 MOST_AHEAD = 30
-"""Seconds by which a mark may lie beyond the store's present. After a small step of the store's
-clock, or a failover to a server whose clock is behind, jobs wait until the present has caught up
-and no fire is run twice; what lies further ahead would stop a job, and is moved to the present."""
+"""Seconds by which a mark may be ahead of the store's clock. After a small step of that clock, or a
+failover to a server whose clock is behind, jobs wait until the clock has caught up, and no fire is
+run twice. A mark further ahead would stop its job, so it is moved to the present."""
 _UNBOUNDED = 1 << 53
 _NAMED = 10
 _REPORTED_FOR = 3_600
@@ -82,7 +82,7 @@ if newest == 0 or newest > seconds - tonumber(ARGV[2]) then return 0 end
 redis.call('DEL', ahead)
 report('watchbell:cron marks', cjson.encode({
   type = 'service', state = 'ok', entity = 'watchbell', check = 'cron marks', time = seconds,
-  summary = 'no mark lay beyond the present of the store for an hour'
+  summary = "no mark was ahead of the store's clock for an hour"
 }))
 return 1
 """
@@ -90,12 +90,12 @@ return 1
 
 
 def mark(fire: int, job: Job) -> str:
-    """As it is written when the fire is claimed; empty for a job that every instance runs."""
+    """The mark that claiming the fire writes; empty for a job that every instance runs."""
     return f"{fire}:{job.fingerprint}" if job.lock else ""
 
 
 def handled(raw: bytes | None, job: Job) -> int | None:
-    """The fire that the mark names; None where it belongs to another schedule, or is no mark."""
+    """The fire that the mark names; None if it belongs to another schedule, or is not a mark."""
     last, _, known = (raw or b"").partition(b":")
     is_time = last.isdigit() and len(last) < 12
     return int(last) if is_time and known == job.fingerprint.encode() else None
@@ -107,7 +107,7 @@ def fingerprint(job: Job, *, is_paused: bool) -> str:
 
 
 async def marked(store: Store, jobs: Sequence[Job], *, paused: set[str]) -> dict[str, int]:
-    """The marks of those of the jobs that have one, made where there was none."""
+    """The marks of the jobs that have a lock; a missing mark is written."""
     locked = [job for job in jobs if job.lock]
     if not locked:
         return {}
@@ -119,7 +119,8 @@ async def marked(store: Store, jobs: Sequence[Job], *, paused: set[str]) -> dict
 
 
 async def sweep(store: Store, most_events: int) -> int:
-    """Moves all marks that lie beyond the present to it, and reports them. Returns how many."""
+    """Moves all marks that are ahead of the store's clock to the present, and reports them. Returns
+    how many."""
     cursor, count = 0, 0
     while True:
         cursor, ahead = await _SWEEP(store, _keys(store), [_limits(most_events), cursor])
@@ -136,11 +137,11 @@ async def settle(store: Store, most_events: int) -> bool:
 
 
 def log_moved(moved: Sequence[tuple[bytes, bytes]]) -> None:
-    """Jobs whose mark a script moved to the present, and where it lay."""
+    """Logs the jobs whose marks a script moved to the present, and where the marks were."""
     if moved:
         logs.get(role="cron").warning(
-            "marks lay beyond the store's present and were moved to it: its clock was set back, or "
-            "they were edited",
+            "moved marks that were ahead of the store's clock to the present: that clock was set "
+            "back, or the marks were edited",
             jobs=", ".join(job.decode(errors="replace") for job, _ in moved[:_NAMED]),
             count=len(moved),
             furthest=max(int(last) for _, last in moved),

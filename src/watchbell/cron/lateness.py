@@ -1,4 +1,4 @@
-"""Which jobs are overdue, and why they do not run."""
+"""Decides which jobs are overdue, and why they do not run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from watchbell.units import in_words
 
 
 class Holder(NamedTuple):
-    """What has a lock: a run, or the next fire of a job; all empty for another program."""
+    """The holder of a lock: a run, or the next fire of a job; all empty for another program."""
 
     job: str = ""
     run: str = ""
@@ -25,18 +25,18 @@ class Skips(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What the store knows of fires that were not begun."""
+    """Fires that were not begun, as the store has them."""
 
     now: float
     skipped: Mapping[str, Skips]
     waiting: Sequence[Fire]
-    """For their lock."""
+    """Fires that wait for their lock."""
     pending: Sequence[Fire]
-    """For a free place."""
+    """Fires that wait for a free place."""
     unclaimed: Mapping[str, int]
     """Jobs with a fire that no instance has claimed, because all of them are drained."""
     holders: Mapping[str, Holder]
-    """By lock; of locks that are free, none."""
+    """Holders by lock; a free lock has none."""
 
 
 class Limits(NamedTuple):
@@ -51,8 +51,7 @@ def grace(job: Job, usual: int) -> int:
 
 
 def overdue(job: Job, last: int, now: float, allowed: int) -> int | None:
-    """The first fire after the last one that was handled, where it is late by more seconds than
-    allowed."""
+    """The first fire that was not handled, if it is late by more seconds than allowed."""
     fire = job.schedule.next_after(last)
     is_late = fire is not None and fire + job.schedule.jitter + allowed < now
     return fire if is_late else None
@@ -74,7 +73,7 @@ def late(survey: Survey, limits: Limits, find: Callable[[str], Job | None]) -> d
 
 
 _Candidate = tuple[str, int | None, str]
-"""A job, since when it is due, and the reason; without a time, it is late in any case."""
+"""A job, since when it is due (None: late in any case), and the reason."""
 
 
 def _skipped(survey: Survey, limits: Limits) -> Iterator[_Candidate]:
@@ -105,16 +104,16 @@ def _waiting(survey: Survey) -> Iterator[_Candidate]:
 
 
 def held(job: str, holder: Holder | None, now: float) -> str:
-    """Who holds the lock of a job."""
+    """Says what holds the lock of a job."""
     if holder is None:
-        return "a run went on"
+        return "a run was in progress"
     if not holder.job:
         return "another program holds its lock"
     if not holder.run:
         return f"its lock is kept for the next run of {holder.job}"
     lasts = in_words(max(int(now - holder.since), 1))
     if holder.job == job:
-        return f"its run {holder.run[:8]} on {holder.host} goes on for {lasts}"
+        return f"its run {holder.run[:8]} on {holder.host} has been in progress for {lasts}"
     return f"the run {holder.run[:8]} of {holder.job} on {holder.host} holds its lock for {lasts}"
 
 

@@ -88,7 +88,7 @@ class Span(Struct, frozen=True):
 
 
 async def spans(store: Store, names: Sequence[bytes], most: int) -> list[list[Span]]:
-    """Of each of these jobs the latest runs, the newest first."""
+    """The latest runs of each of these jobs, newest first."""
     keys = Cron(store.prefix)
     begin, middle, _ = keys.job_results.literals
     found: list[list[Span]] = []
@@ -128,7 +128,7 @@ def _newest(found: Iterable[Any]) -> RunRecord | None:
 
 
 async def latest(store: Store, job: str) -> RunRecord | None:
-    """The newest run of a job that is under way; without one, the run that ended last."""
+    """The newest run of a job in progress; without one, the run that ended last."""
     active_ones = [one for one in await history.active(store) if one.record.job_name == job]
     if active_ones:
         return max(active_ones, key=lambda one: one.record.start_time)

@@ -1,6 +1,6 @@
 """Lua that several scripts of cron include; a comment names the locals that each part needs.
 
-`own` is a table that the script is given: prefixes of keys, limits, and who we are.
+`own` is a table that the caller passes: prefixes of keys, limits, and the name of the instance.
 """
 
 from watchbell.cron.keys import Cron, CronOwn
@@ -62,8 +62,8 @@ local function report_ahead()
   report('watchbell:cron marks', cjson.encode({
     type = 'service', state = 'warning', entity = 'watchbell', check = 'cron marks',
     time = seconds, initial_failure_delay = 0,
-    summary = jobs_ .. ' marked as handled up to ' .. length_of(furthest) .. ' beyond the present'
-              .. ' of the store (' .. shown .. '); continued from the present',
+    summary = jobs_ .. ' marked as handled up to ' .. length_of(furthest) .. " ahead of the store's"
+              .. ' clock (' .. shown .. '); continued from the present',
     details = "The store's clock was set back, or a mark in {cronken}:watchbell:fired was edited."
   }))
   return moved

@@ -20,20 +20,21 @@ Why = Literal["schedule", "late", "trigger", "retry"]
 T = TypeVar("T")
 
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What reading JSON raises, whatever its bytes."""
+"""Everything that reading JSON can raise, whatever its bytes."""
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """How a job is run, beyond what the document knows: the `watchbell` part of its definition."""
+    """The `watchbell` part of a definition: options that the document does not know."""
 
     alert: bool = True
     """Whether its runs are reported as check events."""
     missed: Missed = "skip"
-    """What to do about fires that are late by more than `grace`."""
+    """What to do about runs that are late by more than `grace`."""
     grace: int | None = None
-    """Seconds by which a fire may be late and be run all the same; None for the setting's."""
+    """Seconds by which a run may start late; None for the setting's."""
     overlap: Overlap | None = None
-    """What to do about a fire while the lock is held; None for `skip`, without a lock `allow`."""
+    """What to do when a run is due while the lock is held; None for `skip`, without a lock
+    `allow`."""
     time_limit: float | None = None
     kill_after: float | None = None
     """Seconds from SIGTERM to SIGKILL; None for the setting's."""
@@ -54,7 +55,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     retry_delay: float = 60
     """Seconds from a failure to the first retry."""
     retry_factor: float = 2
-    """By which the delay grows from one retry to the next."""
+    """Factor by which the delay grows from one retry to the next."""
     hosts: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
 
@@ -77,7 +78,7 @@ class Job(Struct, frozen=True, kw_only=True):
     ttl: int
     schedule: Schedule
     fingerprint: str
-    """Of the schedule: two definitions with the same one fire at the same times."""
+    """Of the schedule: definitions with the same fingerprint fire at the same times."""
     is_paused: bool = False
     options: RunOptions = RunOptions()
 
@@ -90,10 +91,10 @@ class DefinitionError(Struct, frozen=True):
     """Why a definition can't be run."""
 
     field: str
-    """Its path in the definition, or `name`; empty where no single field is wrong."""
+    """Its path in the definition, or `name`; empty if no single field is wrong."""
     reason: str
     reason_without_value: str
-    """For those who may not see what the definition contains."""
+    """For readers who may not see the values of the definition."""
 
     @property
     def text(self) -> str:
@@ -112,7 +113,8 @@ class Invalid(Struct, frozen=True):
 
 
 class Fire(Struct, frozen=True, kw_only=True):
-    """A run that is due, as it waits for an instance to take it, in the order of its fields."""
+    """A run that is due and waits for an instance. The stored form depends on the order of the
+    fields."""
 
     fire: int
     """The second for which it was scheduled, or in which it was triggered."""
@@ -121,7 +123,7 @@ class Fire(Struct, frozen=True, kw_only=True):
     lock: str = ""
     """SHA-1 of the lock's name."""
     ttl: int = 0
-    """Of the lock, in milliseconds."""
+    """Milliseconds until the lock lapses unless it is renewed."""
     overlap: Overlap | Literal["each"] = "skip"
     """With `each`, any number of a job's fires wait for the lock."""
     is_kept: bool = True
@@ -129,19 +131,19 @@ class Fire(Struct, frozen=True, kw_only=True):
     is_queued: bool = False
     """Whether it waited for its lock."""
     attempt: int | UnsetType = UNSET
-    """Of a job with retries: which attempt this is, from 1 on."""
+    """For a job with retries: the number of this attempt, from 1."""
     attempts: int | UnsetType = UNSET
-    """How many attempts there are at most."""
+    """The most attempts."""
     only_on: str | UnsetType = UNSET
-    """Of a retry of a job without lock: the instance that runs it."""
+    """For a retry of a job without a lock: the instance that runs it."""
     pool: str | UnsetType = UNSET
-    """Of a job that may not run everywhere: its placement, JSON."""
+    """For a job that may not run everywhere: its placement as JSON."""
     trigger: str | UnsetType = UNSET
     """The id of the trigger whose sender waits for an answer."""
 
 
 class Begun(NamedTuple):
-    """A run that is recorded as running, and has to be started now, or at its start time."""
+    """A run that is recorded as running and has to be started at its start time."""
 
     run: str
     start: float
@@ -171,13 +173,13 @@ class Detail(Struct, kw_only=True, omit_defaults=True):
     attempts: int = 1
     """How many attempts the job's retries allow."""
     retry_at: float = 0
-    """When the next attempt is due; 0 where none follows."""
+    """When the next attempt is due; 0 if none follows."""
     lock: str = ""
     is_kept: bool = False
-    """Whether its job was in the store; unknown of runs of Cronken."""
+    """Whether its job was in the store; not known for runs of Cronken."""
     instance: str = ""
     reason: str = ""
-    """Why it ended, where not by itself."""
+    """Why it ended, if not by itself."""
     leftovers: tuple[str, ...] = ()
     """Processes that the command left behind and that were ended, each with its pid."""
     cpu: float = 0
@@ -217,12 +219,12 @@ class Beat(Struct, kw_only=True):
     every: float = 30
     """Seconds between two of these."""
     is_silent: bool = False
-    """Whether it sent no heartbeat for three times as long. Not in the store: it follows from
+    """Whether it sent no heartbeat for three times as long. Not stored, because it follows from
     `seen`."""
 
 
 def parsed(raw: bytes | None, kind: type[T]) -> T | None:
-    """Stored JSON as a value of this type; None where there is none, or it is something else."""
+    """Stored JSON as a value of this type; None if it is missing or something else."""
     try:
         return None if raw is None else msgspec.json.decode(raw, type=kind)
     except UNREADABLE:
@@ -235,7 +237,7 @@ def lock_of(name: str) -> str:
 
 
 def encoded(record: Record, *, upstream: bool) -> bytes:
-    """The record as it is stored; upstream's form leaves out what is not known."""
+    """The record as JSON; upstream's form leaves out unknown values."""
     if not upstream:
         return msgspec.json.encode(record)
     fields = msgspec.structs.asdict(record) | {"start_time": f"{record.start_time:.6f}"}
@@ -243,7 +245,7 @@ def encoded(record: Record, *, upstream: bool) -> bytes:
 
 
 def decoded(raw: bytes) -> Record | None:
-    """The record in either form; None where it can't be read."""
+    """Reads a record in either form; None if it can't be read."""
     try:
         found = msgspec.convert(msgspec.json.decode(raw), Record, strict=False)
     except UNREADABLE:

@@ -1,4 +1,4 @@
-"""Jobs as the command line lists them: definition, status, next fire, last run."""
+"""Jobs as the command line lists them: definition, status, next run, last run."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -23,14 +23,14 @@ class Listed(Struct, frozen=True, kw_only=True):
 
     name: str
     definition: Any
-    """As it is in the store; None where that is no JSON."""
+    """As it is in the store; None if that is not JSON."""
     judgement: Job | Invalid
     is_paused: bool = False
     next_fire: int | None = None
     last: RunRecord | None = None
     running: tuple[str, ...] = ()
     obstacle: str = ""
-    """Why no instance may run it; only where one job is shown."""
+    """Why no instance may run it; only set where a single job is shown."""
 
     @property
     def job(self) -> Job | None:
@@ -57,7 +57,7 @@ class Listed(Struct, frozen=True, kw_only=True):
 class _State(NamedTuple):
     paused: set[str]
     running: dict[str, tuple[str, ...]]
-    """The ids of runs under way, by their jobs."""
+    """The ids of runs in progress, by job."""
 
 
 async def listed(
@@ -72,7 +72,7 @@ async def listed(
 
 
 async def first(store: Store, reading: Reading, now: float, most: int) -> tuple[list[Listed], int]:
-    """The first jobs by name, and how many there are. Of the others, only the names are read."""
+    """The first jobs by name, and how many there are in all."""
     pairs, total = await definitions.first(store, most)
     return await _all(store, pairs, reading, now, await _state(store)), total
 
@@ -124,6 +124,6 @@ async def shown(store: Store, name: str, reading: Reading, now: float) -> Listed
 
 
 async def obstacle_to(store: Store, job: Job) -> str:
-    """Why no instance may run the job; empty where one may."""
+    """Why no instance may run the job; empty if one may."""
     placement = job.options.placement
     return obstacle(placement, await instances.alive(store)) if placement else ""

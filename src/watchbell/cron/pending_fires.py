@@ -1,4 +1,5 @@
-"""Fires that wait in the store: whose turn it is, which retries are due, which are given up."""
+"""Fires that wait in the store: makes them pending when their lock is free or their retry is due,
+and gives up retries that nobody can make."""
 
 import msgspec
 from msgspec import Struct
@@ -91,7 +92,7 @@ async def look(call: Caller) -> tuple[float, int]:
 
 
 async def give_up_retries(call: Caller, instance: str, reason: str) -> None:
-    """The retries that only this instance could have made."""
+    """Gives up the retries that only this instance could have made."""
     retries = CronOwn(call.store.prefix).retries()
     found = await call.store.call("HGETALL", retries)
     keys = [key for key, raw in found.items() if _instance_of(raw) == instance]
@@ -100,7 +101,7 @@ async def give_up_retries(call: Caller, instance: str, reason: str) -> None:
 
 
 def _instance_of(raw: bytes) -> str:
-    """Of a retry as it is stored; empty where any instance may make it."""
+    """The instance that has to make a retry; empty if any instance may."""
     kept = parsed(raw, _Kept)
     fire = parsed(kept.fire.encode(), Fire) if kept else None
     return fire.only_on or "" if fire else ""

@@ -1,4 +1,4 @@
-"""Where a job may run: its hosts and tags against those of an instance."""
+"""Decides where a job may run, by its hosts and tags and those of an instance."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class Candidate(Protocol):
-    """An instance, as far as the decision needs it."""
+    """What the decision needs to know of an instance."""
 
     @property
     def host(self) -> str: ...
@@ -35,11 +35,8 @@ class Placement(Struct, frozen=True, order=True):
         return bool(self.hosts or self.tags)
 
 
-ANYWHERE = Placement()
-
-
 def refusal(placement: Placement, candidate: Candidate) -> str:
-    """Why the instance may not run the job; empty where it may."""
+    """Why the instance may not run the job; empty if it may."""
     hosts = {host.casefold() for host in placement.hosts}
     if hosts and candidate.host.casefold() not in hosts:
         return f"{candidate.host} is not among its hosts ({', '.join(placement.hosts)})"
@@ -54,7 +51,7 @@ def permits(placement: Placement, candidate: Candidate) -> bool:
 
 
 def obstacle(placement: Placement, candidates: Iterable[Candidate]) -> str:
-    """Why none of the instances may run the job; empty where one may, or there are none."""
+    """Why none of the instances may run the job; empty if one may, or there are none."""
     refusals = [refusal(placement, one) for one in candidates]
     if not placement or not refusals or not all(refusals):
         return ""

@@ -1,4 +1,4 @@
-"""How definitions are read, by the settings of the reader."""
+"""Settings that decide how definitions are read."""
 
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -9,7 +9,7 @@ from watchbell.settings import Cron as CronSettings
 
 class Reading(NamedTuple):
     zone: ZoneInfo = ZoneInfo("UTC")
-    """Of schedules that name none."""
+    """The time zone of schedules that name none."""
     upstream_weekdays: bool = False
     """Whether 0 is Monday, as in Cronken."""
 

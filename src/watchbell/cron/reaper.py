@@ -1,4 +1,4 @@
-"""Ends runs that send no heartbeat any more, and clears what instances left that are gone."""
+"""Ends runs that no longer send heartbeats, and cleans up after instances that are gone."""
 
 import asyncio
 from collections.abc import Callable, Container, Sequence
@@ -58,8 +58,8 @@ class Reaper:
         unplaced: UnplacedJobs,
         steady: Callable[[], float],
     ) -> None:
-        """`ours` are the runs that this instance answers for; `steady` returns for how many seconds
-        the store has been available: no heartbeat could be sent while it was not."""
+        """`ours` are the runs of this instance. `steady` returns for how many seconds the store has
+        been available: while it was not, nobody could send a heartbeat."""
         self._store, self._claims, self._writer, self._clock = store, claims, writer, clock
         self._settings, self._ours, self._find, self._steady = settings, ours, find, steady
         self._keys, self._own = Cron(store.prefix), CronOwn(store.prefix)
@@ -77,7 +77,7 @@ class Reaper:
                     await self._reap()
                 outage.end()
             except (Refused, LockLost):
-                continue  # another instance is at it
+                continue  # another instance does it
             except StoreUnavailable as error:
                 outage.begin(error)
 
@@ -94,8 +94,8 @@ class Reaper:
             await self._sweep()
 
     async def _follow_clock(self) -> None:
-        """Heartbeats beyond the present, from before the store's clock was set back, count as sent
-        now: otherwise dead runs and instances would seem alive until then."""
+        """Moves heartbeats from before the store's clock was set back to the present: otherwise
+        dead runs and instances would seem alive until the clock has caught up."""
         now = self._clock.now()
         latest = f"({now + MOST_AHEAD:.6f}"
         runs = await self._store.call("ZRANGEBYSCORE", self._keys.active(), latest, "+inf")
@@ -124,7 +124,7 @@ class Reaper:
             if known:
                 await self._freeze_one(run.decode(), known, detail, stale)
             else:
-                # Nothing is known of it but that it is listed as active, which ends here.
+                # There is no record to end, so the run is only removed from the active ones.
                 await self._store.call("ZREM", self._keys.active(), run)
 
     async def _freeze_one(
@@ -139,7 +139,7 @@ class Reaper:
         alert = job is None or job.options.alert
         attempt = fires.described(detail.attempt, detail.attempts)
         event = check_reports.ended(record, detail.reason, now, attempt) if alert else b""
-        # What every instance runs can be retried only where it failed, and that instance is gone.
+        # A job without a lock is retried only on the instance where it failed, which is gone.
         failed = fires.fire_from(record.job_name, detail)
         retry = fires.following(job, failed, "", now) if job and job.lock else None
         detail.retry_at = round(retry.at, 3) if retry else 0
@@ -189,7 +189,7 @@ def _is_text(run: bytes) -> bool:
 
 
 async def bury(store: Store, claims: Claims, instance: str) -> None:
-    """Of an instance that is gone: records as not run what only it would have run."""
+    """Records the fires that only this instance would have run as not run, and forgets it."""
     own = CronOwn(store.prefix)
     reason = f"skipped: the instance {instance} ended before its turn came"
     while texts := await store.call("LRANGE", own.own_pending(instance), 0, _MOST - 1):

@@ -1,4 +1,4 @@
-"""Check events of cron on their way to alerting, within the bound of the settings."""
+"""Sends check events of cron to alerting, and limits how many wait there."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ for _, one in ipairs(cmsgpack.unpack(ARGV[2])) do report(one[1], one[2]) end
 
 
 async def report(store: Store, events: Sequence[tuple[str, bytes]], most_events: int) -> None:
-    """Events of jobs. While too many wait for alerting, the latest of each job is kept back."""
+    """Sends events of jobs. While too many wait for alerting, keeps back the latest of each job."""
     if events:
         keys = [Alerting(store.prefix).events(), CronOwn(store.prefix).unreported()]
         items = [(f"{check_reports.ENTITY}:{job}", verbatim(event)) for job, event in events]

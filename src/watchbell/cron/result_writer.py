@@ -1,4 +1,4 @@
-"""Writes what runs print and how they end into the store, many at once in one script."""
+"""Writes output and results of many runs into the store by one script."""
 
 from collections.abc import Callable, Sequence
 from enum import Enum
@@ -18,7 +18,7 @@ from watchbell.store.effects import verbatim
 from watchbell.store.script import RAISE_NOT_NOW, Script
 
 OUTPUT_KEPT = 86_400_000
-"""Milliseconds after the last line."""
+"""Milliseconds for which output is kept after its last line."""
 _SLICE = 500
 
 # KEYS rundata, active, details, pending, awaited, events, pools, retries, retries due, unreported,
@@ -135,10 +135,10 @@ return {answers, redis.call('LLEN', pending), refused}
 class Outcome(Enum):
     DONE = "done"
     OVER = "over"
-    """Somebody else had ended it, most likely by declaring it frozen."""
+    """Another instance had ended the run, most likely as frozen."""
     GONE = "gone"
     ALIVE = "alive"
-    """It sent a heartbeat, and was not ended."""
+    """The run sent a heartbeat meanwhile, so it was not ended."""
 
 
 class RunResult(NamedTuple):
@@ -152,7 +152,7 @@ class RunResult(NamedTuple):
     event: bytes = b""
     stale: str = ""
     retry: bytes = b""
-    """The next attempt, a `Fire` as JSON; empty where none follows."""
+    """The next attempt, a `Fire` as JSON; empty if none follows."""
     instance: str = ""
     retry_at: float = 0.0
     is_kept: bool = False
@@ -174,7 +174,7 @@ class ResultWriter:
         as_list: bool,
         on_pending: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """`on_pending` is called after each write with how many fires wait."""
+        """`on_pending` is called after each write with the number of pending fires."""
         keys, own = Cron(store.prefix), CronOwn(store.prefix)
         self._store, self._on_pending = store, on_pending
         self._keys = [
@@ -210,7 +210,7 @@ class ResultWriter:
         self._log = logs.get(role="cron")
 
     async def write(self, batch: Sequence[Unwritten[RunResult]]) -> list[Outcome]:
-        """Waits for an absent store."""
+        """Waits while the store is unavailable."""
         lines = [(one.run, packed(one.lines)) for one in batch if one.lines]
         ends = [_ready(one.final) for one in batch if one.final]
         written = [msgspec.msgpack.encode(lines), msgspec.msgpack.encode(ends)]

@@ -1,7 +1,7 @@
-"""Jobs that are no longer in the store: their marks are forgotten, and their checks are settled.
+"""Forgets the marks of jobs that are no longer in the store, and reports their checks as ok.
 
-A check that stayed critical would be reported for ever, since no run will ever succeed again. It is
-reported as ok, so that those who were alerted receive the recovery.
+No run of such a job will ever succeed again, so its check would stay critical for ever. With the
+ok, the people who were alerted receive the recovery.
 """
 
 from collections.abc import Sequence

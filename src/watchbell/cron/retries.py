@@ -1,4 +1,4 @@
-"""Whether a failed run is tried again, and when."""
+"""Decides whether a failed run is retried, and when."""
 
 from enum import Enum
 
@@ -10,8 +10,8 @@ LONGEST_DELAY = 86_400.0
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    """A job's rule: the first retry comes after `delay` seconds, and each later one after `factor`
-    times the delay before it."""
+    """The first retry comes `delay` seconds after the failure; each later delay is `factor` times
+    the one before."""
 
     retries: int = 0
     delay: float = 60

@@ -31,7 +31,7 @@ _SHELL = 128
 
 
 def ending(record: Record, detail: Detail) -> str:
-    """In one line; empty for a run that goes on."""
+    """How a run ended, in one line; empty for a run in progress."""
     words = _ending(record, detail)
     if not detail.leftovers:
         return words
@@ -42,7 +42,7 @@ def _ending(record: Record, detail: Detail) -> str:
     if record.status == "running":
         return ""
     if record.status == "frozen":
-        return detail.reason or "frozen: it sent no heartbeat any more"
+        return detail.reason or "frozen: it stopped sending heartbeats"
     if record.status == "success":
         return "done"
     if not detail.reason:
@@ -54,7 +54,7 @@ def _ending(record: Record, detail: Detail) -> str:
 
 
 def options_in_words(options: RunOptions) -> Iterator[str]:
-    """Retries and placement of a job, a line each."""
+    """Retries and placement of a job, one line each."""
     policy = options.retrying
     if policy.retries:
         pauses = [in_words(round(policy.pause(n + 1))) for n in range(min(policy.retries, 5))]
@@ -68,15 +68,15 @@ def options_in_words(options: RunOptions) -> Iterator[str]:
 
 
 def status_code(record: Record) -> int:
-    """The exit code of a command that waited for the run: that of the run, 128 plus the number of
-    the signal that ended it, or 1 for a run that was not started or froze."""
+    """The exit code of a command that waited for a run: the run's own, 128 plus the signal that
+    ended it, or 1 if the run was not started or froze."""
     if record.retcode is None:
         return 1
     return record.retcode if record.retcode >= 0 else 128 - record.retcode
 
 
 def exit_code(retcode: int | None, *, explained: bool = False) -> str:
-    """In words; with `explained`, a signal is named without what it mostly means."""
+    """An exit code in words; with `explained`, without what a signal usually means."""
     if retcode is None:
         return "it was not started"
     if retcode < 0:

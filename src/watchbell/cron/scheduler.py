@@ -1,4 +1,4 @@
-"""Claims fires when they are due, and takes those that wait for a free place."""
+"""Claims fires when they are due, and takes pending ones when places are free."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -23,19 +23,19 @@ _TIMER = 0.0015
 """Seconds by which the event loop's timer may be late."""
 _TAKEN_AT_ONCE = 64
 _AHEAD = 0.05
-"""Seconds by which a fire is claimed before its instant, so that all that is left to be done then
-is to start its process; longer than a busy machine takes for the claim."""
+"""Seconds by which a fire is claimed before its instant, so that only the process is left to start
+then; longer than a claim takes on a busy machine."""
 _FEW = 8
-"""Fires that are claimed ahead; where more are due, processes wait for each other anyway."""
+"""The most fires that are claimed ahead. If more are due, processes wait for each other anyway."""
 
 _LONGEST_PAUSE = 5.0
-"""Seconds between two claims that the store refuses although it accepts other writes."""
+"""The most seconds between two claims while the store refuses claims but accepts other writes."""
 _HEAD_START = 0.05
-"""Seconds for which we leave pending fires to other instances once we have begun our share."""
+"""Seconds for which pending fires are left to other instances after we began our share."""
 
 Start = Callable[[Begun, float], None]
 Drop = Callable[[Sequence[str]], Awaitable[None]]
-"""Of jobs that are no longer in the store."""
+"""Drops jobs that are no longer in the store."""
 _Intent = tuple[JobEntry, Sequence[Claim | Left]]
 
 
@@ -69,21 +69,21 @@ class Scheduler:
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing new is begun here."""
+        """Whether this instance starts no new runs."""
         return self.is_drained or self.is_stopping
 
     def wake(self) -> None:
-        """The agenda, or the time, has changed."""
+        """Looks again for due fires, because the agenda or the time has changed."""
         self._looked_ahead = 0.0
         self._changed.set()
 
     @property
     def is_asking(self) -> bool:
-        """Whether the store is being asked for runs to begin here."""
+        """Whether a request for runs is under way in the store."""
         return bool(self._asking)
 
     def expect(self, pending: int) -> None:
-        """This many fires wait for a place."""
+        """Takes pending fires if there are any, and places for them."""
         self._pending = pending
         if pending and self._executor.free > 0:
             self._wanted.set()
@@ -108,7 +108,8 @@ class Scheduler:
         return self._agenda.take_due(now, _MOST) or self._ahead(now)
 
     def _ahead(self, now: float) -> list[JobEntry]:
-        """Those whose instant is near. What can't be claimed ahead is claimed at its instant."""
+        """Jobs that are due in a moment. A fire that can't be claimed ahead is claimed at its
+        instant."""
         at = self._agenda.next_at()
         if at is None or not self._looked_ahead < at <= now + _AHEAD:
             return []
@@ -120,8 +121,8 @@ class Scheduler:
         return [entry for entry in found if not entry.ticket]
 
     async def _plan_some(self) -> None:
-        """Only now that all that is due is recorded: to find the next fire of a job takes longer
-        than to claim one."""
+        """Computes next fires. That takes longer than claiming, so all due fires are recorded
+        first."""
         some, self._unplanned = self._unplanned[:_MOST], self._unplanned[_MOST:]
         for entry in some:
             self._agenda.plan(entry)
@@ -135,7 +136,7 @@ class Scheduler:
             async with asyncio.timeout(None if at is None else max(at - now - _TIMER, 0)):
                 await self._changed.wait()
         while at is not None and not self._changed.is_set() and self._clock.now() < at:  # noqa: ASYNC110
-            await asyncio.sleep(0)  # nearer to the instant than the loop's timer comes
+            await asyncio.sleep(0)  # more exact than the loop's timer
 
     def _intent(self, entry: JobEntry, now: float) -> "_Intent":
         runs_here = self._executor.of(entry.name)
@@ -154,7 +155,7 @@ class Scheduler:
                 probe("cron.claimed")
             except StoreUnavailable as error:
                 failure = error
-                # What was claimed before the answer was lost is ours; the rest is claimed again.
+                # Fires that were claimed before the reply was lost are ours; others are due again.
                 begun, answers, pending = await patiently(lambda: self._claims.recall(names)), [], 0
             places.start(begun, asked)
         if failure:
@@ -169,11 +170,11 @@ class Scheduler:
         self.expect(pending)
 
     def _share(self, due: int) -> int:
-        """How many fires that are due together we begin; the others are left to our peers."""
+        """How many of the fires that are due together we begin; our peers begin the others."""
         return ceil(due / self.peers)
 
     async def _wait_for_store(self, error: StoreUnavailable) -> None:
-        """Until it accepts writes: it can be read earlier."""
+        """Waits until the store accepts writes; it accepts reads earlier."""
         outage.begin(error)
         await self._backoff.wait()
         await patiently(lambda: health.check_writable(self._claims.call.store))
@@ -194,7 +195,7 @@ class Scheduler:
         return gone
 
     async def take(self) -> None:
-        """Fills free places with fires that wait."""
+        """Fills free places with pending fires."""
         while True:
             await self._wanted.wait()
             self._wanted.clear()
@@ -205,7 +206,7 @@ class Scheduler:
                     break
 
     def _is_spread(self) -> bool:
-        """Whether other instances are to have a part of what is pending."""
+        """Whether other instances should get a share of the pending fires."""
         return self.peers > 1 and self._pending < self._executor.free * self.peers
 
     async def _give_head_start(self) -> None:
@@ -214,7 +215,7 @@ class Scheduler:
             await asyncio.sleep(left)
 
     async def _take_some(self) -> bool:
-        """Whether there may be more."""
+        """Returns whether more fires may be pending."""
         asked, failure = self._clock.monotonic(), None
         most = _TAKEN_AT_ONCE
         if self._is_spread() and asked - self._shared_at > 1:
@@ -234,12 +235,12 @@ class Scheduler:
             self._backoff.reset()
         self._pending = pending
         for text in bad:
-            self._log.error("dropped a pending item that is no fire", found=text)
+            self._log.error("dropped an unreadable item of the pending runs", item=text)
         return pending > 0
 
     async def trigger(self, entry: JobEntry, known: float, trigger: str = "") -> float:
-        """Runs the job now, unless another instance was faster. Returns up to which trigger of the
-        job we know."""
+        """Runs the job now, unless another instance was faster. Returns the latest trigger of the
+        job that we know."""
         job, run, fire = entry.job, ids.token(), int(self._clock.now())
         item = entry.item(fire, "trigger", trigger)
         claim = Claim(job.name, fire, "", run, item)
@@ -260,7 +261,7 @@ class Scheduler:
 
 
 class _Places:
-    """Places that are reserved while the store is asked to fill them; the rest is given back."""
+    """Reserves places while the store is asked for runs, and frees those that stay empty."""
 
     def __init__(self, executor: Executor, start: Start, most: int, asking: "set[_Places]") -> None:
         self._executor, self._start, self._asking = executor, start, asking

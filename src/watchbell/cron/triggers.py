@@ -1,4 +1,4 @@
-"""Triggers: which instances would run the job, and what they answer."""
+"""Triggers of jobs: whether an instance would run them, and the answers of the instances."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -25,18 +25,18 @@ class Trigger(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True):
-    """What an instance answers to a trigger: one of these."""
+    """An instance's answer to a trigger; one of the fields is set."""
 
     run: str = ""
     """The id of the run that was begun."""
     waits: str = ""
-    """Why it is begun later."""
+    """Why it begins later."""
     skipped: str = ""
     """Why it is not run."""
 
 
 def refusal(job: Job, beats: Sequence[Beat]) -> str:
-    """Why none of the instances would run the job; empty where one would, or none is known."""
+    """Why none of the instances would run the job; empty if one would, or none is known."""
     placement = job.options.placement
     permitted = [beat for beat in beats if permits(placement, beat)]
     if placement and permitted and all(beat.is_drained for beat in permitted):
@@ -58,8 +58,8 @@ async def answers(
     final: bool = False,
     clock: Clock = SYSTEM,
 ) -> Mapping[str, list[Answer]]:
-    """By job, once all have answered or the time is over. With `final`, a run that waits for its
-    turn has not answered yet."""
+    """Answers by job, once all have arrived or the time is over. With `final`, waits until runs
+    that wait for their turn have begun or were given up."""
     ends = clock.monotonic() + seconds
     while True:
         found = {one.job: await _answers(store, one, final=final) for one in triggers}
@@ -70,7 +70,7 @@ async def answers(
 
 
 async def _answers(store: Store, trigger: Trigger, *, final: bool) -> list[Answer]:
-    """Of each run the last; without `final` also of those that wait."""
+    """The last answer of each run; with `final`, without runs that still wait."""
     texts = await store.call("LRANGE", CronOwn(store.prefix).answers(trigger.id), 0, -1)
     found = [answer for text in texts if (answer := parsed(text, Answer))]
     settled = [answer for answer in found if not answer.waits]

@@ -19,7 +19,7 @@ from watchbell.store.client import Store
 from watchbell.store.script import READ, Script
 from watchbell.units import in_words
 
-NOBODY = "not run: no instance of cron is there"
+NOBODY = "not run: no instance of cron is running"
 
 # KEYS[1] instances; ARGV[1] seconds for which a heartbeat is good, ARGV[2] seconds by which it may
 # lie beyond the present. Returns the time, and how many instances there are.
@@ -34,7 +34,7 @@ return {tonumber(time[1]), seen}
 
 
 class UnattendedJobs:
-    """While no instance is there, none can report what it missed: the role of alerting does."""
+    """Reports missed runs from a role of alerting while there is no instance that could."""
 
     def __init__(
         self, store: Store, settings: CronSettings, reading: Reading, clock: Clock
@@ -43,7 +43,7 @@ class UnattendedJobs:
         self._clock = clock
         self._alone_since: float | None = None
         self._reported: dict[str, int] = {}
-        """The fires that were reported already."""
+        """Fires that were reported already, by job."""
 
     async def report(self) -> int:
         """Reports each job with a lock that is overdue, once per fire. Returns how many.
@@ -108,7 +108,7 @@ class UnplacedJobs:
         self._store, self._entries, self._grace = store, entries, grace
         self._most_events = most_events
         self._reported: dict[str, int] = {}
-        """The fires that were reported already."""
+        """Fires that were reported already, by job."""
         self._log = logs.get(role="cron")
 
     async def report(self, beats: Sequence[Beat], now: float) -> int:

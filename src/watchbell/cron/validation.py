@@ -25,16 +25,16 @@ from watchbell.schedule.due import Missed
 from watchbell.schedule.fields import BadValue, refuse
 
 EVERYBODY = "all"
-"""No job may have this name: to `pause` and `resume` it means every job."""
+"""No job may have this name, because it means every job in `pause` and `resume`."""
 LONGEST_NAME = 500
 LONGEST_CMD = 100_000
-"""Bytes; a system takes no longer argument than 128 KiB."""
+"""Bytes; the system accepts no argument longer than 128 KiB."""
 LONGEST_TIME = 366 * 86_400
 LONGEST_HOST = 253
 LONGEST_GRACE = 3_600
 """Seconds from SIGTERM to SIGKILL."""
 MOST_NAMES = 100
-"""Of hosts, or of tags, of one job."""
+"""The most hosts, or tags, of one job."""
 
 _NO_OPTIONS = RunOptions()
 
@@ -74,7 +74,7 @@ def from_fields(
     is_paused = each(_yes_or_no, "job_state.paused", state.get("paused") or False)
     options = _options(definition.get("watchbell"), each)
     if options.overlap == "queue" and lock == "":
-        reason = "a job without a lock has nothing to queue for"
+        reason = "a job without a lock can't queue; give it a lock, or use 'skip' or 'allow'"
         errors.append(_error(Refused(reason, field="watchbell.overlap")))
     if errors:
         return Invalid(text, tuple(errors))
@@ -93,11 +93,6 @@ def from_fields(
 def _error(error: Refused) -> DefinitionError:
     bare = error.expected if isinstance(error, BadValue) else error.reason
     return DefinitionError(error.field, error.reason, bare)
-
-
-def check_name(name: str) -> None:
-    """Refuses what no job may be called."""
-    _name(name)
 
 
 def _name(name: bytes | str) -> None:
@@ -164,7 +159,7 @@ def _ttl(value: object, is_locked: bool) -> int:
 
 
 def _whole(value: object) -> int | None:
-    """Also of text, and of a number with a fraction of 0, which instances of Cronken accept."""
+    """Also accepts text, and a number such as 60.0, as instances of Cronken do."""
     if isinstance(value, str) and len(value) < 20 and value.strip().isdecimal():
         return int(value)
     if isinstance(value, float) and value.is_integer():
@@ -221,7 +216,7 @@ def _factor(field: str, value: object) -> float:
 
 
 def _names(field: str, value: object) -> tuple[str, ...]:
-    """Each once, in the order of the alphabet."""
+    """Sorts the names, and removes duplicates."""
     if not isinstance(value, list) or len(value) > MOST_NAMES or not all(map(_is_name, value)):
         refuse(field, f"a list of at most {MOST_NAMES} names without spaces and commas", value)
     return tuple(sorted(set(value)))
@@ -300,9 +295,9 @@ _OPTIONS: dict[str, Callable[[str, object], Any]] = {
 
 
 def with_state(raw: bytes, **state: object) -> bytes | None:
-    """The definition with these values in its `job_state`, those with None taken out.
+    """The definition with these values in its `job_state`; a value of None removes its field.
 
-    None where nothing would change, or the definition has no place for them.
+    Returns None if nothing would change, or `job_state` is not an object.
     """
     definition: Any = parsed(raw, object)
     known = definition.get("job_state") or {} if isinstance(definition, dict) else None

@@ -1,5 +1,5 @@
-"""Watches over a fleet, one instance at a time: overdue jobs, marks beyond the present, and check
-events that alerting does not process."""
+"""Watches over a fleet, one instance at a time: overdue jobs, marks that are ahead of the store's
+clock, and check events that alerting does not process."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ from watchbell.store.script import READ, Script
 
 _EVERY = 5.0
 _LEASE, _MARKS_LEASE = 4_000, 20_000
-"""Milliseconds for which no other instance does the same."""
+"""Milliseconds for which no other instance does the same task."""
 
 # KEYS skipped, awaited, pending, overdue, rundata, pools; ARGV[1] prefix of locks, ARGV[2] of
 # fires that wait for one, ARGV[3] of pending fires by placement. Returns the time, skipped fires,
@@ -133,8 +133,8 @@ class Watchdog:
                 await self.look()
             except StoreUnavailable as error:
                 self._log.debug("the watchdog waits for the store", reason=str(error))
-            except Exception:  # noqa: BLE001 one look, and the next may be better
-                self._log.exception("the watchdog could not look")
+            except Exception:  # noqa: BLE001 the next look may succeed
+                self._log.exception("the watchdog failed; it will try again")
 
     async def look(self) -> None:
         if await self._leads("late", _LEASE):
@@ -176,7 +176,7 @@ class Watchdog:
         return check_reports.late(name, found[name], survey.now, is_failing=is_failing).decode()
 
     async def _failing(self, names: Sequence[str]) -> set[str]:
-        """Those whose last run failed."""
+        """Returns which of these jobs failed in their last run."""
         lasts = await latest_runs.lasts(self._store, [name.encode() for name in names])
         pairs = zip(names, lasts, strict=True)
         return {name for name, last in pairs if last and last.record.status != "success"}
@@ -231,13 +231,13 @@ class Watchdog:
         length, kept = await _RETURN(self._store, self._report_keys, [self._most_events])
         if kept and not self._is_keeping_back:
             self._log.warning(
-                "alerting does not take its events: of each job only the latest is kept",
+                "alerting does not process its events: only the latest of each job is kept",
                 waiting=length,
                 most=self._most_events,
                 advice="run a processor: `watchbell run processor`, or `watchbell up`",
             )
         elif self._is_keeping_back and not kept:
-            self._log.info("alerting takes events again; those that were kept back are added")
+            self._log.info("alerting processes events again; events that were kept back are added")
         self._is_keeping_back = bool(kept)
 
 

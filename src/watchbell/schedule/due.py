@@ -24,9 +24,9 @@ _WIDER = 8
 
 class Fate(Enum):
     ON_TIME = "on time"
-    LATE = "late, and run all the same"
-    TOO_LATE = "missed: nobody was there to run it in time"
-    REPLACED = "missed, and a later one is run in its place"
+    LATE = "late, but still run"
+    TOO_LATE = "missed: no instance ran it in time"
+    REPLACED = "missed: a later one is run instead"
 
 
 class Stretch(NamedTuple):

@@ -250,7 +250,7 @@ async def test_output_is_downloaded_as_it_was_printed(site: Site, store: Store) 
     await of_status(store, "success", output="the last line\n")
     async with site.somebody("viewer") as bob:
         answer = await bob.get(f"{RUN}/download")
-        assert answer.text == "[only its last lines are kept]\nthe last line\n"
+        assert answer.text == "[only the last lines are kept]\nthe last line\n"
         await printed(store, range(1, 4_001))
         await printed(store, [4_001], b"\xff<script>\x1b[0m\r\n")
         answer = await bob.get(f"{RUN}/download")

@@ -27,13 +27,14 @@ _SLICE = 200
 _SHOWN = 300
 _TOLD = 20
 
-As = Annotated[Form, QueryParameter(description="As JSON, or as a crontab as far as one can say.")]
+As = Annotated[
+    Form, QueryParameter(description="JSON, or a crontab, which can't express all options.")
+]
 
 
 @post("/cron/import/preview", status_code=200, opt=needs("write"))
 async def preview_import(request: Asked, data: JSONBody[Import]) -> ImportPlan:
-    """Preview an import: the jobs that it would create, and what prevents it. Nothing is
-    changed."""
+    """Preview an import: the jobs that it would create, and errors. Nothing is changed."""
     return (await _plan(request, data))[1]
 
 

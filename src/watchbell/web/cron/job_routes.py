@@ -51,14 +51,21 @@ _ANY_COMMAND = {"cmd": "true", "lock": True, "ttl": 60}
 
 Name = Annotated[str, QueryParameter(min_length=1, max_length=5_000, description="A job's name.")]
 Text = Annotated[
-    str, QueryParameter(max_length=500, description="Words that name or command have, all of them.")
+    str,
+    QueryParameter(
+        max_length=500, description="Words that must all be in the name or the command."
+    ),
 ]
-Yes = Annotated[bool | None, QueryParameter(description="Only those that are, or are not.")]
-By = Annotated[Sort, QueryParameter(description="By name, next fire, or when a run ended last.")]
-Limit = Annotated[int, QueryParameter(ge=1, le=200, description="How many items at most.")]
+Yes = Annotated[
+    bool | None, QueryParameter(description="Only jobs for which this is true, or false.")
+]
+By = Annotated[Sort, QueryParameter(description="Sort by name, next run or last run.")]
+Limit = Annotated[int, QueryParameter(ge=1, le=200, description="The most items to return.")]
 Cursor = Annotated[str, QueryParameter(max_length=40_000, description="`next` of the page before.")]
-Hours = Annotated[int, QueryParameter(ge=1, le=168, description="How far ahead.")]
-Buckets = Annotated[int, QueryParameter(ge=1, le=500, description="How many parts that has.")]
+Hours = Annotated[int, QueryParameter(ge=1, le=168, description="How many hours to look ahead.")]
+Buckets = Annotated[
+    int, QueryParameter(ge=1, le=500, description="Into how many parts to divide them.")
+]
 
 
 def reading_of(request: Asked) -> Reading:
@@ -120,7 +127,7 @@ def _place(cursor: str, sort: Sort) -> Place:
 
 @get("/cron/ahead", opt=needs("read"))
 async def ahead(request: Asked, hours: Hours = 24, buckets: Buckets = 96) -> Ahead:
-    """Count the runs in the next hours, of all jobs that are not paused."""
+    """Count the scheduled runs of the next hours, of all jobs that are not paused."""
     services = services_of(request)
     seconds = max(hours * 3600 // buckets, 1)
     known = (await services.jobs.jobs()).by_name()
@@ -129,7 +136,7 @@ async def ahead(request: Asked, hours: Hours = 24, buckets: Buckets = 96) -> Ahe
 
 @get("/cron/defaults", opt=needs("read"))
 async def defaults(request: Asked) -> Defaults:
-    """The defaults of job definitions, by the settings of this server."""
+    """Get the defaults of job definitions, from the settings of this server."""
     settings = services_of(request).settings.cron
     return Defaults(
         timezone=settings.timezone,
@@ -143,8 +150,8 @@ async def defaults(request: Asked) -> Defaults:
 
 @get("/cron/job", opt=needs("read"))
 async def one_job(request: Asked, name: Name) -> JobShown:
-    """A job: its definition, next runs and latest runs. Values of its environment are masked unless
-    you may write."""
+    """Get a job: its definition, next runs and latest runs. Values of its environment are masked
+    unless you may write."""
     services = services_of(request)
     now, masked = services.clock.now(), _is_masked(request)
     standing = await services.jobs.one(name)
@@ -212,7 +219,7 @@ def _saved(job: Job, now: float) -> Saved:
 
 @delete("/cron/job", opt=needs("write"))
 async def remove_job(request: Asked, name: Name) -> None:
-    """Remove a job and the records of its runs; a run in progress is finished."""
+    """Delete a job and the records of its runs; a run in progress is finished."""
     async with changing(request):
         await jobs.remove(services_of(request).store, name)
     await audited(request, "cron.remove", name)
@@ -226,7 +233,7 @@ async def pause(request: Asked, data: JSONBody[Chosen]) -> Items:
 
 @post("/cron/jobs/resume", status_code=200, opt=needs("operate"))
 async def resume(request: Asked, data: JSONBody[Chosen]) -> Items:
-    """Resume paused jobs; runs that fell into the pause are not made up for."""
+    """Resume paused jobs; runs that were due during the pause are not caught up."""
     return await _turn(request, data.names, paused=False)
 
 
@@ -240,8 +247,8 @@ async def _turn(request: Asked, names: list[str], *, paused: bool) -> Items:
 
 @post("/cron/jobs/trigger", status_code=200, opt=needs("operate"))
 async def trigger(request: Asked, data: JSONBody[Chosen]) -> Items:
-    """Run jobs now, besides their schedules. Those that begin within moments come with the ids of
-    their runs; `reason` says why others wait, or are not run."""
+    """Run jobs now, in addition to their schedules. Returns the ids of runs that start within
+    seconds; `reason` says why others wait or are not run."""
     store = services_of(request).store
     async with changing(request):
         made, refused = await jobs.trigger_some(store, data.names, reading_of(request))
@@ -266,7 +273,7 @@ async def _answered(
     found: Sequence[str],
     unfit: Mapping[str, str] | None = None,
 ) -> Items:
-    """The result for each, and one line in the audit log for all of them."""
+    """Returns the result for each job, and writes one line into the audit log for all."""
     done, reasons = set(found), unfit or {}
     if done:
         listed = sorted(done)
@@ -287,7 +294,7 @@ async def _answered(
 
 @post("/cron/jobs/validate", status_code=200, opt=needs("write"))
 async def validate(request: Asked, data: JSONBody[MaybeChosen]) -> Validated:
-    """Validate the stored definitions, and write its errors into each."""
+    """Validate the stored definitions, and write the errors into each."""
     async with changing(request):
         found = await jobs.validate(services_of(request).store, data.names, reading_of(request))
     wrong = [one for one in found.values() if isinstance(one, Invalid)]
@@ -299,7 +306,7 @@ async def validate(request: Asked, data: JSONBody[MaybeChosen]) -> Validated:
 
 @post("/cron/preview", status_code=200, opt=needs("read"))
 async def preview(request: Asked, data: JSONBody[PreviewAsked]) -> Preview:
-    """Preview a definition: when it would run, and what is wrong with it. Nothing is changed."""
+    """Preview a definition: when it would run, and its errors. Nothing is changed."""
     if (data.cron_args is None) == (data.definition is None):
         raise HttpProblem(422, "expected either definition or cron_args", field="definition")
     now, how = services_of(request).clock.now(), reading_of(request)
@@ -320,7 +327,7 @@ async def preview(request: Asked, data: JSONBody[PreviewAsked]) -> Preview:
 
 
 def _when_alone(definition: Definition, how: Reading) -> Job | None:
-    """The schedule can be shown although something else is not valid yet."""
+    """The schedule, even if other parts of the definition are not valid yet."""
     whole = {"cron_args": definition.get("cron_args"), "job_args": _ANY_COMMAND}
     judged = from_fields("preview", whole, how)
     return judged if isinstance(judged, Job) else None

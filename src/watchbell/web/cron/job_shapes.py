@@ -11,7 +11,7 @@ from watchbell.cron.model import Status
 from watchbell.web.problems import FieldError
 
 Name = Annotated[str, Meta(min_length=1, max_length=5_000)]
-"""Longer than a job's may be, so that those of others can be removed."""
+"""Longer than we allow, so that jobs of other programs can be deleted."""
 Names = Annotated[list[Name], Meta(min_length=1, max_length=1_000)]
 Definition = dict[str, Any]
 
@@ -42,20 +42,20 @@ class JobRow(Struct, frozen=True, kw_only=True):
     name: str
     state: JobState
     command: str
-    """Its beginning."""
+    """The beginning of the command."""
     words: str
-    """When it runs; empty where the definition is not valid."""
+    """The schedule in words; empty if the definition is not valid."""
     zone: str
-    """Whose clock the schedule goes by; empty where it counts seconds."""
+    """The time zone of the schedule; empty if it counts seconds."""
     next: list[int]
-    """The next fires; none for a job that is paused."""
+    """The next runs; none for a paused job."""
     is_paused: bool
     is_failing: bool
-    """Whether the run that ended last did not succeed."""
+    """Whether the last run failed."""
     problems: list[FieldError] = []
-    """What is wrong with the definition."""
+    """Errors of the definition."""
     running: list[str] = []
-    """Runs under way."""
+    """Runs in progress."""
     last: LastShown | None = None
     spans: list[SpanShown] = []
     """The latest runs that ended, the newest first."""
@@ -66,30 +66,30 @@ class JobPage(Struct, frozen=True, kw_only=True):
     next: str | None = None
     """Where the next page begins; null on the last one."""
     total: int
-    """How many there are on all pages."""
+    """The number of items on all pages."""
     counts: JobCounts
 
 
 class FireShown(Struct, frozen=True):
     at: int
     local: str
-    """As the clock of the schedule's zone shows it."""
+    """Date and time in the schedule's time zone."""
     remark: str = ""
-    """What is special about it, since clocks are set around it."""
+    """How a clock change affects this run."""
 
 
 class JobShown(Struct, frozen=True, kw_only=True):
-    """A job with all that it says."""
+    """A job with its whole definition."""
 
     row: JobRow
     definition: Any
-    """As it is kept; null where that is no JSON."""
+    """As it is stored; null if that is not JSON."""
     is_masked: bool
-    """Whether values of the environment are shown as `***`: that is, unless you may write."""
+    """Whether values of the environment are shown as `***`, because you may not write."""
     version: str
-    """To be sent as `If-Match` with a changed definition, so that nobody's change is lost."""
+    """Send it as `If-Match` with a changed definition, so that no other change is overwritten."""
     obstacle: str
-    """Why no instance may run it; empty where one may."""
+    """Why no instance may run it; empty if one may."""
     fires: list[FireShown]
 
 
@@ -115,7 +115,7 @@ class Chosen(Struct, frozen=True, forbid_unknown_fields=True):
 
 class MaybeChosen(Struct, frozen=True, forbid_unknown_fields=True):
     names: Annotated[list[Name], Meta(max_length=1_000)] = []
-    """All without."""
+    """Without names, all jobs."""
 
 
 class Item(Struct, frozen=True):
@@ -123,19 +123,19 @@ class Item(Struct, frozen=True):
     done: bool
     reason: str = ""
     runs: list[str] = []
-    """Of a job that was triggered: the ids of its runs, as far as they have begun."""
+    """For a triggered job: the ids of the runs that have started."""
 
 
 class Items(Struct, frozen=True):
     items: list[Item]
-    """In the order of the names that were given."""
+    """In the order of the requested names."""
 
 
 class Validated(Struct, frozen=True, kw_only=True):
     valid: int
     invalid: int
     items: list["JobProblems"]
-    """The first thousand of those that are not valid."""
+    """The first thousand invalid jobs."""
 
 
 class JobProblems(Struct, frozen=True):
@@ -151,19 +151,19 @@ class PreviewAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     name: Annotated[str, Meta(max_length=5_000)] = "preview"
     count: Annotated[int, Meta(ge=0, le=100)] = 10
     since: Annotated[int, Meta(ge=0, le=200_000_000_000)] | None = None
-    """From this second on; from now on without."""
+    """Show runs from this second on; without it, from now on."""
 
 
 class Preview(Struct, frozen=True, kw_only=True):
     words: str
-    """When it runs; empty where that makes no sense."""
+    """The schedule in words; empty if it is not valid."""
     zone: str
     fires: list[FireShown]
     problems: list[FieldError]
 
 
 class Defaults(Struct, frozen=True, kw_only=True):
-    """What holds where a definition says nothing."""
+    """Values that are used for fields which a definition does not set."""
 
     timezone: str
     missed_grace: int
@@ -179,18 +179,18 @@ class Bucket(Struct, frozen=True):
     at: int
     count: int
     names: list[str]
-    """The first of the jobs that fire in it."""
+    """The first of the jobs that run in it."""
 
 
 class Ahead(Struct, frozen=True, kw_only=True):
     since: int
     until: int
     seconds: int
-    """The length of a bucket."""
+    """The length of a bucket in seconds."""
     buckets: list[Bucket]
-    """Those in which something fires."""
+    """Only buckets with runs."""
     frequent: int
-    """Jobs that fire so often that they are left out of the buckets."""
+    """Jobs that run so often that they are left out of the buckets."""
 
 
 class Import(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -204,7 +204,7 @@ class Import(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class ImportedJob(Struct, frozen=True, kw_only=True):
     line: int
-    """In the crontab; 0 elsewhere."""
+    """The line of the crontab; 0 for JSON."""
     name: str
     words: str
     command: str
@@ -222,6 +222,6 @@ class ImportPlan(Struct, frozen=True, kw_only=True):
     jobs: list[ImportedJob]
     left_out: list[LeftOut]
     obstacles: list[str]
-    """Why it can't be done as a whole; empty where it can."""
+    """Why the import as a whole is refused; empty if it is not."""
     done: int = 0
-    """Jobs that were made."""
+    """Names of the jobs that were created."""

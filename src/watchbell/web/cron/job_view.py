@@ -31,7 +31,7 @@ _SLICE = 200
 async def rows(
     store: Store, jobs: Sequence[JobStatus], now: float, *, masked: bool
 ) -> list[JobRow]:
-    """Reads what a list shows of these jobs beyond what the job cache has."""
+    """Reads the parts of a list that the job cache does not have."""
     spans = await latest_runs.spans(store, [one.key for one in jobs], SPANS)
     newest = [found[0].id for found in spans if found]
     lasts = await history.some(store, newest)
@@ -70,7 +70,7 @@ def _last(span: Span, seen: RunRecord | None) -> LastShown:
 
 
 def problems(errors: Iterable[DefinitionError], *, masked: bool) -> list[FieldError]:
-    """Values of `watchbell` may come from the environment, which not everybody may see."""
+    """Hides rejected values, because they may be secrets from the environment."""
     return [
         FieldError(
             one.field,
@@ -83,7 +83,7 @@ def problems(errors: Iterable[DefinitionError], *, masked: bool) -> list[FieldEr
 
 
 def definition(raw: bytes, *, masked: bool) -> Any:
-    """As it is stored, without its errors, which are shown elsewhere."""
+    """The stored definition without its errors, which are shown elsewhere."""
     said: Any = parsed(raw, object)
     if not isinstance(said, dict):
         return None if masked else said
@@ -121,9 +121,9 @@ def zone_name(job: Job) -> str:
 
 
 async def ahead(jobs: Sequence[JobStatus], now: int, seconds: int, buckets: int) -> Ahead:
-    """What fires within `buckets` times `seconds` from now. A bucket begins at a multiple of its
-    length, so there is one more: the first is under way, and the last is not seen to its end. Of
-    many jobs some at a time, since others wait."""
+    """Counts the runs within `buckets` times `seconds` from now. Buckets begin at multiples of
+    their length, so there is one more: the first has begun already, and the last is cut off. Other
+    requests get their turn after each slice of the jobs."""
     since = now - now % seconds
     last = now + seconds * buckets
     counts: dict[int, int] = defaultdict(int)

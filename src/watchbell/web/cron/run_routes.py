@@ -26,32 +26,40 @@ _VERDICTS: tuple[Verdict, ...] = ("success", "fail")
 Id = Annotated[
     str, PathParameter(min_length=1, max_length=150, description="A run's id, or its beginning.")
 ]
-Job = Annotated[str, QueryParameter(max_length=5_000, description="Only of this job.")]
+Job = Annotated[str, QueryParameter(max_length=5_000, description="Only runs of this job.")]
 Only = Annotated[
-    Literal["", "success", "fail"], QueryParameter(description="Only those that ended so.")
+    Literal["", "success", "fail"], QueryParameter(description="Only runs that ended like this.")
 ]
-Limit = Annotated[int, QueryParameter(ge=1, le=200, description="How many items at most.")]
-Lines = Annotated[int, QueryParameter(ge=1, le=MOST_LINES, description="How many lines at most.")]
+Limit = Annotated[int, QueryParameter(ge=1, le=200, description="The most items to return.")]
+Lines = Annotated[int, QueryParameter(ge=1, le=MOST_LINES, description="The most lines to return.")]
 Start = Annotated[
-    int | None, QueryParameter(ge=0, le=FARTHEST, description="The place from which on.")
+    int | None,
+    QueryParameter(ge=0, le=FARTHEST, description="The place of the first line to return."),
 ]
 End = Annotated[
-    int | None, QueryParameter(ge=0, le=FARTHEST, description="The place before which to end.")
+    int | None,
+    QueryParameter(ge=0, le=FARTHEST, description="The place after the last line to return."),
 ]
 Around = Annotated[
-    int | None, QueryParameter(ge=0, le=FARTHEST, description="The place of a line in the middle.")
+    int | None,
+    QueryParameter(
+        ge=0, le=FARTHEST, description="The place of a line to return with the lines around it."
+    ),
 ]
 Text = Annotated[
-    str, QueryParameter(min_length=1, max_length=500, description="What to look for, in any case.")
+    str,
+    QueryParameter(
+        min_length=1, max_length=500, description="The text to search for, in upper or lower case."
+    ),
 ]
-Backward = Annotated[bool, QueryParameter(description="Whether to search towards the beginning.")]
+Backward = Annotated[bool, QueryParameter(description="Whether to search backward.")]
 
 
 @get("/cron/runs", opt=needs("read"))
 async def ended_runs(
     request: Asked, job: Job = "", only: Only = "", cursor: Cursor = "", limit: Limit = 50
 ) -> Page[RunShown]:
-    """List runs that ended, of a job or of all, the newest first."""
+    """List ended runs of a job or of all jobs, newest first."""
     place = _place(cursor) if cursor else None
     verdicts = (only,) if only else _VERDICTS
     found, last = await history.ended_before(
@@ -70,7 +78,7 @@ def _place(cursor: str) -> Place:
 
 @get("/cron/runs/active", opt=needs("read"))
 async def active_runs(request: Asked, job: Job = "", limit: Limit = 200) -> Page[RunShown]:
-    """List runs in progress, of a job or of all; of many the first."""
+    """List runs in progress, of a job or of all jobs, up to the limit."""
     found = await history.active(services_of(request).store, 0 if job else limit)
     shown = [run_view.shown(one) for one in found if job in ("", one.record.job_name)]
     return Page(shown[:limit])
@@ -80,7 +88,7 @@ async def active_runs(request: Asked, job: Job = "", limit: Limit = 200) -> Page
 async def omissions(
     request: Asked, job: Job = "", cursor: Cursor = "", limit: Limit = 50
 ) -> Page[OmissionShown]:
-    """List runs that were omitted, and why; the newest first."""
+    """List missed and skipped runs with the reasons, newest first."""
     if cursor and not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 10):
         raise wrong_cursor()
     skip = int(cursor or 0)
@@ -97,7 +105,7 @@ def _omission(one: Omission) -> OmissionShown:
 
 @get("/cron/runs/{id:str}", opt=needs("read"))
 async def one_run(request: Asked, id: Id) -> RunInFull:  # noqa: A002
-    """A run, and the last lines of its output."""
+    """Get a run and the last lines of its output."""
     seen = await history.run(services_of(request).store, id)
     return RunInFull(run_view.shown(seen), seen.record.output or "")
 
@@ -111,8 +119,8 @@ async def output(
     around: Around = None,
     limit: Lines = 500,
 ) -> OutputShown:
-    """What a run printed: from `start` on, up to `end`, or `around` a line; its last lines without
-    any of these. Long lines make it fewer."""
+    """Get the output of a run: from `start`, up to `end`, or `around` a line; without any of these,
+    its last lines. Returns fewer lines if they are long."""
     store = services_of(request).store
     printed = history.output(store, (await history.run(store, id)).id)
     if around is not None:
@@ -130,7 +138,8 @@ async def search(
     start: Start = None,
     backward: Backward = False,
 ) -> HitsShown:
-    """Lines that have a text. Some thousand lines are looked at; `next` says where to go on."""
+    """Search the output for a text. Each request searches some thousand lines; `next` is where to
+    continue."""
     store = services_of(request).store
     printed = history.output(store, (await history.run(store, id)).id)
     begin = (FARTHEST if backward else 0) if start is None else start
@@ -158,9 +167,9 @@ async def live(
     last: LastEvent = "",
     resume: Resume = "",
 ) -> EventStream:
-    """What a run prints and how it stands, as it goes: `lines`, `status`, and `end` when it is
-    over; `gone` where it was forgotten. Of very many lines the newest come, and a number says how
-    many were left out."""
+    """Follow the output and the status of a run: events `lines`, `status`, and `end` when it ends,
+    or `gone` if its record was deleted. If there are very many lines, only the newest are sent,
+    with the number of lines that were left out."""
     store = services_of(request).store
     run = (await history.run(store, id)).id
     return streamed(request, run_view.live(store, run, last or resume))

@@ -24,35 +24,35 @@ class RunShown(Struct, frozen=True, kw_only=True):
     host: str
     instance: str
     why: Why
-    """Whether it was scheduled, late, triggered or tried again."""
+    """Whether it was scheduled, late, triggered or a retry."""
     fire: int
-    """The second for which it was scheduled, or in which it was triggered; 0 where not known."""
+    """The second for which it was scheduled, or in which it was triggered; 0 if not known."""
     attempt: int
     attempts: int
-    """The most attempts, by the job's retries."""
+    """The most attempts that the job's retries allow."""
     retry_at: float | None
-    """When the next attempt is due; null where none follows."""
+    """When the next attempt is due; null if none follows."""
     cpu: float
     """Seconds of CPU time."""
     memory: int
-    """Peak, in bytes."""
+    """Peak memory in bytes."""
     output_bytes: int
 
 
 class RunInFull(Struct, frozen=True):
     run: RunShown
     tail: str
-    """The last lines of its output, which are stored longer than all of it."""
+    """The last lines of its output, which are stored longer than the whole output."""
 
 
 class OmissionShown(Struct, frozen=True, kw_only=True):
-    """Runs that were omitted."""
+    """Consecutive runs that were missed or skipped for the same reason."""
 
     job: str
     first: int
     last: int
     count: int | None
-    """Null for more than were counted."""
+    """Null if there were too many to count."""
     reason: str
     at: float
     """When that was decided."""
@@ -60,31 +60,31 @@ class OmissionShown(Struct, frozen=True, kw_only=True):
 
 class LineShown(Struct, frozen=True):
     n: int
-    """Its number, from 1 on; where some are missing, they were not kept."""
+    """The line's number, from 1; missing numbers are lines that were not kept."""
     at: float
-    """When it was printed; 0 where that is not known."""
+    """When it was printed; 0 if not known."""
     text: str
-    """Without its ending, but for a carriage return, after which the next line takes its place."""
+    """Without the line ending, except a carriage return, after which the next line replaces it."""
 
 
 class OutputShown(Struct, frozen=True, kw_only=True):
     """Consecutive lines."""
 
     total: int
-    """Lines that are kept."""
+    """The number of stored lines."""
     complete: int
-    """How many of the first are there without a gap. The others are the newest, and may be replaced
-    as long as the run goes on."""
+    """How many of the first lines have no gap between them. The others are the newest, and may be
+    replaced while the run is in progress."""
     start: int
-    """The place of the first line that is given, counted from 0."""
+    """The place of the first returned line, counted from 0."""
     lines: list[LineShown]
 
 
 class HitsShown(Struct, frozen=True):
     places: list[int]
-    """Of lines that have the text, counted from 0, in the order in which they were found."""
+    """Places of lines that contain the text, counted from 0, in the order of the search."""
     next: int | None
-    """`start` of the next search; null where all was looked at."""
+    """`start` of the next search; null if everything was searched."""
 
 
 class News(Struct, frozen=True, kw_only=True):
@@ -94,7 +94,8 @@ class News(Struct, frozen=True, kw_only=True):
     complete: int
     start: int
     skipped: int
-    """Lines before `start` that were left out, since there were too many; they can be asked for."""
+    """How many lines before `start` were left out, because there were too many. Request them with
+    the output endpoint."""
     lines: list[LineShown]
 
 
@@ -111,7 +112,7 @@ class InstanceShown(Struct, frozen=True, kw_only=True):
     capacity: int
     is_drained: bool
     is_silent: bool
-    """Whether it was silent for so long that it is considered dead."""
+    """Whether it sent no heartbeat for so long that it is considered dead."""
     tags: tuple[str, ...]
 
 
@@ -119,7 +120,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     instances: list[InstanceShown]
     running: int
     capacity: int
-    """Of those that are not drained."""
+    """Places on instances that are not drained."""
     pending: int
     """Runs that wait for a free place."""
 

@@ -16,12 +16,12 @@ from watchbell.web.cron.run_shapes import LineShown, News, OutputShown, RunShown
 from watchbell.web.live.sse import Event
 
 LIVE_LINES = 1_000
-"""The most lines in one event; of more, the newest are sent."""
+"""The most lines in one event; if there are more, the newest are sent."""
 SOONEST, LATEST = 0.25, 1.0
 """Seconds between two reads of a run that prints, and of one that is silent."""
 LINGER = 2.0
-"""Seconds for which a stream that has come to its end is left for its reader to hang up: one that
-is cut is taken for a server that went away."""
+"""Seconds for which a finished stream waits for its reader to close it: a browser takes a stream
+that the server closes for a lost connection, and connects again."""
 _POSITION = re.compile(r"(\d{1,12}\.\d{6})-(\d{1,15})")
 _LONGEST_NAME = 60
 
@@ -128,7 +128,7 @@ async def whole(store: Store, seen: RunRecord) -> AsyncIterator[bytes]:
         last = window.lines[-1]
         yield b"".join(line.text for line in window.lines)
     if last is None and seen.record.output:
-        yield b"[only its last lines are kept]\n" + seen.record.output.encode()
+        yield b"[only the last lines are kept]\n" + seen.record.output.encode()
 
 
 def file_name(seen: RunRecord) -> str:
