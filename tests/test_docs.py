@@ -47,3 +47,11 @@ def test_the_page_of_settings_has_their_descriptions() -> None:
     page = (ROOT / "docs" / "settings.md").read_text()
     rows = re.findall(r"^\| `([\w.]+)` \|.*\| (.+) \|$", page, re.MULTILINE)
     assert dict(rows) == setting_descriptions.descriptions()
+
+
+def test_every_file_on_a_walk_through_the_code_exists() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    walked = re.findall(r"^\| \d+ \| `([\w/.]+)` \|", page, re.MULTILINE)
+    named = re.findall(r"`([a-z_]+/[\w/]+\.py)`", page)
+    assert len(walked) > 40
+    assert [one for one in {*walked, *named} if not (ROOT / "src/watchbell" / one).exists()] == []
