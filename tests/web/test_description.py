@@ -58,6 +58,23 @@ async def test_the_description_tells_of_every_endpoint_of_the_api(site: Site) ->
             assert list(content) == ["application/problem+json"]
 
 
+async def test_components_have_short_names(site: Site) -> None:
+    async with site.program("read") as program:
+        answer = await program.get("/api/v1/openapi.json")
+    names = answer.json()["components"]["schemas"].keys()
+    assert [name for name in names if not re.fullmatch("[A-Z][A-Za-z]+", name)] == []
+    references = set(re.findall(r'"\$ref": ?"([^"]+)"', answer.text))
+    assert references
+    assert references <= {f"#/components/schemas/{name}" for name in names}
+
+
+async def test_every_operation_has_a_summary_of_one_sentence(site: Site) -> None:
+    async with site.program("read") as program:
+        described = (await program.get("/api/v1/openapi.json")).json()
+    summaries = [one["summary"] for path in described["paths"].values() for one in path.values()]
+    assert [text for text in summaries if not re.fullmatch(r"[A-Z].{5,}[^.]", text)] == []
+
+
 async def test_pages_ask_no_other_host(site: Site) -> None:
     async with site.somebody("viewer") as alice:
         page = await alice.get("/api")

@@ -1,5 +1,6 @@
 """The API's description as OpenAPI: made of the endpoints, with what they have in common."""
 
+import re
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -11,6 +12,7 @@ from litestar.routes import HTTPRoute
 import watchbell
 from watchbell.web import curl_examples
 from watchbell.web.access import Access
+from watchbell.web.component_names import with_short_names
 
 _INTRODUCTION = (
     "Send an API key as `Authorization: Bearer KEY`. Pages use a session instead, and send its "
@@ -103,7 +105,7 @@ def of(handlers: Sequence[Router]) -> dict[str, Any]:
         use_handler_docstrings=True,
     )
     app = Litestar(handlers, openapi_config=config, logging_config=None)
-    described: dict[str, Any] = app.openapi_schema.to_schema()
+    described = with_short_names(app.openapi_schema.to_schema())
     described["components"]["schemas"] |= {
         "Problem": _PROBLEM,
         "FieldError": _FIELD_ERROR,
@@ -131,7 +133,9 @@ def _accesses(app: Litestar) -> Iterator[tuple[str, str, Access]]:
 
 
 def _complete(operation: dict[str, Any], access: Access, path: str) -> None:
-    """Adds the answers that every endpoint has, and the scope it needs."""
+    """Adds the summary, the answers that every endpoint has, and the scope it needs."""
+    text = operation["description"]
+    operation["summary"] = re.split(r"\.(?:\s|$)", text)[0].replace("\n", " ")
     codes = _ALWAYS if access.scope is None and path != "/api/v1/session" else _ALWAYS + _GUARDED
     for code in sorted(codes):
         operation["responses"][str(code)] = {
@@ -142,6 +146,5 @@ def _complete(operation: dict[str, Any], access: Access, path: str) -> None:
         operation["security"] = []
         return
     operation["security"] = [{"key": []}, {"session": []}]
-    words = operation.get("description") or operation.get("summary", "")
-    operation["description"] = f"{words} Needs the scope {access.scope}.".strip()
+    operation["description"] = f"{text} Needs the scope `{access.scope}`."
     operation["x-scope"] = access.scope

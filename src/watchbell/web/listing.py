@@ -8,8 +8,8 @@ from msgspec import Struct
 
 T = TypeVar("T")
 
-Limit = Annotated[int, QueryParameter(ge=1, le=1_000, description="How many items at most.")]
-Cursor = Annotated[str, QueryParameter(max_length=200, description="`next` of the page before.")]
+Limit = Annotated[int, QueryParameter(ge=1, le=1_000, description="The maximum number of items.")]
+Cursor = Annotated[str, QueryParameter(max_length=200, description="`next` of the previous page.")]
 
 
 class Page(Struct, Generic[T], frozen=True):

@@ -14,7 +14,7 @@ IfMatch = Annotated[
     HeaderParameter(
         name="If-Match",
         max_length=200,
-        description="The `version` that is to be changed; refused where it is another by now.",
+        description="The `version` that you read; 412 if it has changed since.",
     ),
 ]
 TRIES = 5
@@ -23,7 +23,7 @@ STALE = {
     412: ResponseSpec(
         data_container=Problem,
         media_type="application/problem+json",
-        description="It was changed meanwhile.",
+        description="It was changed in the meantime.",
         generate_examples=False,
     )
 }

@@ -12,25 +12,31 @@ from watchbell.errors import NotFound
 from watchbell.gateways import alert_log
 from watchbell.gateways.alert_log import AlertFilter, Outcome, Place
 from watchbell.web.access import needs
-from watchbell.web.alerting.alert_shapes import AlertListed, AlertShown, Retried, RetryBody
+from watchbell.web.alerting.alert_shapes import AlertRow, AlertView, RetriedAlert, RetryBody
 from watchbell.web.alerting.intake.routes import post_alerts_v1
 from watchbell.web.listing import Cursor, Limit, Page
 from watchbell.web.problems import HttpProblem, wrong_cursor
 from watchbell.web.services import Asked, audited, services_of
 
 Id = Annotated[str, QueryParameter(min_length=1, max_length=200, description="An alert's id.")]
-To = Annotated[str, QueryParameter(max_length=500, description="Only those to this contact.")]
-By = Annotated[str, QueryParameter(max_length=64, description="Only those by this medium.")]
+To = Annotated[str, QueryParameter(max_length=500, description="Only alerts to this contact.")]
+By = Annotated[str, QueryParameter(max_length=64, description="Only alerts by this medium.")]
 About = Annotated[
-    str, QueryParameter(max_length=1_001, description="Only those about this `ENTITY:CHECK`.")
+    str, QueryParameter(max_length=1_001, description="Only alerts about this `ENTITY:CHECK`.")
 ]
-Kind = Annotated[NotificationType | None, QueryParameter(description="Only those of this kind.")]
-Became = Annotated[Outcome | None, QueryParameter(description="Only those of which this became.")]
+Kind = Annotated[NotificationType | None, QueryParameter(description="Only alerts of this kind.")]
+Became = Annotated[Outcome | None, QueryParameter(description="Only alerts with this outcome.")]
 Since = Annotated[
-    int | None, QueryParameter(name="from", ge=0, le=LARGEST, description="Made at the earliest.")
+    int | None,
+    QueryParameter(
+        name="from", ge=0, le=LARGEST, description="Only alerts created at this time or later."
+    ),
 ]
 Until = Annotated[
-    int | None, QueryParameter(name="to", ge=0, le=LARGEST, description="Made at the latest.")
+    int | None,
+    QueryParameter(
+        name="to", ge=0, le=LARGEST, description="Only alerts created at this time or earlier."
+    ),
 ]
 
 
@@ -46,9 +52,12 @@ async def all_alerts(
     end: Until = None,
     cursor: Cursor = "",
     limit: Limit = 100,
-) -> Page[AlertListed]:
-    """Alerts, the newest first, each with what became of it. A page may hold fewer than it could,
-    or none, where many had to be looked at; as long as there is a `next`, there may be more."""
+) -> Page[AlertRow]:
+    """List alerts, newest first.
+
+    Each has its outcome. A page can have fewer items than the limit, or none; there may be more
+    as long as `next` is set.
+    """
     wanted = AlertFilter(
         contact=contact,
         medium=medium,
@@ -61,7 +70,7 @@ async def all_alerts(
     store = services_of(request).store
     found, place = await alert_log.find(store, wanted, _place(cursor), limit)
     names = await _names(request, (one.contact for one in found))
-    listed = [AlertListed(sent=one, contact_name=names.get(one.contact, "")) for one in found]
+    listed = [AlertRow(sent=one, contact_name=names.get(one.contact, "")) for one in found]
     return Page(listed, f"{place.time}:{place.id}" if place else None)
 
 
@@ -90,25 +99,31 @@ async def _names(request: Asked, ids: Iterable[str]) -> dict[str, str]:
 
 
 @get("/alert", opt=needs("read"))
-async def one_alert(request: Asked, id: Id) -> AlertShown:  # noqa: A002
-    """An alert with its text, its delivery and what the server answered."""
+async def one_alert(request: Asked, id: Id) -> AlertView:  # noqa: A002
+    """Get an alert.
+
+    It has the text, the delivery and the reply of the receiving server.
+    """
     message = await alert_log.one(services_of(request).store, id)
     names = await _names(request, [message.sent.contact])
-    return AlertShown(message=message, contact_name=names.get(message.sent.contact, ""))
+    return AlertView(message=message, contact_name=names.get(message.sent.contact, ""))
 
 
 @post("/alerts/retry", status_code=200, opt=needs("operate"))
-async def retry_alerts(request: Asked, data: JSONBody[RetryBody]) -> list[Retried]:
-    """Send alerts again that were given up. Each is answered separately."""
+async def retry_alerts(request: Asked, data: JSONBody[RetryBody]) -> list[RetriedAlert]:
+    """Retry failed alerts.
+
+    Each alert gets a result of its own.
+    """
     services = services_of(request)
     answers = []
     for name in dict.fromkeys(data.ids):
         try:
             alert = await alert_log.retry(services.store, name, services.clock.now())
         except NotFound as error:
-            answers.append(Retried(id=name, status="refused", reason=str(error)))
+            answers.append(RetriedAlert(id=name, status="refused", reason=str(error)))
             continue
-        answers.append(Retried(id=name, status="again"))
+        answers.append(RetriedAlert(id=name, status="again"))
         await audited(request, "alert.retry", name, f"{alert.contact_id} by {alert.media}")
     return answers
 

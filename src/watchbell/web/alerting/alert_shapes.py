@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from watchbell.gateways.alert_log import AlertRecord, SentMessage
 
 
-class AlertListed(Struct, frozen=True, kw_only=True):
+class AlertRow(Struct, frozen=True, kw_only=True):
     """An alert and its delivery."""
 
     sent: AlertRecord
@@ -15,7 +15,7 @@ class AlertListed(Struct, frozen=True, kw_only=True):
     """Empty where the contact no longer exists."""
 
 
-class AlertShown(Struct, frozen=True, kw_only=True):
+class AlertView(Struct, frozen=True, kw_only=True):
     message: SentMessage
     contact_name: str
 
@@ -27,7 +27,7 @@ class RetryBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ]
 
 
-class Retried(Struct, frozen=True, kw_only=True):
+class RetriedAlert(Struct, frozen=True, kw_only=True):
     id: str
     status: Literal["again", "refused"]
     reason: str = ""

@@ -22,14 +22,14 @@ from watchbell.web.alerting.check_columns import Columns, packed
 from watchbell.web.alerting.check_filter import CheckFilter, Enabled, Sort, cursor_of, key_of
 from watchbell.web.alerting.check_list_shapes import (
     Acknowledgement,
-    Acted,
+    ActionResult,
+    ActionResults,
     CheckSettings,
     ChecksPage,
     EndOfMaintenance,
-    OneActed,
+    NotificationTest,
     PlannedMaintenance,
     Targets,
-    TestOfNotifications,
 )
 from watchbell.web.alerting.check_stream import changes
 from watchbell.web.alerting.maintenance_changes import Span
@@ -40,15 +40,17 @@ from watchbell.web.refused import RefusedField
 from watchbell.web.services import Asked, actor_of, audited, services_of
 
 T = TypeVar("T")
-Cursor = Annotated[str, QueryParameter(max_length=12_000, description="`next` of the page before.")]
+Cursor = Annotated[
+    str, QueryParameter(max_length=12_000, description="`next` of the previous page.")
+]
 Order = Annotated[
     Sort,
     QueryParameter(
-        description="`severity`: the worst first, of these the latest; `age`: the latest to change "
-        "first; `name`; `update`: the latest heard of first."
+        description="`severity`: worst first, then latest change; `age`: latest change first; "
+        "`name`; `update`: latest report first."
     ),
 ]
-Reversed = Annotated[bool, QueryParameter(description="The other way round.")]
+Reversed = Annotated[bool, QueryParameter(description="Reverse the order.")]
 Yes = bool | None
 KINDS: tuple[Kind, ...] = ("scheduled", "unscheduled")
 DRY = 1_000
@@ -59,27 +61,36 @@ async def wanted_of(
     text: Annotated[
         str,
         QueryParameter(
-            max_length=200, description="Words in the name or the summary, all of them."
+            max_length=200, description="Words that the name or the summary contains, all of them."
         ),
     ] = "",
     states: Annotated[
-        list[State] | None, QueryParameter(name="state", max_items=10, description="One of these.")
+        list[State] | None,
+        QueryParameter(name="state", max_items=10, description="Checks in any of these states."),
     ] = None,
-    failing: Annotated[Yes, QueryParameter(description="Whether it is not ok.")] = None,
+    failing: Annotated[
+        Yes, QueryParameter(description="Only checks that are not ok, or only those that are.")
+    ] = None,
     tags: Annotated[
-        list[str] | None, QueryParameter(name="tag", max_items=20, description="All of these.")
+        list[str] | None,
+        QueryParameter(name="tag", max_items=20, description="Checks with all of these tags."),
     ] = None,
     entities: Annotated[
         list[str] | None,
-        QueryParameter(name="entity", max_items=100, description="One of these whole names."),
+        QueryParameter(
+            name="entity", max_items=100, description="Checks of any of these entities."
+        ),
     ] = None,
     acknowledged: Annotated[
-        Yes, QueryParameter(description="Whether it fails and somebody said that they know.")
+        Yes,
+        QueryParameter(description="Only failing checks that are acknowledged, or all but those."),
     ] = None,
     maintenance: Annotated[
-        Yes, QueryParameter(description="Whether planned maintenance is open.")
+        Yes, QueryParameter(description="Only checks in scheduled maintenance, or all but those.")
     ] = None,
-    enabled: Annotated[Enabled, QueryParameter(description="Disabled ones, too, or only.")] = "yes",
+    enabled: Annotated[
+        Enabled, QueryParameter(description="Enabled checks, disabled ones, or both.")
+    ] = "yes",
 ) -> CheckFilter:
     return CheckFilter(
         text=text,
@@ -105,7 +116,7 @@ async def checks(
     cursor: Cursor = "",
     limit: Limit = 100,
 ) -> ChecksPage:
-    """List checks, with their counts by state."""
+    """List checks, with counts by state."""
     table, after = services_of(request).check_table, key_of(cursor) if cursor else None
     _, others = await table.view(wanted.without_state())
     store, view = await table.view(wanted, sort)
@@ -121,7 +132,10 @@ async def checks(
 
 @get("/checks/board", opt=needs("read"))
 async def columns(request: Asked, wanted: Wanted) -> Response[Columns]:
-    """List all checks that match, up to 50,000, in columns: for pages that show very many."""
+    """List all matching checks in columns.
+
+    This is for pages that show very many checks, up to 50,000.
+    """
     services = services_of(request)
     rows, view = await services.check_table.view(wanted, "severity")
     given = [*view.order], msgspec.structs.replace(view.counts), rows.moment, services.now()
@@ -136,18 +150,21 @@ async def columns(request: Asked, wanted: Wanted) -> Response[Columns]:
 async def live(
     request: Asked, wanted: Wanted, last: LastEvent = "", resume: Resume = ""
 ) -> EventStream:
-    """What changes in a list of checks, at most four times a second, as events.
+    """Follow a list of checks as server-sent events.
 
-    `changed` has the rows that changed, the names of those that match no more, those that were only
-    heard of (name, when, summary), and counts. After `reset` read the list anew.
+    At most four times a second, `changed` has the rows that changed, the names that no longer
+    match, the checks that only reported again (name, time, summary), and counts. After `reset`,
+    read the list again.
     """
     return streamed(request, changes(services_of(request).check_table, wanted, last or resume))
 
 
 @post("/checks/acknowledge", status_code=200, opt=needs("operate"))
-async def acknowledge(request: Asked, data: JSONBody[Acknowledgement]) -> Acted:
-    """Acknowledge failures: nobody is alerted about them again until the time is over or they
-    recover."""
+async def acknowledge(request: Asked, data: JSONBody[Acknowledgement]) -> ActionResults:
+    """Acknowledge failing checks.
+
+    No more alerts are sent about them until the duration is over or they recover.
+    """
     services = services_of(request)
     seconds = _read("duration", lambda: phrases.length(data.duration))
     said = data.summary.strip()
@@ -164,8 +181,11 @@ async def acknowledge(request: Asked, data: JSONBody[Acknowledgement]) -> Acted:
 
 
 @post("/checks/maintenance", status_code=200, opt=needs("operate"))
-async def plan(request: Asked, data: JSONBody[PlannedMaintenance]) -> Acted:
-    """Schedule maintenance, during which nobody is alerted about a check's failures."""
+async def plan(request: Asked, data: JSONBody[PlannedMaintenance]) -> ActionResults:
+    """Schedule maintenance of checks.
+
+    No alerts are sent about failures during maintenance.
+    """
     services = services_of(request)
     zone = _read("zone", lambda: phrases.zone(data.zone or services.settings.alerting.timezone))
     span = Span(data.start, data.duration, data.end).seconds(services.now(), zone)
@@ -183,8 +203,11 @@ async def plan(request: Asked, data: JSONBody[PlannedMaintenance]) -> Acted:
 
 
 @post("/checks/end-maintenance", status_code=200, opt=needs("operate"))
-async def end(request: Asked, data: JSONBody[EndOfMaintenance]) -> Acted:
-    """End maintenance that is in progress; what is planned for later stays."""
+async def end(request: Asked, data: JSONBody[EndOfMaintenance]) -> ActionResults:
+    """End maintenance in progress.
+
+    Maintenance that is scheduled for later stays.
+    """
     services, kinds = services_of(request), KINDS if data.kind is None else (data.kind,)
 
     async def act(names: Sequence[str]) -> Refusals:
@@ -198,8 +221,11 @@ async def end(request: Asked, data: JSONBody[EndOfMaintenance]) -> Acted:
 
 
 @post("/checks/disable", status_code=200, opt=needs("write"))
-async def disable(request: Asked, data: JSONBody[Targets]) -> Acted:
-    """Disable checks that are no longer needed; each is enabled when it reports again."""
+async def disable(request: Asked, data: JSONBody[Targets]) -> ActionResults:
+    """Disable checks.
+
+    A disabled check is enabled again when it reports.
+    """
 
     async def act(names: Sequence[str]) -> Refusals:
         return await check_actions.disable(services_of(request).store, names)
@@ -208,8 +234,8 @@ async def disable(request: Asked, data: JSONBody[Targets]) -> Acted:
 
 
 @post("/checks/enable", status_code=200, opt=needs("write"))
-async def enable(request: Asked, data: JSONBody[Targets]) -> Acted:
-    """Enable disabled checks, as they were."""
+async def enable(request: Asked, data: JSONBody[Targets]) -> ActionResults:
+    """Enable disabled checks."""
 
     async def act(names: Sequence[str]) -> Refusals:
         return await check_actions.enable(services_of(request).store, names)
@@ -218,8 +244,11 @@ async def enable(request: Asked, data: JSONBody[Targets]) -> Acted:
 
 
 @post("/checks/test-notifications", status_code=200, opt=needs("operate"))
-async def try_notifications(request: Asked, data: JSONBody[TestOfNotifications]) -> Acted:
-    """Send a test to everybody who would be alerted about failures of these checks."""
+async def try_notifications(request: Asked, data: JSONBody[NotificationTest]) -> ActionResults:
+    """Send a test notification about checks.
+
+    It goes to everybody who would be alerted about failures of these checks.
+    """
     services, summary = services_of(request), data.summary.strip()
 
     async def act(names: Sequence[str]) -> Refusals:
@@ -232,9 +261,12 @@ async def try_notifications(request: Asked, data: JSONBody[TestOfNotifications])
 
 
 @post("/checks/settings", status_code=200, opt=needs("write"))
-async def configure(request: Asked, data: JSONBody[CheckSettings]) -> Acted:
-    """Set how long checks must fail or recover before anybody is notified, and after which silence
-    they count as unknown."""
+async def configure(request: Asked, data: JSONBody[CheckSettings]) -> ActionResults:
+    """Change the delays of checks.
+
+    These are how long a check must fail or recover before anybody is notified, and after how
+    many seconds without a report it becomes unknown.
+    """
     named = {
         "initial_failure_delay": data.initial_failure_delay,
         "repeat_failure_delay": data.repeat_failure_delay,
@@ -259,7 +291,7 @@ async def _acted(
     act: Callable[[Sequence[str]], Awaitable[Refusals]],
     action: str,
     words: str = "",
-) -> Acted:
+) -> ActionResults:
     """Does it for the checks for which it makes sense, and returns the result for each."""
     found = await check_actions.select(services_of(request).check_table, data.checks, data.filter)
     names, refused = check_actions.partition(found, judge)
@@ -268,8 +300,8 @@ async def _acted(
         done = [name for name in names if name not in refused]
         subject = done[0] if len(done) == 1 else f"{len(done):,} checks"
         await audited(request, action, subject, words)
-    items = [OneActed(name, name not in refused, refused.get(name, "")) for name in found]
-    return Acted(
+    items = [ActionResult(name, name not in refused, refused.get(name, "")) for name in found]
+    return ActionResults(
         count=len(items),
         done=sum(one.done for one in items),
         dry_run=data.dry_run,

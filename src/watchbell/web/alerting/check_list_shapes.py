@@ -59,7 +59,7 @@ class EndOfMaintenance(Targets, frozen=True, kw_only=True, forbid_unknown_fields
     """By default both kinds. Ending unscheduled maintenance withdraws an acknowledgement."""
 
 
-class TestOfNotifications(Targets, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NotificationTest(Targets, frozen=True, kw_only=True, forbid_unknown_fields=True):
     __test__ = False
 
     summary: Summary = "Testing notifications to all contacts"
@@ -74,19 +74,19 @@ class CheckSettings(Targets, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ttl: Delay | UnsetType | None = UNSET
 
 
-class OneActed(Struct, frozen=True):
+class ActionResult(Struct, frozen=True):
     check: str
     done: bool
     reason: str = ""
     """Why it was not done."""
 
 
-class Acted(Struct, frozen=True, kw_only=True):
+class ActionResults(Struct, frozen=True, kw_only=True):
     count: int
     """Checks that were selected."""
     done: int
     """Of these, the checks for which it was done, or would be."""
     dry_run: bool
-    items: list[OneActed]
+    items: list[ActionResult]
     window: str = ""
     """The id of the scheduled maintenance, by which `/maintenance/end` cancels it."""

@@ -12,7 +12,7 @@ from watchbell.alerting.model import LARGEST, State, split_id
 from watchbell.alerting.who_is_called import Callees
 from watchbell.web.access import needs
 from watchbell.web.alerting import check_view
-from watchbell.web.alerting.check_shapes import ChangeShown, CheckShown, TimelineShown
+from watchbell.web.alerting.check_shapes import ChangeView, CheckView, TimelineView
 from watchbell.web.listing import Cursor, Limit, Page
 from watchbell.web.problems import HttpProblem, wrong_cursor
 from watchbell.web.services import Asked, services_of
@@ -25,23 +25,24 @@ Name = Annotated[
     str, QueryParameter(min_length=1, max_length=2_001, description="A check, `ENTITY:CHECK`.")
 ]
 From = Annotated[
-    int | None, QueryParameter(name="from", ge=0, le=LARGEST, description="Where it begins.")
+    int | None, QueryParameter(name="from", ge=0, le=LARGEST, description="The start of the range.")
 ]
 To = Annotated[
-    int | None, QueryParameter(name="to", ge=0, le=LARGEST, description="Where it ends.")
+    int | None, QueryParameter(name="to", ge=0, le=LARGEST, description="The end of the range.")
 ]
 At = Annotated[
-    int | None, QueryParameter(ge=0, le=LARGEST, description="When it would happen; now without.")
+    int | None,
+    QueryParameter(ge=0, le=LARGEST, description="When the state would change; now by default."),
 ]
 Wanted = Annotated[
-    State, QueryParameter(name="state", description="The state that it would go into.")
+    State, QueryParameter(name="state", description="The state that the check would enter.")
 ]
 Tags = Annotated[
     list[str] | None,
     QueryParameter(
         name="tag",
         max_items=50,
-        description="Tags that its reports would have; those of the latest one without.",
+        description="Tags of its reports; by default those of the latest one.",
     ),
 ]
 
@@ -62,8 +63,8 @@ async def _known(request: Asked, given: str) -> str:
 
 
 @get("/check", opt=needs("read"))
-async def check(request: Asked, check: Name) -> CheckShown:
-    """A check in full, as it is now."""
+async def check(request: Asked, check: Name) -> CheckView:
+    """Get a check."""
     services = services_of(request)
     return await check_view.shown(
         services.store, event_id_of(check), services.settings.alerting, services.now()
@@ -78,8 +79,8 @@ async def history(
     end: To = None,
     cursor: Cursor = "",
     limit: Limit = 50,
-) -> Page[ChangeShown]:
-    """List changes of a check's state within a range, the newest first."""
+) -> Page[ChangeView]:
+    """List state changes of a check within a range, newest first."""
     event_id, services = await _known(request, check), services_of(request)
     newer = _moment(cursor)
     last = LARGEST if end is None else end
@@ -98,12 +99,12 @@ def _moment(cursor: str) -> int | None:
 
 
 @get("/check/timeline", opt=needs("read"))
-async def timeline(
-    request: Asked, check: Name, start: From = None, end: To = None
-) -> TimelineShown:
-    """States and maintenance of a check within a range, as much as a picture can show.
+async def timeline(request: Asked, check: Name, start: From = None, end: To = None) -> TimelineView:
+    """Get the timeline of a check.
 
-    Without a range, the last day. Percentages are of the time outside planned maintenance.
+    It has states and maintenance within a range, simplified to what a chart can show. By
+    default the range is the last day. Percentages are of the time outside scheduled
+    maintenance.
     """
     event_id, services = await _known(request, check), services_of(request)
     now = services.now()
@@ -116,8 +117,10 @@ async def timeline(
 
 @get("/check/decisions", opt=needs("read"))
 async def decisions(request: Asked, check: Name, limit: Limit = 50) -> list[Explained]:
-    """List the latest decisions about a check, in words, the newest first; at most fifty are
-    kept."""
+    """List the latest decisions about notifications of a check, newest first.
+
+    At most 50 are kept.
+    """
     event_id = await _known(request, check)
     found = await explanations.decisions(services_of(request).store, event_id, limit)
     return [explanations.explained(one) for one in found]
@@ -125,7 +128,10 @@ async def decisions(request: Asked, check: Name, limit: Limit = 50) -> list[Expl
 
 @get("/check/measurements", opt=needs("read"))
 async def measured(request: Asked, check: Name) -> Measured:
-    """The latest measurements of a check (`perfdata`), as far as copies of its reports are kept."""
+    """List the latest measurements of a check.
+
+    They come from the `perfdata` of its reports, as far as copies of these are kept.
+    """
     event_id, services = await _known(request, check), services_of(request)
     settings = services.settings.alerting
     if not settings.archive:
@@ -139,8 +145,11 @@ async def measured(request: Asked, check: Name) -> Measured:
 async def called(
     request: Asked, check: Name, wanted: Wanted = "critical", at: At = None, tags: Tags = None
 ) -> Callees:
-    """Who would be called if the check went into a state and stayed there, and why the others
-    would not. Nothing is sent, and nothing is written."""
+    """Predict who would be notified about a check.
+
+    The check is assumed to enter a state and to stay there. The answer also explains why other
+    contacts would not be notified. Nothing is sent or stored.
+    """
     event_id, services = event_id_of(check), services_of(request)
     now = services.now()
     at = now if at is None else at

@@ -14,14 +14,14 @@ class Measurement(Struct, frozen=True):
     value: str
 
 
-class DelayShown(Struct, frozen=True):
+class DelayView(Struct, frozen=True):
     seconds: int
     source: Literal["event", "check", "settings"]
     """Where it comes from: the check's latest report, a setting of this check, or the settings for
     all."""
 
 
-class WindowShown(Struct, frozen=True, kw_only=True):
+class WindowView(Struct, frozen=True, kw_only=True):
     id: str
     """By which it is ended or changed, for this check or for all that have such a window."""
     kind: Kind
@@ -38,7 +38,7 @@ class Acknowledged(Struct, frozen=True):
     """The comment of whoever planned it."""
 
 
-class CheckShown(Struct, frozen=True, kw_only=True):
+class CheckView(Struct, frozen=True, kw_only=True):
     """A check in full, as it is now."""
 
     check: str
@@ -59,7 +59,7 @@ class CheckShown(Struct, frozen=True, kw_only=True):
     """When it becomes `unknown` unless it reports again; null where it has no ttl."""
     ttl: int | None = None
     """What was set for the check; its reports can override it."""
-    delays: dict[str, DelayShown] = {}
+    delays: dict[str, DelayView] = {}
     tags: list[str] = []
     """Those that its name implies."""
     event_tags: list[str] = []
@@ -68,14 +68,14 @@ class CheckShown(Struct, frozen=True, kw_only=True):
     """The id by which it is acknowledged in chats and on the command line."""
     acknowledged: Acknowledged | None = None
     """Null where it does not fail, or nobody acknowledged it."""
-    maintenance: list[WindowShown] = []
+    maintenance: list[WindowView] = []
     """In progress, or planned."""
     last_notifications: dict[str, int] = {}
     """By kind, when the latest was made."""
     counts: Counts
 
 
-class ChangeShown(Struct, frozen=True, kw_only=True):
+class ChangeView(Struct, frozen=True, kw_only=True):
     timestamp: int
     state: str
     until: int | None = None
@@ -85,7 +85,7 @@ class ChangeShown(Struct, frozen=True, kw_only=True):
     latency: float | None = None
 
 
-class TimelineShown(Struct, frozen=True, kw_only=True):
+class TimelineView(Struct, frozen=True, kw_only=True):
     """A range of a check's past, and of its planned maintenance."""
 
     start: int
@@ -98,7 +98,7 @@ class TimelineShown(Struct, frozen=True, kw_only=True):
     segments: list[Segment]
     """Of states, without gaps, until `end` or now. Where there were too many changes to show,
     neighbours are one segment in which the worst state counts."""
-    maintenance: list[WindowShown]
+    maintenance: list[WindowView]
     seconds: dict[str, int]
     """By state, outside scheduled maintenance; the rest is ok."""
     percentages: dict[str, float | None]

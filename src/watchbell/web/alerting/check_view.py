@@ -14,12 +14,12 @@ from watchbell.settings import Alerting as Settings
 from watchbell.store.client import Store
 from watchbell.web.alerting.check_shapes import (
     Acknowledged,
-    ChangeShown,
-    CheckShown,
-    DelayShown,
+    ChangeView,
+    CheckView,
+    DelayView,
     Measurement,
-    TimelineShown,
-    WindowShown,
+    TimelineView,
+    WindowView,
 )
 
 KINDS: tuple[Kind, ...] = ("scheduled", "unscheduled")
@@ -31,7 +31,7 @@ def unknown(event_id: str) -> NotFound:
     return NotFound(f"no check {event_id[:200]!r} has reported yet; expected ENTITY:CHECK")
 
 
-async def shown(store: Store, event_id: str, settings: Settings, now: int) -> CheckShown:
+async def shown(store: Store, event_id: str, settings: Settings, now: int) -> CheckView:
     """Raises NotFound for a check that never reported and has no maintenance."""
     status = next(iter(await history.check_states(store, [event_id], now)), Status(id=event_id))
     planned = [
@@ -44,7 +44,7 @@ async def shown(store: Store, event_id: str, settings: Settings, now: int) -> Ch
         raise unknown(event_id)
     own = await check_settings.settings(store, event_id)
     entity, name = split_id(event_id)
-    return CheckShown(
+    return CheckView(
         check=event_id,
         entity=entity,
         name=name,
@@ -68,17 +68,17 @@ async def shown(store: Store, event_id: str, settings: Settings, now: int) -> Ch
     )
 
 
-def _delays(status: Status, own: dict[str, int], settings: Settings) -> dict[str, DelayShown]:
+def _delays(status: Status, own: dict[str, int], settings: Settings) -> dict[str, DelayView]:
     """Each from the first source that has it, in the processor's order."""
     found = {}
     for name in ("initial_failure_delay", "repeat_failure_delay", "initial_recovery_delay"):
         by_event: int | None = getattr(status, name)
         if by_event is not None:
-            found[name] = DelayShown(by_event, "event")
+            found[name] = DelayView(by_event, "event")
         elif name in own:
-            found[name] = DelayShown(own[name], "check")
+            found[name] = DelayView(own[name], "check")
         else:
-            found[name] = DelayShown(getattr(settings, name), "settings")
+            found[name] = DelayView(getattr(settings, name), "settings")
     return found
 
 
@@ -97,8 +97,8 @@ def _acknowledged(status: Status) -> Acknowledged | None:
     return Acknowledged(window.start, window.end, window.summary)
 
 
-def _window(window: Window, kind: Kind, now: int) -> WindowShown:
-    return WindowShown(
+def _window(window: Window, kind: Kind, now: int) -> WindowView:
+    return WindowView(
         id=Alike(kind, window, []).id,
         kind=kind,
         start=window.start,
@@ -110,20 +110,20 @@ def _window(window: Window, kind: Kind, now: int) -> WindowShown:
 
 async def changes(
     store: Store, event_id: str, start: int | None, end: int, newer: int | None, limit: int
-) -> list[ChangeShown]:
+) -> list[ChangeView]:
     """The latest so many in [start, end], the newest first; `newer` is when the next one came."""
     found = await history.state_changes(store, event_id, start, end, limit)
     if newer is None:
         newer = await records.next_change(store, event_id, end)
-    shown: list[ChangeShown] = []
+    shown: list[ChangeView] = []
     for change in reversed(found):
         shown.append(_change(change, newer))
         newer = change.timestamp
     return shown
 
 
-def _change(change: Change, until: int | None) -> ChangeShown:
-    return ChangeShown(
+def _change(change: Change, until: int | None) -> ChangeView:
+    return ChangeView(
         timestamp=change.timestamp,
         state=change.state,
         until=until,
@@ -133,7 +133,7 @@ def _change(change: Change, until: int | None) -> ChangeShown:
     )
 
 
-async def pictured(store: Store, event_id: str, start: int, end: int, now: int) -> TimelineShown:
+async def pictured(store: Store, event_id: str, start: int, end: int, now: int) -> TimelineView:
     course = await records.course(store, event_id, start, min(end, now))
     known_from = max(course.changes[0].timestamp, start) if course.changes else None
     windows = {kind: await maintenance.windows(store, event_id, kind) for kind in KINDS}
@@ -142,7 +142,7 @@ async def pictured(store: Store, event_id: str, start: int, end: int, now: int) 
     outages = reports.outages(course.changes, since, until)
     down = reports.downtime(outages, windows["scheduled"], since, until)
     segments = timeline.segments(course.changes, start, until)
-    return TimelineShown(
+    return TimelineView(
         start=start,
         end=end,
         now=now,

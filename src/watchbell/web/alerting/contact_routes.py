@@ -27,13 +27,13 @@ from watchbell.errors import Changed, Refused
 from watchbell.gateways import addresses, catalogue
 from watchbell.web.access import needs
 from watchbell.web.alerting.contact_shapes import (
+    AvailableMedium,
     ContactBody,
-    ContactListed,
-    ContactShown,
+    ContactRow,
+    ContactView,
+    CreatedLink,
     LinkBody,
-    LinkMade,
-    MediumKnown,
-    MediumShown,
+    MediumView,
     NewContact,
     TestBody,
     TestSent,
@@ -49,14 +49,20 @@ _TOLD = 5
 """Links of each contact that a list shows."""
 
 Id = Annotated[str, QueryParameter(min_length=1, max_length=500, description="A contact's id.")]
-Cursor = Annotated[str, QueryParameter(max_length=2_000, description="`next` of the page before.")]
-Text = Annotated[
-    str, QueryParameter(max_length=200, description="Part of an id, a name, an address, a tag.")
+Cursor = Annotated[
+    str, QueryParameter(max_length=2_000, description="`next` of the previous page.")
 ]
-Tagged = Annotated[str, QueryParameter(max_length=200, description="Only those with this tag.")]
-By = Annotated[str, QueryParameter(max_length=64, description="Only those with this medium.")]
-OfEntity = Annotated[str, QueryParameter(min_length=1, max_length=500, description="Or `ALL`.")]
-OfCheck = Annotated[str, QueryParameter(max_length=500, description="One check of the entity.")]
+Text = Annotated[
+    str, QueryParameter(max_length=200, description="Part of an id, name, address or tag.")
+]
+Tagged = Annotated[str, QueryParameter(max_length=200, description="Only contacts with this tag.")]
+By = Annotated[str, QueryParameter(max_length=64, description="Only contacts with this medium.")]
+OfEntity = Annotated[
+    str, QueryParameter(min_length=1, max_length=500, description="An entity's name, or `ALL`.")
+]
+OfCheck = Annotated[
+    str, QueryParameter(max_length=500, description="A single check of the entity.")
+]
 Rows = Annotated[list[dict[str, Any]], msgspec.Meta(max_length=10_000)]
 
 
@@ -68,9 +74,12 @@ async def all_contacts(
     medium: By = "",
     cursor: Cursor = "",
     limit: Limit = 100,
-) -> Page[ContactListed]:
-    """List contacts by name, with their media and what they are alerted about. Changes by other
-    programs show within seconds."""
+) -> Page[ContactRow]:
+    """List contacts by name.
+
+    Each has its media and what it is alerted about. Changes by other programs appear within
+    seconds.
+    """
     services = services_of(request)
     seen = await services.directory_cache.current()
     found = await contacts.load(services.store, seen.contacts)
@@ -101,9 +110,9 @@ def _has(contact: Contact, text: str) -> bool:
     return not text or any(text in one.lower() for one in (*words, *addresses))
 
 
-def _listed(contact: Contact, seen: Directory) -> ContactListed:
+def _listed(contact: Contact, seen: Directory) -> ContactRow:
     about = [link.words for link in entities.links(seen.entities, contact.id)]
-    return ContactListed(
+    return ContactRow(
         id=contact.id,
         name=_name(contact),
         email=contact.email,
@@ -117,8 +126,8 @@ def _listed(contact: Contact, seen: Directory) -> ContactListed:
 
 
 @post("/contacts", opt=needs("write"))
-async def add_contact(request: Asked, data: JSONBody[NewContact]) -> ContactShown:
-    """Create a contact."""
+async def add_contact(request: Asked, data: JSONBody[NewContact]) -> ContactView:
+    """Add a contact."""
     services, contact = services_of(request), _contact(data.id, data)
     try:
         await contacts.save(services.store, contact, tags_before=(), replaces="")
@@ -131,8 +140,8 @@ async def add_contact(request: Asked, data: JSONBody[NewContact]) -> ContactShow
 
 
 @get("/contact", opt=needs("read"))
-async def one_contact(request: Asked, id: Id) -> ContactShown:  # noqa: A002
-    """A contact."""
+async def one_contact(request: Asked, id: Id) -> ContactView:  # noqa: A002
+    """Get a contact."""
     return _shown(request, await _known(request, id))
 
 
@@ -142,8 +151,11 @@ async def change_contact(
     id: Id,  # noqa: A002
     data: JSONBody[ContactBody],
     if_match: IfMatch = "",
-) -> ContactShown:
-    """Replace a contact, except for its rules and links."""
+) -> ContactView:
+    """Replace a contact.
+
+    Its rules and links stay.
+    """
     for _ in range(TRIES):
         with suppress(Changed):
             before, after = await _changed_to(request, id, data, if_match)
@@ -170,7 +182,10 @@ async def _changed_to(
 
 @delete("/contact", opt=needs("write"))
 async def remove_contact(request: Asked, id: Id) -> None:  # noqa: A002
-    """Remove a contact with its rules, links and tags. Alerts that were sent stay on record."""
+    """Delete a contact.
+
+    Its rules, links and tags are deleted, too. Records of alerts stay.
+    """
     services = services_of(request)
     await contacts.remove(services.store, id)
     services.directory_cache.forget()
@@ -179,7 +194,10 @@ async def remove_contact(request: Asked, id: Id) -> None:  # noqa: A002
 
 @get("/contact/links", opt=needs("read"))
 async def links(request: Asked, id: Id, cursor: Cursor = "", limit: Limit = 100) -> Page[Link]:  # noqa: A002
-    """List what a contact is alerted about: entities, single checks, or everything."""
+    """List what a contact is alerted about.
+
+    A link is to an entity, to a single check, or to everything.
+    """
     await _known(request, id)
     seen = await services_of(request).directory_cache.current()
     found = sorted(entities.links(seen.entities, id), key=_place)
@@ -192,8 +210,8 @@ def _place(link: Link) -> str:
 
 
 @post("/contact/links", opt=needs("write"))
-async def link_contact(request: Asked, id: Id, data: JSONBody[LinkBody]) -> LinkMade:  # noqa: A002
-    """Alert a contact about an entity, about one check of it, or about everything."""
+async def link_contact(request: Asked, id: Id, data: JSONBody[LinkBody]) -> CreatedLink:  # noqa: A002
+    """Alert a contact about an entity, a single check, or everything."""
     store = services_of(request).store
     await contacts.known(store, id)
     try:
@@ -208,12 +226,12 @@ async def link_contact(request: Asked, id: Id, data: JSONBody[LinkBody]) -> Link
     name = data.entity if data.entity == ALL else data.entity.lower()
     made = Link(entity=name, check=data.check)
     await audited(request, "contact.link", id, made.words)
-    return LinkMade(entity=name, check=data.check, words=made.words, is_new=is_new)
+    return CreatedLink(entity=name, check=data.check, words=made.words, is_new=is_new)
 
 
 @delete("/contact/links", opt=needs("write"))
 async def unlink_contact(request: Asked, id: Id, entity: OfEntity, check: OfCheck = "") -> None:  # noqa: A002
-    """Remove a link."""
+    """Stop alerting a contact about an entity, a single check, or everything."""
     store = services_of(request).store
     entity_id = await entities.id_of(store, entity)
     await contact_links.unlink(store, id, entity_id, check or None)
@@ -223,7 +241,10 @@ async def unlink_contact(request: Asked, id: Id, entity: OfEntity, check: OfChec
 
 @post("/contact/test", status_code=202, opt=needs("operate"))
 async def send_test(request: Asked, id: Id, data: JSONBody[TestBody]) -> TestSent:  # noqa: A002
-    """Send a real test message to a contact by one of its media, as alerts are sent."""
+    """Send a test message to a contact.
+
+    It takes the same way as alerts do.
+    """
     services = services_of(request)
     contact = await contacts.known(services.store, id)
     summary = f"{actor_of(request).name or 'Somebody'} tests whether this reaches you"
@@ -236,11 +257,14 @@ async def send_test(request: Asked, id: Id, data: JSONBody[TestBody]) -> TestSen
 
 
 @get("/contacts/media", opt=needs("read"))
-async def media(request: Asked) -> list[MediumKnown]:
-    """List the media that contacts may have, and which of them the settings have a gateway for."""
+async def media(request: Asked) -> list[AvailableMedium]:
+    """List the media that contacts can have.
+
+    The answer says which of them have a gateway in the settings.
+    """
     own = _gateways(request)
     names = dict.fromkeys((*own, *KNOWN_MEDIA))
-    return [MediumKnown(medium=name, has_gateway=name in own) for name in names]
+    return [AvailableMedium(medium=name, has_gateway=name in own) for name in names]
 
 
 def _gateways(request: Asked) -> list[str]:
@@ -249,16 +273,22 @@ def _gateways(request: Asked) -> list[str]:
 
 @get("/contacts/export", opt=needs("read"))
 async def export_contacts(request: Asked) -> list[dict[str, Any]]:
-    """Export all contacts, in the form that can be imported; secrets are masked."""
+    """Export all contacts.
+
+    The answer can be imported again. Secrets are masked.
+    """
     people = await contacts.everybody(services_of(request).store)
     return [json_items.of_contact(json_items.without_secrets(one)) for one in people]
 
 
 @post("/contacts/import", status_code=200, opt=needs("write"))
 async def import_contacts(request: Asked, data: JSONBody[Rows]) -> list[Taken]:
-    """Import contacts, each replacing the one with its id. Its rules are replaced if the item has
-    any, and a secret that is `***` stays as it is. Items with errors are reported, the others are
-    imported."""
+    """Import contacts.
+
+    An item replaces the contact with its id, and the contact's rules if the item has any. A
+    secret that is `***` stays as it is. Invalid items are reported, and the others are
+    imported.
+    """
     services = services_of(request)
     before = await contacts.tags(services.store)
 
@@ -303,9 +333,9 @@ def _contact(contact_id: str, data: ContactBody) -> Contact:
     )
 
 
-def _shown(request: Asked, contact: Contact) -> ContactShown:
+def _shown(request: Asked, contact: Contact) -> ContactView:
     seen = json_items.without_secrets(contact)
-    return ContactShown(
+    return ContactView(
         id=seen.id,
         first_name=seen.first_name,
         last_name=seen.last_name,
@@ -320,8 +350,8 @@ def _shown(request: Asked, contact: Contact) -> ContactShown:
     )
 
 
-def _medium(medium: Medium) -> MediumShown:
-    return MediumShown(
+def _medium(medium: Medium) -> MediumView:
+    return MediumView(
         address=medium.address,
         interval=medium.interval,
         rollup_threshold=medium.rollup_threshold,

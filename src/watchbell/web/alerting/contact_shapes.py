@@ -41,7 +41,7 @@ class NewContact(ContactBody, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Any text without colons."""
 
 
-class ContactShown(Struct, frozen=True, kw_only=True):
+class ContactView(Struct, frozen=True, kw_only=True):
     id: str
     first_name: str
     last_name: str
@@ -50,7 +50,7 @@ class ContactShown(Struct, frozen=True, kw_only=True):
     zone: str
     """The time zone of its rules."""
     tags: list[str]
-    media: dict[str, "MediumShown"]
+    media: dict[str, "MediumView"]
     pagerduty: dict[str, str]
     """Secrets are `***`, unless they are references."""
     warnings: list[str]
@@ -59,13 +59,13 @@ class ContactShown(Struct, frozen=True, kw_only=True):
     version: str
 
 
-class MediumShown(Struct, frozen=True, kw_only=True):
+class MediumView(Struct, frozen=True, kw_only=True):
     address: str
     interval: int
     rollup_threshold: int
 
 
-class ContactListed(Struct, frozen=True, kw_only=True):
+class ContactRow(Struct, frozen=True, kw_only=True):
     id: str
     name: str
     email: str
@@ -86,7 +86,7 @@ class LinkBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Only this check of it."""
 
 
-class LinkMade(Struct, frozen=True, kw_only=True):
+class CreatedLink(Struct, frozen=True, kw_only=True):
     entity: str
     check: str | None
     words: str
@@ -105,7 +105,7 @@ class TestSent(Struct, frozen=True, kw_only=True):
     """Whether the settings of this server have the medium; if no server has it, nothing is sent."""
 
 
-class MediumKnown(Struct, frozen=True, kw_only=True):
+class AvailableMedium(Struct, frozen=True, kw_only=True):
     medium: str
     has_gateway: bool
     """Whether the settings of this server have it."""

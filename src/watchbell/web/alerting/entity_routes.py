@@ -18,7 +18,7 @@ from watchbell.errors import NotFound
 from watchbell.web.access import needs
 from watchbell.web.alerting.check_filter import CheckFilter
 from watchbell.web.alerting.contact_routes import Rows
-from watchbell.web.alerting.entity_shapes import EntityBody, EntityShown
+from watchbell.web.alerting.entity_shapes import EntityBody, EntityView
 from watchbell.web.alerting.imports import import_items
 from watchbell.web.listing import Limit, Page, paged
 from watchbell.web.problems import HttpProblem
@@ -29,12 +29,15 @@ Named = Annotated[
     str, QueryParameter(min_length=1, max_length=500, description="An entity's name, or `ALL`.")
 ]
 Text = Annotated[str, QueryParameter(max_length=200, description="Part of a name or a tag.")]
-Tagged = Annotated[str, QueryParameter(max_length=200, description="Only those with this tag.")]
+Tagged = Annotated[str, QueryParameter(max_length=200, description="Only entities with this tag.")]
 Of = Annotated[
-    str, QueryParameter(max_length=500, description="Only those that this contact is told about.")
+    str,
+    QueryParameter(max_length=500, description="Only entities that this contact is alerted about."),
 ]
-Failing = Annotated[bool, QueryParameter(description="Only those with a failing check.")]
-Cursor = Annotated[str, QueryParameter(max_length=1_000, description="`next` of the page before.")]
+Failing = Annotated[bool, QueryParameter(description="Only entities with a failing check.")]
+Cursor = Annotated[
+    str, QueryParameter(max_length=1_000, description="`next` of the previous page.")
+]
 
 
 @get("/entities", opt=needs("read"))
@@ -46,9 +49,12 @@ async def all_entities(
     failing: Failing = False,
     cursor: Cursor = "",
     limit: Limit = 100,
-) -> Page[EntityShown]:
-    """List entities by name. The one called `ALL` has the contacts who are alerted about
-    everything. Changes by other programs show within seconds."""
+) -> Page[EntityView]:
+    """List entities by name.
+
+    The contacts of `ALL` are alerted about every entity. Changes by other programs appear
+    within seconds.
+    """
     seen = await services_of(request).directory_cache.current()
     failures = await _failures(request)
     chosen = [
@@ -79,14 +85,14 @@ def _has(entity: Entity, text: str) -> bool:
 
 
 @get("/entity", opt=needs("read"))
-async def one_entity(request: Asked, name: Named) -> EntityShown:
-    """An entity."""
+async def one_entity(request: Asked, name: Named) -> EntityView:
+    """Get an entity."""
     return await _one(request, name)
 
 
 @post("/entities", opt=needs("write"))
-async def add_entity(request: Asked, data: JSONBody[EntityBody]) -> EntityShown:
-    """Create an entity before anything reports about it."""
+async def add_entity(request: Asked, data: JSONBody[EntityBody]) -> EntityView:
+    """Add an entity before anything reports about it."""
     entity = _entity(Entity(id=ids.token(), name=""), data)
     entities.checked(entity)
     if any(
@@ -102,9 +108,11 @@ async def add_entity(request: Asked, data: JSONBody[EntityBody]) -> EntityShown:
 @put("/entity", opt=needs("write"), responses=STALE)
 async def change_entity(
     request: Asked, name: Named, data: JSONBody[EntityBody], if_match: IfMatch = ""
-) -> EntityShown:
-    """Change an entity's name, tags and contacts. What was reported stays under the name under
-    which it was, and so do the contacts of single checks."""
+) -> EntityView:
+    """Change the name, tags and contacts of an entity.
+
+    Earlier reports and the contacts of single checks stay under the old name.
+    """
     before = await _known(request, name)
     fits(if_match, version(before))
     if before.id == ALL and (data.name != ALL or data.tags):
@@ -119,8 +127,10 @@ async def change_entity(
 
 @delete("/entity", opt=needs("write"))
 async def remove_entity(request: Asked, name: Named) -> None:
-    """Remove an entity's id, tags and contacts. What its checks reported stays, and the next report
-    creates it again."""
+    """Delete the id, tags and contacts of an entity.
+
+    The reports of its checks stay, and the next report creates it again.
+    """
     entity = await _known(request, name)
     await entities.remove(services_of(request).store, entity.id)
     services_of(request).directory_cache.forget()
@@ -129,15 +139,21 @@ async def remove_entity(request: Asked, name: Named) -> None:
 
 @get("/entities/export", opt=needs("read"))
 async def export_entities(request: Asked) -> list[dict[str, Any]]:
-    """Export all entities, in the form that can be imported."""
+    """Export all entities.
+
+    The answer can be imported again.
+    """
     found = await entities.find(services_of(request).store)
     return [msgspec.to_builtins(one) for one in found]
 
 
 @post("/entities/import", status_code=200, opt=needs("write"))
 async def import_entities(request: Asked, data: JSONBody[Rows]) -> list[Taken]:
-    """Import entities, each replacing the one with its id, whose name may change. Items with errors
-    are reported, the others are imported."""
+    """Import entities.
+
+    An item replaces the entity with its id, and can change its name. Invalid items are
+    reported, and the others are imported.
+    """
     services = services_of(request)
     survey = await entities.survey(services.store)
 
@@ -149,7 +165,7 @@ async def import_entities(request: Asked, data: JSONBody[Rows]) -> list[Taken]:
     return await import_items(request, data, json_items.EntityItem, one, "entities.import")
 
 
-async def _one(request: Asked, name: str) -> EntityShown:
+async def _one(request: Asked, name: str) -> EntityView:
     found = [await _known(request, name)]
     [shown] = await _shown(request, found, await _failures(request))
     return shown
@@ -182,10 +198,10 @@ async def _save(request: Asked, entity: Entity) -> None:
 
 async def _shown(
     request: Asked, found: list[Entity], failures: Mapping[str, int]
-) -> list[EntityShown]:
+) -> list[EntityView]:
     counts = await entities.check_counts(services_of(request).store, [one.name for one in found])
     return [
-        EntityShown(
+        EntityView(
             name=one.name,
             id=one.id,
             tags=list(one.tags),

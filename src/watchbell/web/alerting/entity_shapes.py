@@ -18,7 +18,7 @@ class EntityBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Ids of the contacts who are alerted about all of its checks."""
 
 
-class EntityShown(Struct, frozen=True, kw_only=True):
+class EntityView(Struct, frozen=True, kw_only=True):
     name: str
     id: str
     """Stays the same when it is renamed."""

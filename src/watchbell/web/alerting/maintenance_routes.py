@@ -17,11 +17,11 @@ from watchbell.web.alerting import maintenance_changes
 from watchbell.web.alerting.maintenance_changes import Plan, Span
 from watchbell.web.alerting.maintenance_shapes import (
     Done,
-    EndedMaintenance,
-    MaintenanceShown,
+    MaintenanceEnd,
+    MaintenancePreview,
+    MaintenanceResize,
+    MaintenanceView,
     NewMaintenance,
-    Preview,
-    ResizedMaintenance,
 )
 from watchbell.web.listing import Cursor, Limit, Page, paged
 from watchbell.web.problems import HttpProblem
@@ -34,18 +34,23 @@ _NAMED = 20
 """Checks of equal windows that a list names; the others are counted."""
 
 From = Annotated[
-    int | None, QueryParameter(name="from", ge=0, le=1 << 40, description="Seconds; now without.")
+    int | None,
+    QueryParameter(
+        name="from", ge=0, le=1 << 40, description="The start of the range; now by default."
+    ),
 ]
 To = Annotated[
     int | None,
-    QueryParameter(name="to", ge=0, le=1 << 40, description="Seconds; 31 days later without."),
+    QueryParameter(
+        name="to", ge=0, le=1 << 40, description="The end of the range; by default 31 days later."
+    ),
 ]
 OfKind = Annotated[Kind | None, QueryParameter(description="Only windows of this kind.")]
 Pattern = Annotated[
-    str, QueryParameter(max_length=2_001, description="Only of checks that it means.")
+    str, QueryParameter(max_length=2_001, description="Only checks that match this pattern.")
 ]
-Id = Annotated[str, QueryParameter(max_length=60, description="Of windows that are alike.")]
-Check = Annotated[str, QueryParameter(max_length=2_001, description="`next` of the page before.")]
+Id = Annotated[str, QueryParameter(max_length=60, description="The id of an item of the list.")]
+Check = Annotated[str, QueryParameter(max_length=2_001, description="`next` of the previous page.")]
 
 
 @get("/maintenance", opt=needs("read"))
@@ -57,11 +62,11 @@ async def calendar(
     pattern: Pattern = "",
     cursor: Cursor = "",
     limit: Limit = 500,
-) -> Page[MaintenanceShown]:
-    """Maintenance of all checks within a range of at most 400 days, by its beginning.
+) -> Page[MaintenanceView]:
+    """List maintenance of all checks within a range, by start.
 
-    Windows of one kind, beginning, length and summary are one item. Changes by others are seen
-    within seconds.
+    The range is at most 400 days. Windows with the same kind, start, length and summary are one
+    item. Changes by other programs appear within seconds.
     """
     services = services_of(request)
     now = services.now()
@@ -94,23 +99,27 @@ async def checks(
     cursor: Check = "",
     limit: Limit = 100,
 ) -> Page[str]:
-    """List the checks of equal windows."""
+    """List the checks of an item of maintenance."""
     one = await maintenance_changes.alike(services_of(request).calendar, id)
     return paged(one.checks, str, cursor, limit)
 
 
 @post("/maintenance/preview", status_code=200, opt=needs("read"))
-async def preview(request: Asked, data: JSONBody[NewMaintenance]) -> Preview:
-    """Preview scheduled maintenance: when it would be, and of which checks. Nothing is changed."""
+async def preview(request: Asked, data: JSONBody[NewMaintenance]) -> MaintenancePreview:
+    """Preview maintenance.
+
+    The answer says when it would be and of which checks. Nothing is changed.
+    """
     plan = await _plan(request, data)
     return _preview(plan, data)
 
 
 @post("/maintenance", opt=needs("operate"))
-async def plan_maintenance(request: Asked, data: JSONBody[NewMaintenance]) -> Preview:
-    """Put checks into maintenance, in which nobody is told of their failures.
+async def plan_maintenance(request: Asked, data: JSONBody[NewMaintenance]) -> MaintenancePreview:
+    """Schedule maintenance of checks.
 
-    One with the same beginning as another of a check gives that its length, and both summaries.
+    No alerts are sent about failures during maintenance. If a check already has a window with
+    the same start, that window gets the new length, and both summaries.
     """
     plan = await _plan(request, data)
     if not plan.checks:
@@ -141,8 +150,11 @@ def _zone(request: Asked, name: str) -> ZoneInfo:
 
 
 @post("/maintenance/end", status_code=200, opt=needs("operate"))
-async def end_maintenance(request: Asked, data: JSONBody[EndedMaintenance]) -> Done:
-    """End windows that are in progress, or cancel those to come. Past ones stay as they were."""
+async def end_maintenance(request: Asked, data: JSONBody[MaintenanceEnd]) -> Done:
+    """End or cancel maintenance.
+
+    Windows in progress end now, later ones are cancelled, and past ones stay.
+    """
     services = services_of(request)
     one = await maintenance_changes.alike(services.calendar, data.id)
     chosen = _chosen(one, data.checks)
@@ -158,8 +170,8 @@ async def end_maintenance(request: Asked, data: JSONBody[EndedMaintenance]) -> D
 
 
 @put("/maintenance", opt=needs("operate"))
-async def resize_maintenance(request: Asked, data: JSONBody[ResizedMaintenance]) -> Done:
-    """Change the end of windows that are in progress or to come."""
+async def resize_maintenance(request: Asked, data: JSONBody[MaintenanceResize]) -> Done:
+    """Change the end of maintenance that is not over."""
     services = services_of(request)
     now = services.now()
     one = await maintenance_changes.alike(services.calendar, data.id)
@@ -183,10 +195,10 @@ def _chosen(one: Alike, checks: list[str]) -> list[str]:
     return sorted(set(checks)) or one.checks
 
 
-def _preview(plan: Plan, data: NewMaintenance) -> Preview:
+def _preview(plan: Plan, data: NewMaintenance) -> MaintenancePreview:
     window = plan.window
     dates = [said for said in (data.start, data.end) if isinstance(said, str)]
-    return Preview(
+    return MaintenancePreview(
         kind=plan.kind,
         start=window.start,
         end=window.end,
@@ -198,9 +210,9 @@ def _preview(plan: Plan, data: NewMaintenance) -> Preview:
     )
 
 
-def _shown(one: Alike, now: int) -> MaintenanceShown:
+def _shown(one: Alike, now: int) -> MaintenanceView:
     window = one.window
-    return MaintenanceShown(
+    return MaintenanceView(
         id=one.id,
         kind=one.kind,
         start=window.start,

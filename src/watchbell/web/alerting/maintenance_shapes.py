@@ -30,7 +30,7 @@ class NewMaintenance(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     summary: Annotated[str, Meta(max_length=1_000)] = ""
 
 
-class Preview(Struct, frozen=True, kw_only=True):
+class MaintenancePreview(Struct, frozen=True, kw_only=True):
     """What would be done."""
 
     kind: Kind
@@ -47,7 +47,7 @@ class Preview(Struct, frozen=True, kw_only=True):
     """How a date was read whose day and month could be swapped."""
 
 
-class MaintenanceShown(Struct, frozen=True, kw_only=True):
+class MaintenanceView(Struct, frozen=True, kw_only=True):
     """Equal windows: of one kind, start, length and summary."""
 
     id: str
@@ -63,13 +63,13 @@ class MaintenanceShown(Struct, frozen=True, kw_only=True):
     """The first of them."""
 
 
-class EndedMaintenance(Struct, frozen=True, forbid_unknown_fields=True):
+class MaintenanceEnd(Struct, frozen=True, forbid_unknown_fields=True):
     id: Id
     checks: Checks = []
     """Only for these checks; by default for all that have such a window."""
 
 
-class ResizedMaintenance(Struct, frozen=True, forbid_unknown_fields=True):
+class MaintenanceResize(Struct, frozen=True, forbid_unknown_fields=True):
     id: Id
     end: Words | Seconds
     checks: Checks = []

@@ -22,11 +22,11 @@ COUNTED = 5_000
 """The newest, whose reasons are counted."""
 _REASONS = 50
 
-Few = Annotated[int, QueryParameter(ge=1, le=200, description="How many items at most.")]
-Id = Annotated[str, QueryParameter(max_length=30, description="Of one that is in the list.")]
+Few = Annotated[int, QueryParameter(ge=1, le=200, description="The maximum number of items.")]
+Id = Annotated[str, QueryParameter(max_length=30, description="The id of an item of the list.")]
 
 
-class RejectedShown(Struct, frozen=True, kw_only=True):
+class RejectedView(Struct, frozen=True, kw_only=True):
     id: str
     time: int
     reason: str
@@ -37,7 +37,7 @@ class RejectedShown(Struct, frozen=True, kw_only=True):
     """Its beginning; what can't be shown is written as an escape, as `\\\\x00`."""
 
 
-class RejectedWhole(Struct, frozen=True, kw_only=True):
+class RejectedDetails(Struct, frozen=True, kw_only=True):
     id: str
     time: int
     reason: str
@@ -74,8 +74,11 @@ class RejectedCounts(Struct, frozen=True, kw_only=True):
 @get("/rejected", opt=needs("read"))
 async def rejected_events(
     request: Asked, cursor: Cursor = "", limit: Few = 50
-) -> Page[RejectedShown]:
-    """List what was pushed and is no check event, the newest first."""
+) -> Page[RejectedView]:
+    """List rejected events, newest first.
+
+    These were pushed to the queue and are no check events.
+    """
     services = services_of(request)
     after = rejected.place(cursor) if cursor else None
     if cursor and after is None:
@@ -88,8 +91,8 @@ async def rejected_events(
     return Page(shown, shown[-1].id if len(found) > limit else None)
 
 
-def _shown(one: Found) -> RejectedShown:
-    return RejectedShown(
+def _shown(one: Found) -> RejectedView:
+    return RejectedView(
         id=one.place.id,
         time=one.rejected.time,
         reason=one.rejected.reason,
@@ -107,8 +110,11 @@ def escaped(text: str) -> str:
 
 
 @get("/rejected/event", opt=needs("read"))
-async def rejected_event(request: Asked, id: Id) -> RejectedWhole:  # noqa: A002
-    """A rejected event with its bytes, and why it would be rejected now."""
+async def rejected_event(request: Asked, id: Id) -> RejectedDetails:  # noqa: A002
+    """Get a rejected event.
+
+    The answer has its bytes, and why it would be rejected now.
+    """
     services = services_of(request)
     where = rejected.place(id)
     found = await rejected.one(services.store, where, MOST_BYTES) if where else None
@@ -117,7 +123,7 @@ async def rejected_event(request: Asked, id: Id) -> RejectedWhole:  # noqa: A002
     one, raw = found
     kept = raw if one.size is not None else one.rejected.event.encode()
     is_whole = one.size is not None and one.size <= MOST_BYTES
-    return RejectedWhole(
+    return RejectedDetails(
         id=id,
         time=one.rejected.time,
         reason=one.rejected.reason,

@@ -32,11 +32,11 @@ from watchbell.schedule.week import Grid, NotWeekly
 from watchbell.web.access import needs
 from watchbell.web.alerting.rule_shapes import (
     RuleBody,
-    RuleDescribed,
-    RuleShown,
+    RuleDescription,
+    RuleView,
     SampleEvent,
     Times,
-    TrialShown,
+    TrialView,
     TryBody,
 )
 from watchbell.web.listing import Page
@@ -50,22 +50,25 @@ GENERAL = "the general rule"
 """The name of the rule that a contact without rules gets."""
 
 Of = Annotated[str, QueryParameter(min_length=1, max_length=500, description="A contact's id.")]
-Perhaps = Annotated[str, QueryParameter(max_length=500, description="A contact's id.")]
+OptionalContact = Annotated[str, QueryParameter(max_length=500, description="A contact's id.")]
+OptionalId = Annotated[
+    str, QueryParameter(max_length=500, description="The id of the rule that it would replace.")
+]
 Id = Annotated[str, QueryParameter(min_length=1, max_length=500, description="A rule's id.")]
-Said = Annotated[
-    str, QueryParameter(max_length=500, description="As `mon-fri 08:00-18:00; sat,sun`.")
+TimesText = Annotated[
+    str, QueryParameter(max_length=500, description="For example `mon-fri 08:00-18:00; sat,sun`.")
 ]
 
 
 @get("/rules", opt=needs("read"))
-async def all_rules(request: Asked, contact: Of) -> Page[RuleShown]:
-    """List the rules of a contact, each with a description."""
+async def all_rules(request: Asked, contact: Of) -> Page[RuleView]:
+    """List the rules of a contact."""
     person = await contacts.known(services_of(request).store, contact)
     return Page([_shown(services_of(request), rule, person) for rule in person.rules])
 
 
 @post("/rules", opt=needs("write"))
-async def add_rule(request: Asked, contact: Of, data: JSONBody[RuleBody]) -> RuleShown:
+async def add_rule(request: Asked, contact: Of, data: JSONBody[RuleBody]) -> RuleView:
     """Add a rule to a contact."""
     services = services_of(request)
     person = await contacts.known(services.store, contact)
@@ -77,8 +80,8 @@ async def add_rule(request: Asked, contact: Of, data: JSONBody[RuleBody]) -> Rul
 
 
 @get("/rule", opt=needs("read"))
-async def one_rule(request: Asked, contact: Of, id: Id) -> RuleShown:  # noqa: A002
-    """A rule of a contact."""
+async def one_rule(request: Asked, contact: Of, id: Id) -> RuleView:  # noqa: A002
+    """Get a rule of a contact."""
     services = services_of(request)
     person = await contacts.known(services.store, contact)
     return _shown(services, _own(person, id), person)
@@ -91,7 +94,7 @@ async def change_rule(
     id: Id,  # noqa: A002
     data: JSONBody[RuleBody],
     if_match: IfMatch = "",
-) -> RuleShown:
+) -> RuleView:
     """Replace a rule."""
     services = services_of(request)
     person = await contacts.known(services.store, contact)
@@ -120,7 +123,10 @@ async def _replaced(services: Services, rule: Rule, if_match: str) -> None:
 
 @delete("/rule", opt=needs("write"))
 async def remove_rule(request: Asked, contact: Of, id: Id) -> None:  # noqa: A002
-    """Remove a rule. A contact without a general one gets such a rule again when it is needed."""
+    """Delete a rule.
+
+    A contact without a general rule gets one again when it is needed.
+    """
     services = services_of(request)
     rule = _own(await contacts.known(services.store, contact), id)
     await rules.remove(services.store, id)
@@ -131,10 +137,13 @@ async def remove_rule(request: Asked, contact: Of, id: Id) -> None:  # noqa: A00
 async def describe_rule(
     request: Asked,
     data: JSONBody[RuleBody],
-    contact: Perhaps = "",
-    id: Perhaps = "",  # noqa: A002
-) -> RuleDescribed:
-    """What a rule would do, in words, and what is wrong with it. Nothing is stored."""
+    contact: OptionalContact = "",
+    id: OptionalId = "",  # noqa: A002
+) -> RuleDescription:
+    """Describe what a rule would do.
+
+    The answer also lists what is wrong with it. Nothing is stored.
+    """
     services = services_of(request)
     person = await contacts.known(services.store, contact) if contact else None
     problems: list[FieldError] = []
@@ -149,7 +158,7 @@ async def describe_rule(
     after = (
         await _prospect(services, person, rule, data) if person else Prospect("", can_replace=False)
     )
-    return RuleDescribed(
+    return RuleDescription(
         words=rule_text.describe(rule),
         problems=problems,
         week=grid,
@@ -181,8 +190,8 @@ def _when(restriction: dict[str, object]) -> str:
 
 
 @get("/rules/times", opt=needs("read"))
-async def said_times(request: Asked, text: Said) -> Times:
-    """Convert times in words, as `mon-fri 08:00-18:00; sat,sun`, to the form of rules."""
+async def said_times(request: Asked, text: TimesText) -> Times:
+    """Convert times in words to the form that rules have."""
     with RefusedField("text"):
         found = spoken.windows(text)
     grid, reasons = _week(found, services_of(request))
@@ -191,9 +200,13 @@ async def said_times(request: Asked, text: Said) -> Times:
 
 
 @post("/rules/try", status_code=200, opt=needs("read"))
-async def try_rules(request: Asked, data: JSONBody[TryBody]) -> TrialShown:
-    """What a contact would be told of a sample, by its rules or by these in their place: which
-    rules match, which do not and why, by which media. Nothing is sent, and nothing is stored."""
+async def try_rules(request: Asked, data: JSONBody[TryBody]) -> TrialView:
+    """Try rules with a sample event.
+
+    The answer says whether the contact would be notified, by which media, which rules match,
+    and why others do not. The rules are those of the contact, or those given in their place.
+    Nothing is sent or stored.
+    """
     services = services_of(request)
     person = await contacts.known(services.store, data.contact)
     if data.rules is not None:
@@ -240,13 +253,13 @@ def _moment(text: str, now: int, zone: ZoneInfo) -> int:
     return time
 
 
-def _trial(found: Trial, person: Contact, sample: Sample) -> TrialShown:
+def _trial(found: Trial, person: Contact, sample: Sample) -> TrialView:
     name = person.first_name
     words = f"{name} would not be told: {found.reason}."
     if found.media:
         words = f"{name} would be told by {listed(found.media)}."
     local = datetime.fromtimestamp(sample.time, ZoneInfo(found.zone))
-    return TrialShown(
+    return TrialView(
         is_told=bool(found.media),
         words=words,
         media=found.media,
@@ -275,13 +288,13 @@ def _own(person: Contact, rule_id: str) -> Rule:
     raise NotFound(f"{person.first_name} has no rule {rule_id[:80]}")
 
 
-def _shown(services: Services, rule: Rule, person: Contact) -> RuleShown:
+def _shown(services: Services, rule: Rule, person: Contact) -> RuleView:
     bad = rule_format.unreadable(rule)
     readable = rule_format.without_unreadable(rule, bad)
     grid, reasons = _week(rule.time_restrictions, services)
     fields = asdict(readable)
     del fields["contact_id"]
-    return RuleShown(
+    return RuleView(
         words=rule_text.describe(rule),
         is_specific=rule.is_specific,
         week=grid,

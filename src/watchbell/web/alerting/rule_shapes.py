@@ -45,7 +45,7 @@ class RuleBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Without it that rule stays, or is made when it is needed."""
 
 
-class RuleShown(Struct, frozen=True, kw_only=True):
+class RuleView(Struct, frozen=True, kw_only=True):
     id: str
     words: str
     """What it does, in one sentence."""
@@ -73,7 +73,7 @@ class RuleShown(Struct, frozen=True, kw_only=True):
     version: str
 
 
-class RuleDescribed(Struct, frozen=True, kw_only=True):
+class RuleDescription(Struct, frozen=True, kw_only=True):
     words: str
     problems: list[FieldError]
     """Why it would not be stored."""
@@ -124,7 +124,7 @@ class TryBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     event: SampleEvent
 
 
-class TrialShown(Struct, frozen=True, kw_only=True):
+class TrialView(Struct, frozen=True, kw_only=True):
     is_told: bool
     words: str
     """Whether the contact would be alerted, and by which media; or why not."""

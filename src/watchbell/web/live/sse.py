@@ -28,14 +28,13 @@ RETRY_MS = 2_000
 """After how long a reader reconnects."""
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
-_DESCRIBED = "The id of the last event that you have."
-LastEvent = Annotated[
-    str, HeaderParameter(name="Last-Event-ID", max_length=200, description=_DESCRIBED)
-]
+_LAST = "The id of the last event that you received."
+LastEvent = Annotated[str, HeaderParameter(name="Last-Event-ID", max_length=200, description=_LAST)]
 Resume = Annotated[
     str,
     QueryParameter(
-        max_length=200, description="The same, where the header can't be set; that one wins."
+        max_length=200,
+        description="As `Last-Event-ID`, for clients that can't set headers.",
     ),
 ]
 

@@ -16,7 +16,7 @@ Wanted = Annotated[
     QueryParameter(
         name="topics",
         max_items=20,
-        description=f"Any of {', '.join(TOPICS)}; several of them, or with commas between.",
+        description=f"One or more of {', '.join(TOPICS)}, repeated or separated by commas.",
     ),
 ]
 
@@ -31,11 +31,12 @@ def topics_of(given: list[str] | None) -> list[Topic]:
 
 @get("/live", opt=needs("read"), media_type=EVENT_STREAM)
 async def live(request: Asked, topics: Wanted = None) -> EventStream:
-    """What goes on, looked at once a second: an event for each topic whose data has changed.
+    """Follow topics as server-sent events.
 
-    `checks` has counts by state; `alerts`, `cron` and `gateways` what tells that a list of these
-    has changed; `queues` their lengths and the events a second; `maintenance` how many windows are
-    open. The first events tell how things are.
+    An event is sent when the data of a topic has changed, at most once a second. The first
+    events have the current data. `checks` has counts by state; `queues` has the lengths of
+    queues and the events per second; `maintenance` has the number of open windows; `alerts`,
+    `cron` and `gateways` have values that change when their lists do.
     """
     return streamed(request, services_of(request).topics.changes(topics_of(topics)))
 

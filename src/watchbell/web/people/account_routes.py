@@ -42,7 +42,7 @@ def _admitted(user: User, session: Session, cookie: Cookie) -> Response[Me]:
 
 @get("/session", opt=needs("read"))
 async def who_am_i(request: Asked) -> Me:
-    """Who you are, and what you may do."""
+    """Show who you are and what you may do."""
     identity, services = identity_of(request), services_of(request)
     user = await services.users.find(identity.name)
     return Me(
@@ -57,14 +57,20 @@ async def who_am_i(request: Asked) -> Me:
 
 @delete("/session", opt=needs("read"))
 async def sign_out(request: Asked) -> Response[None]:
-    """End this session."""
+    """Sign out.
+
+    Ends this session.
+    """
     await sign_in.leave(request)
     return Response(None, status_code=204, cookies=[sign_in.no_cookie(is_secure(request))])
 
 
 @put("/session/password", status_code=204, opt=needs("read"))
 async def set_password(request: Asked, data: JSONBody[NewPassword]) -> None:
-    """Set your password. All your other sessions end."""
+    """Set your password.
+
+    All your other sessions end.
+    """
     if not identity_of(request).session:
         raise HttpProblem(403, "a password is set by who has signed in, not by an API key")
     with RefusedField("new"):

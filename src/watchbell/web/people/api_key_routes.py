@@ -10,7 +10,7 @@ from watchbell.web.access import needs
 from watchbell.web.limits import KEYS_MADE
 from watchbell.web.listing import Cursor, Limit, Page, paged
 from watchbell.web.people.api_keys import ApiKey
-from watchbell.web.people.shapes import KeyGiven, KeyShown, NewKey, NewPing
+from watchbell.web.people.shapes import CreatedKey, KeyView, NewKey, NewPing
 from watchbell.web.ping_check import Ping, ping_of
 from watchbell.web.problems import HttpProblem
 from watchbell.web.refused import RefusedField
@@ -20,15 +20,20 @@ from watchbell.web.services import Asked, identity_of, services_of, spend, stamp
 Id = Annotated[str, PathParameter(max_length=64, description="A key's id.")]
 Owner = Annotated[
     str | None,
-    QueryParameter(max_length=64, description="A user's name; empty for keys of the command line."),
+    QueryParameter(
+        max_length=64, description="A user's name; empty for keys created on the command line."
+    ),
 ]
 
 
 @get("/api-keys", opt=needs("read"))
 async def api_keys(
     request: Asked, owner: Owner = None, cursor: Cursor = "", limit: Limit = 100
-) -> Page[KeyShown]:
-    """List your API keys; everybody's, or those of one owner, if you are an administrator."""
+) -> Page[KeyView]:
+    """List your API keys.
+
+    Administrators get the keys of all users, or those of one.
+    """
     services = services_of(request)
     uses = await services.api_keys.uses()
     found = await services.api_keys.all(_owner(request))
@@ -37,8 +42,11 @@ async def api_keys(
 
 
 @post("/api-keys", opt=needs("read"))
-async def make_key(request: Asked, data: JSONBody[NewKey]) -> KeyGiven:
-    """Create an API key, with no more scopes than you have yourself. It is shown only once."""
+async def make_key(request: Asked, data: JSONBody[NewKey]) -> CreatedKey:
+    """Create an API key.
+
+    It can have only scopes that you have. The key is shown in this answer and never again.
+    """
     services, identity = services_of(request), identity_of(request)
     if not identity.session:
         raise HttpProblem(403, "a key is made by who has signed in, not by another key")
@@ -56,12 +64,15 @@ async def make_key(request: Asked, data: JSONBody[NewKey]) -> KeyGiven:
         ping=_ping(data.ping, now),
     )
     url = f"{server_url(services.settings)}/ping/{secret}" if key.ping else None
-    return KeyGiven(key=_shown(key, None), secret=secret, ping_url=url)
+    return CreatedKey(key=_shown(key, None), secret=secret, ping_url=url)
 
 
 @delete("/api-keys/{id:str}", opt=needs("read"))
 async def revoke_key(request: Asked, id: Id) -> None:  # noqa: A002
-    """Revoke an API key. It stops working on every server within a second."""
+    """Revoke an API key.
+
+    It stops working on every server within a second.
+    """
     identity = identity_of(request)
     if not identity.session and not may(identity.actor, "admin"):
         raise HttpProblem(403, "a key is revoked by who has signed in, not by another key")
@@ -78,8 +89,8 @@ def _owner(request: Asked) -> str | None:
     return None if may(identity.actor, "admin") else identity.name
 
 
-def _shown(key: ApiKey, used: int | None) -> KeyShown:
-    return KeyShown(
+def _shown(key: ApiKey, used: int | None) -> KeyView:
+    return KeyView(
         id=key.id,
         name=key.name,
         owner=key.owner,

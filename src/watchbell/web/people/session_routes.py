@@ -11,7 +11,7 @@ from watchbell.errors import NotFound
 from watchbell.web.access import needs
 from watchbell.web.listing import Cursor, Limit, Page, paged
 from watchbell.web.people.sessions import Session
-from watchbell.web.people.shapes import SessionShown
+from watchbell.web.people.shapes import SessionView
 from watchbell.web.problems import HttpProblem
 from watchbell.web.services import Asked, identity_of, services_of, stamp_of
 
@@ -29,8 +29,11 @@ async def _visible(request: Asked) -> dict[str, Session]:
 @get("/sessions", opt=needs("read"))
 async def sessions(
     request: Asked, user: Of = "", cursor: Cursor = "", limit: Limit = 100
-) -> Page[SessionShown]:
-    """List your sessions; everybody's, or those of one user, if you are an administrator."""
+) -> Page[SessionView]:
+    """List your sessions.
+
+    Administrators get the sessions of all users, or those of one.
+    """
     this = identity_of(request).session
     found = sorted((await _visible(request)).items())
     shown = [
@@ -43,7 +46,7 @@ async def sessions(
 
 @delete("/sessions", opt=needs("read"))
 async def end_other_sessions(request: Asked) -> None:
-    """End all your sessions but this one."""
+    """End all your other sessions."""
     _by_a_person(request)
     services, identity = services_of(request), identity_of(request)
     entry = stamp_of(request).entry("session.end", identity.name)
@@ -72,8 +75,8 @@ def _by_a_person(request: Asked) -> None:
         raise HttpProblem(403, "a session is ended by who has signed in, not by an API key")
 
 
-def _shown(name: str, session: Session, *, is_this: bool) -> SessionShown:
-    return SessionShown(
+def _shown(name: str, session: Session, *, is_this: bool) -> SessionView:
+    return SessionView(
         id=name,
         user=session.user,
         began=session.began,

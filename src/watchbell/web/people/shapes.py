@@ -39,11 +39,11 @@ class NewUser(Struct, frozen=True, forbid_unknown_fields=True):
     role: Role = "viewer"
 
 
-class ChangedUser(Struct, frozen=True, forbid_unknown_fields=True):
+class UserChange(Struct, frozen=True, forbid_unknown_fields=True):
     role: Role
 
 
-class UserShown(Struct, frozen=True, kw_only=True):
+class UserView(Struct, frozen=True, kw_only=True):
     name: str
     role: Role
     created: int
@@ -51,13 +51,13 @@ class UserShown(Struct, frozen=True, kw_only=True):
     last_sign_in: int | None = None
 
 
-class Link(Struct, frozen=True, kw_only=True):
+class SignInLink(Struct, frozen=True, kw_only=True):
     user: str
     link: str
     """Lets its holder sign in, once, within a day."""
 
 
-class SessionShown(Struct, frozen=True, kw_only=True):
+class SessionView(Struct, frozen=True, kw_only=True):
     id: str
     user: str
     began: int
@@ -84,7 +84,7 @@ class NewKey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ping: NewPing | None = None
 
 
-class KeyShown(Struct, frozen=True, kw_only=True):
+class KeyView(Struct, frozen=True, kw_only=True):
     id: str
     name: str
     owner: str
@@ -95,9 +95,9 @@ class KeyShown(Struct, frozen=True, kw_only=True):
     ping: Ping | None = None
 
 
-class KeyGiven(Struct, frozen=True, kw_only=True):
+class CreatedKey(Struct, frozen=True, kw_only=True):
     """A new key; `secret` is never shown again."""
 
-    key: KeyShown
+    key: KeyView
     secret: str
     ping_url: str | None = None

@@ -8,7 +8,7 @@ from litestar.params import JSONBody, PathParameter
 from watchbell.web.access import needs
 from watchbell.web.listing import Cursor, Limit, Page, paged
 from watchbell.web.people import sign_in_links
-from watchbell.web.people.shapes import ChangedUser, Link, NewUser, UserShown
+from watchbell.web.people.shapes import NewUser, SignInLink, UserChange, UserView
 from watchbell.web.people.users import User
 from watchbell.web.refused import RefusedField
 from watchbell.web.server_url import server_url
@@ -18,8 +18,8 @@ Name = Annotated[str, PathParameter(max_length=64, description="A user's name.")
 
 
 @get("/users", opt=needs("admin"))
-async def users(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page[UserShown]:
-    """List all users."""
+async def users(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page[UserView]:
+    """List users."""
     services = services_of(request)
     seen = await services.users.sign_ins()
     shown = [_shown(user, seen) for user in await services.users.all()]
@@ -27,40 +27,52 @@ async def users(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page
 
 
 @post("/users", opt=needs("admin"))
-async def add_user(request: Asked, data: JSONBody[NewUser]) -> Link:
-    """Add a user, who sets a password by the link that is returned."""
+async def add_user(request: Asked, data: JSONBody[NewUser]) -> SignInLink:
+    """Add a user.
+
+    The answer has a link by which the user signs in and sets a password.
+    """
     with RefusedField("name"):
         user = await services_of(request).users.add(data.name, data.role, stamp_of(request))
     return await _link(request, user)
 
 
 @patch("/users/{name:str}", opt=needs("admin"))
-async def change_user(request: Asked, name: Name, data: JSONBody[ChangedUser]) -> UserShown:
-    """Change the role of a user, at once also for their sessions and API keys."""
+async def change_user(request: Asked, name: Name, data: JSONBody[UserChange]) -> UserView:
+    """Change the role of a user.
+
+    It applies at once to their sessions and API keys.
+    """
     user = await services_of(request).users.set_role(name, data.role, stamp_of(request))
     return _shown(user, await services_of(request).users.sign_ins())
 
 
 @delete("/users/{name:str}", opt=needs("admin"))
 async def remove_user(request: Asked, name: Name) -> None:
-    """Remove a user. Their sessions and API keys stop working."""
+    """Delete a user.
+
+    Their sessions and API keys stop working.
+    """
     await services_of(request).users.remove(name, stamp_of(request))
 
 
 @post("/users/{name:str}/link", opt=needs("admin"))
-async def make_link(request: Asked, name: Name) -> Link:
-    """Create a link by which this user signs in once."""
+async def make_link(request: Asked, name: Name) -> SignInLink:
+    """Create a sign-in link for a user.
+
+    It works once, within a day, and replaces an earlier link.
+    """
     return await _link(request, await services_of(request).users.get(name))
 
 
-async def _link(request: Asked, user: User) -> Link:
+async def _link(request: Asked, user: User) -> SignInLink:
     services = services_of(request)
     path = await sign_in_links.make(services.store, user, stamp_of(request))
-    return Link(user=user.name, link=server_url(services.settings) + path)
+    return SignInLink(user=user.name, link=server_url(services.settings) + path)
 
 
-def _shown(user: User, seen: dict[str, int]) -> UserShown:
-    return UserShown(
+def _shown(user: User, seen: dict[str, int]) -> UserView:
+    return UserView(
         name=user.name,
         role=user.role,
         created=user.created,

@@ -21,22 +21,22 @@ from watchbell.web.listing import Limit, Page
 from watchbell.web.problems import HttpProblem, wrong_cursor
 from watchbell.web.services import Asked, actor_of, audited, services_of, spend
 from watchbell.web.system.gateway_shapes import (
-    Again,
-    FailureShown,
+    FailedAlert,
     GatewaySetting,
-    GatewayShown,
+    GatewayView,
     MessagePreview,
-    Retried,
-    RetriedShown,
+    RetryRequest,
+    RetryResult,
+    RetryResults,
     TestAnswer,
-    Tested,
+    TestRequest,
 )
 
 TESTS = Frequency("gateway tests by", 20, 60)
 _PLACE = re.compile("([0-9]{1,13}) (.{1,200})", re.DOTALL)
 
-Medium = Annotated[str, QueryParameter(max_length=100, description="A medium of the settings.")]
-Place = Annotated[str, QueryParameter(max_length=220, description="`next` of the page before.")]
+Medium = Annotated[str, QueryParameter(max_length=100, description="A configured medium.")]
+Place = Annotated[str, QueryParameter(max_length=220, description="`next` of the previous page.")]
 Kind = Annotated[
     Literal["problem", "recovery", "acknowledgement", "test", "rollup_problem", "rollup_recovery"],
     QueryParameter(description="What the sample alert is about."),
@@ -44,8 +44,8 @@ Kind = Annotated[
 
 
 @get("/gateways", opt=needs("read"))
-async def gateways(request: Asked) -> list[GatewayShown]:
-    """List the media of this server's settings, with their status."""
+async def gateways(request: Asked) -> list[GatewayView]:
+    """List the configured media with their status."""
     services = services_of(request)
     media = catalogue.configured(services.settings)
     statuses = await overview.statuses(services.store, [one.name for one in media])
@@ -62,9 +62,9 @@ def _settings(one: Configured) -> list[GatewaySetting]:
 
 def _shown(
     one: Configured, medium_status: MediumStatus, now: float, settings: list[GatewaySetting]
-) -> GatewayShown:
+) -> GatewayView:
     health = overview.health(medium_status, now)
-    return GatewayShown(
+    return GatewayView(
         name=one.name,
         kind=one.kind,
         is_alive=medium_status.is_alive(now),
@@ -88,8 +88,11 @@ def _shown(
 @get("/gateways/failed", opt=needs("read"))
 async def failed(
     request: Asked, medium: Medium, cursor: Place = "", limit: Limit = 50
-) -> Page[FailureShown]:
-    """List alerts that a medium gave up, the newest first, with the reason."""
+) -> Page[FailedAlert]:
+    """List failed alerts of a medium, newest first.
+
+    These are the alerts that were given up, each with the reason.
+    """
     services = services_of(request)
     one = test_send.configured(services.settings, medium)
     place = _PLACE.fullmatch(cursor)
@@ -102,9 +105,9 @@ async def failed(
     return Page(shown, f"{last.given_up} {last.id}" if last else None)
 
 
-def _failure(one: Listed) -> FailureShown:
+def _failure(one: Listed) -> FailedAlert:
     failure = one.failure
-    return FailureShown(
+    return FailedAlert(
         id=one.id,
         given_up=one.given_up,
         since=failure.since,
@@ -118,8 +121,11 @@ def _failure(one: Listed) -> FailureShown:
 
 
 @post("/gateways/retry", status_code=200, opt=needs("operate"))
-async def retry(request: Asked, data: JSONBody[Retried]) -> RetriedShown:
-    """Send alerts again that were given up: those of the ids, or all."""
+async def retry(request: Asked, data: JSONBody[RetryRequest]) -> RetryResults:
+    """Retry failed alerts of a medium.
+
+    Name them by their ids, or set `all`.
+    """
     services = services_of(request)
     if bool(data.ids) == data.all:
         raise HttpProblem(422, "name the alerts, or say all", field="ids")
@@ -127,20 +133,23 @@ async def retry(request: Asked, data: JSONBody[Retried]) -> RetriedShown:
     if data.all:
         count, answered = (
             await failures.retry_all(services.store, medium, services.now()),
-            list[Again](),
+            list[RetryResult](),
         )
     else:
         items = await failures.named(services.store, medium, data.ids)
         known = {one.id for one in items}
         count = await failures.retry(services.store, medium, items, services.now())
-        answered = [Again(one, "again" if one in known else "unknown") for one in data.ids]
+        answered = [RetryResult(one, "again" if one in known else "unknown") for one in data.ids]
     await audited(request, "gateway.retry", medium, f"{count:,} alerts")
-    return RetriedShown(count, answered)
+    return RetryResults(count, answered)
 
 
 @post("/gateways/test", status_code=200, opt=needs("admin"))
-async def send_test(request: Asked, data: JSONBody[Tested]) -> TestAnswer:
-    """Send a real test message to an address, and return what the server answered."""
+async def send_test(request: Asked, data: JSONBody[TestRequest]) -> TestAnswer:
+    """Send a test message to an address.
+
+    The answer has the reply of the receiving server.
+    """
     services = services_of(request)
     one = test_send.configured(services.settings, data.medium)
     await spend(request, TESTS, actor_of(request).name)
@@ -156,8 +165,10 @@ async def send_test(request: Asked, data: JSONBody[Tested]) -> TestAnswer:
 
 @get("/gateways/preview", opt=needs("read"))
 async def preview(request: Asked, medium: Medium, kind: Kind = "problem") -> MessagePreview:
-    """Preview the message of a medium for a sample alert, part by part, with the source of each
-    text."""
+    """Preview the message that a medium sends for a sample alert.
+
+    Each part comes with the source of its text.
+    """
     settings = services_of(request).settings
     parts = await asyncio.to_thread(test_send.rendered, settings, medium, kind, PARTS)
     return MessagePreview(medium, kind, parts)

@@ -16,7 +16,7 @@ class GatewaySetting(Struct, frozen=True):
     value: str | int | float | bool
 
 
-class GatewayShown(Struct, frozen=True, kw_only=True):
+class GatewayView(Struct, frozen=True, kw_only=True):
     """A medium of the settings, and its status."""
 
     name: str
@@ -48,7 +48,7 @@ class GatewayShown(Struct, frozen=True, kw_only=True):
     """Those that are not as they are by default, without secrets; for administrators alone."""
 
 
-class FailureShown(Struct, frozen=True, kw_only=True):
+class FailedAlert(Struct, frozen=True, kw_only=True):
     """An alert that was given up, or something that was none."""
 
     id: str
@@ -64,26 +64,26 @@ class FailureShown(Struct, frozen=True, kw_only=True):
     """The beginning of what was no alert, and can't be sent again."""
 
 
-class Retried(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RetryRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     medium: Medium
     ids: Annotated[list[AlertId], Meta(max_length=1_000)] = []
     all: bool = False
     """All that were given up, in place of the ids."""
 
 
-class Again(Struct, frozen=True):
+class RetryResult(Struct, frozen=True):
     id: str
     status: Literal["again", "unknown"]
 
 
-class RetriedShown(Struct, frozen=True):
+class RetryResults(Struct, frozen=True):
     count: int
     """Alerts that are sent again."""
-    items: list[Again]
+    items: list[RetryResult]
     """The result for each id."""
 
 
-class Tested(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TestRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     medium: Medium
     address: Annotated[str, Meta(min_length=1, max_length=1_000)]
 

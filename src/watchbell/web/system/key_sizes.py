@@ -13,7 +13,7 @@ from watchbell.web.system.key_families import KEYSPACES
 LASTS = 60.0
 
 
-class FamilyShown(Struct, frozen=True, kw_only=True):
+class FamilyView(Struct, frozen=True, kw_only=True):
     document: str
     name: str
     pattern: str
@@ -27,9 +27,9 @@ class KeySizes:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store, self._clock = store, clock
         self._counting = asyncio.Lock()
-        self._until, self._rows = 0.0, list[FamilyShown]()
+        self._until, self._rows = 0.0, list[FamilyView]()
 
-    async def families(self) -> list[FamilyShown]:
+    async def families(self) -> list[FamilyView]:
         """At most a minute old. Callers that ask during a count wait for its result."""
         async with self._counting:
             if not self._rows or self._until < self._clock.monotonic():
@@ -37,11 +37,11 @@ class KeySizes:
                 self._until = self._clock.monotonic() + LASTS
             return self._rows
 
-    async def _counted(self) -> list[FamilyShown]:
+    async def _counted(self) -> list[FamilyView]:
         owners = {family: space for space in KEYSPACES for family in space.families()}
         counts = await key_counts.count(self._store, list(owners), lambda _: None)
         return [
-            FamilyShown(
+            FamilyView(
                 document=space.document,
                 name=family.name,
                 pattern=self._store.prefix + family.pattern,

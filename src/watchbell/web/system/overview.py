@@ -16,17 +16,17 @@ from watchbell.gateways.overview import MediumStatus
 from watchbell.store import health, processes
 from watchbell.store.processes import Process
 from watchbell.store.replies import number, text
-from watchbell.web.alerting.alert_shapes import AlertListed
+from watchbell.web.alerting.alert_shapes import AlertRow
 from watchbell.web.alerting.check_filter import KEYS, CheckFilter
 from watchbell.web.alerting.check_rows import CheckCounts, CheckRow
 from watchbell.web.cron import run_view
 from watchbell.web.services import Services
 from watchbell.web.system.overview_shapes import (
-    FailingShown,
+    FailingView,
     FireAhead,
     Overview,
     QueueLength,
-    RunsShown,
+    RunsView,
     Severity,
     SystemProblem,
 )
@@ -92,7 +92,7 @@ async def _check_facts(services: Services, checks: int) -> CheckFacts:
     return CheckFacts(sorted(found, key=KEYS["severity"]), is_complete=len(names) < LATEST)
 
 
-def parted(failing: Sequence[CheckRow]) -> FailingShown:
+def parted(failing: Sequence[CheckRow]) -> FailingView:
     """Grouped by what is done about them."""
     open_, acknowledged, maintenance = list[CheckRow](), list[CheckRow](), list[CheckRow]()
     for row in failing:
@@ -100,7 +100,7 @@ def parted(failing: Sequence[CheckRow]) -> FailingShown:
             maintenance.append(row)
         else:
             (acknowledged if row.acknowledged else open_).append(row)
-    return FailingShown(
+    return FailingView(
         open=open_[:MOST_OPEN],
         open_count=len(open_),
         acknowledged=acknowledged[:MOST_HANDLED],
@@ -110,18 +110,18 @@ def parted(failing: Sequence[CheckRow]) -> FailingShown:
     )
 
 
-async def _alerts(services: Services) -> list[AlertListed]:
+async def _alerts(services: Services) -> list[AlertRow]:
     found, _ = await alert_log.find(services.store, alert_log.AlertFilter(), None, MOST_ALERTS)
     people = await contacts.load(services.store, [one.contact for one in found])
     names = {one.id: f"{one.first_name} {one.last_name}".strip() for one in people.values()}
-    return [AlertListed(sent=one, contact_name=names.get(one.contact, "")) for one in found]
+    return [AlertRow(sent=one, contact_name=names.get(one.contact, "")) for one in found]
 
 
-async def _runs(services: Services) -> RunsShown:
+async def _runs(services: Services) -> RunsView:
     jobs, now = await services.jobs.jobs(), services.clock.now()
     running = await history.active(services.store, MOST_RUNS)
     last = await history.ended(services.store, most=MOST_RUNS)
-    return RunsShown(
+    return RunsView(
         jobs=jobs.counts.all,
         failing=jobs.counts.failing,
         paused=jobs.counts.paused,
@@ -152,7 +152,7 @@ def of_gateways(statuses: Sequence[MediumStatus], now: float) -> Iterator[System
             yield SystemProblem("gateway", medium_status.medium, health.words, state)
 
 
-def _other_media(configured: Sequence[str], alerts: Sequence[AlertListed]) -> list[str]:
+def _other_media(configured: Sequence[str], alerts: Sequence[AlertRow]) -> list[str]:
     """Media without a gateway in the settings that alerts may wait for."""
     names = dict.fromkeys((*KNOWN_MEDIA, *(one.sent.media for one in alerts)))
     return [name for name in names if name not in configured]

@@ -10,7 +10,10 @@ from watchbell.web.system.overview_shapes import Overview
 
 @get("/overview", opt=needs("read"))
 async def at_a_glance(request: Asked) -> Overview:
-    """What is wrong now, what is done about it, and what will run next."""
+    """Summarize the current status.
+
+    What is failing, what is being done about it, and which jobs run next.
+    """
     return await overview.overview(services_of(request))
 
 

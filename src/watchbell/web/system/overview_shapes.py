@@ -4,12 +4,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from watchbell.web.alerting.alert_shapes import AlertListed
+from watchbell.web.alerting.alert_shapes import AlertRow
 from watchbell.web.alerting.check_rows import CheckCounts, CheckRow
 from watchbell.web.cron.run_shapes import RunShown
 
 
-class FailingShown(Struct, frozen=True, kw_only=True):
+class FailingView(Struct, frozen=True, kw_only=True):
     """Checks that fail; the worst first, and of these the latest."""
 
     open: list[CheckRow]
@@ -27,7 +27,7 @@ class FireAhead(Struct, frozen=True):
     at: int
 
 
-class RunsShown(Struct, frozen=True, kw_only=True):
+class RunsView(Struct, frozen=True, kw_only=True):
     jobs: int
     failing: int
     """Jobs whose last run failed."""
@@ -61,14 +61,14 @@ class Overview(Struct, frozen=True, kw_only=True):
     """How many ever reported."""
     counts: CheckCounts | None
     """Of enabled checks; null where there are many and they are still being counted."""
-    failing: FailingShown
+    failing: FailingView
     is_complete: bool
     """False where so many fail, and are not counted yet, that only the latest were looked at."""
     latest_change: int | None
     """When a check last changed its state, where they are counted: all is well since then if none
     fails."""
-    alerts: list[AlertListed]
-    runs: RunsShown
+    alerts: list[AlertRow]
+    runs: RunsView
     queues: list[QueueLength]
     events: int
     """That were processed, ever; two answers give a rate."""

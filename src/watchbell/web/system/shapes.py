@@ -26,7 +26,7 @@ class Finding(Struct, frozen=True):
     advice: str
 
 
-class QueueShown(Struct, frozen=True):
+class QueueView(Struct, frozen=True):
     name: str
     length: int
     takers: list[str]
@@ -59,13 +59,13 @@ class System(Struct, frozen=True, kw_only=True):
     version: str
     store: list[Finding]
     servers: list[StoreServer]
-    queues: list[QueueShown]
+    queues: list[QueueView]
     instances: list[Instance]
     processes: list[Process]
     """All that reported within a day."""
 
 
-class SettingShown(Struct, frozen=True, kw_only=True):
+class SettingView(Struct, frozen=True, kw_only=True):
     name: str
     value: str | int | bool
     default: str | int | bool | None

@@ -28,14 +28,14 @@ from watchbell.web.listing import Cursor, Limit, Page
 from watchbell.web.problems import wrong_cursor
 from watchbell.web.services import Asked, Services, services_of
 from watchbell.web.system import setting_descriptions
-from watchbell.web.system.key_sizes import FamilyShown
+from watchbell.web.system.key_sizes import FamilyView
 from watchbell.web.system.shapes import (
     AuditEntry,
     Finding,
     Health,
     Instance,
-    QueueShown,
-    SettingShown,
+    QueueView,
+    SettingView,
     StoreServer,
     System,
 )
@@ -43,13 +43,25 @@ from watchbell.web.system.shapes import (
 _HEALTH_SECONDS = 1.5
 _STREAM_ID = re.compile("[0-9]{1,15}-[0-9]{1,15}")
 
-Word = Annotated[str, QueryParameter(max_length=200)]
-Time = Annotated[int | None, QueryParameter(ge=0, le=1 << 53, description="Seconds since 1970.")]
+Who = Annotated[str, QueryParameter(max_length=200, description="The user or key that acted.")]
+Action = Annotated[
+    str, QueryParameter(max_length=200, description="For example `user.add`, or `user` for all.")
+]
+Text = Annotated[
+    str, QueryParameter(max_length=200, description="A text anywhere in the entry, in any case.")
+]
+Since = Annotated[
+    int | None, QueryParameter(ge=0, le=1 << 53, description="At this time or later.")
+]
+Until = Annotated[int | None, QueryParameter(ge=0, le=1 << 53, description="Before this time.")]
 
 
 @get("/healthz", opt=PUBLIC)
 async def healthz(request: Asked) -> Health:
-    """Whether this server works: 503 within two seconds if its store is away or refuses writes."""
+    """Check that this server works.
+
+    The answer is 503, within two seconds, if the store is unavailable or refuses writes.
+    """
     try:
         async with asyncio.timeout(_HEALTH_SECONDS):
             await health.check_writable(services_of(request).store)
@@ -60,7 +72,7 @@ async def healthz(request: Asked) -> Health:
 
 @get("/api/v1/system", opt=needs("read"))
 async def system(request: Asked) -> System:
-    """Version, store, queues and processes."""
+    """Show the version, store, queues and processes."""
     services = services_of(request)
     media = [one.name for one in catalogue.configured(services.settings)]
     statuses = await overview.statuses(services.store, media)
@@ -69,7 +81,7 @@ async def system(request: Asked) -> System:
         version=watchbell.__version__,
         store=findings,
         servers=servers,
-        queues=[*await _queues(services), *(QueueShown(f.medium, f.queued, []) for f in statuses)],
+        queues=[*await _queues(services), *(QueueView(f.medium, f.queued, []) for f in statuses)],
         instances=await _instances(services, statuses),
         processes=await processes.processes(services.store),
     )
@@ -98,13 +110,13 @@ def _server(name: str, facts: Mapping[str, Any]) -> StoreServer:
     )
 
 
-async def _queues(services: Services) -> list[QueueShown]:
+async def _queues(services: Services) -> list[QueueView]:
     keys, own = Alerting(services.store.prefix), StoreKeys()
     shown = []
     for name, key in (("events", keys.events()), ("notifications", keys.notifications())):
         takers = await services.store.call("ZRANGE", own.takers(tagged(key)), 0, -1)
         length = await services.store.call("LLEN", key)
-        shown.append(QueueShown(name, length, [one.decode(errors="replace") for one in takers]))
+        shown.append(QueueView(name, length, [one.decode(errors="replace") for one in takers]))
     return shown
 
 
@@ -129,12 +141,12 @@ async def _instances(services: Services, statuses: list[MediumStatus]) -> list[I
 
 
 @get("/api/v1/system/settings", opt=needs("admin"))
-async def shown_settings(request: Asked) -> list[SettingShown]:
-    """The settings of this server, without secrets."""
+async def shown_settings(request: Asked) -> list[SettingView]:
+    """List the settings of this server, without secrets."""
     services = services_of(request)
     chosen, defaults = services.settings, settings.as_shown(_untouched())
     rows = [
-        SettingShown(
+        SettingView(
             name=name,
             value=value,
             default=defaults[name],
@@ -160,8 +172,8 @@ def _untouched() -> Settings:
     return settings.load(Path(os.devnull), plain, {}).settings
 
 
-def _of_medium(origin: str, medium: Configured, name: str, value: str | int) -> SettingShown:
-    return SettingShown(
+def _of_medium(origin: str, medium: Configured, name: str, value: str | int) -> SettingView:
+    return SettingView(
         name=f"gateways.{medium.name}.{name}",
         value=value,
         default=None,
@@ -172,23 +184,26 @@ def _of_medium(origin: str, medium: Configured, name: str, value: str | int) -> 
 
 
 @get("/api/v1/system/families", opt=needs("admin"))
-async def families(request: Asked) -> list[FamilyShown]:
-    """List key families with the number and size of their keys, at most a minute old."""
+async def families(request: Asked) -> list[FamilyView]:
+    """List key families with the number and size of their keys.
+
+    The numbers are at most a minute old.
+    """
     return await services_of(request).key_sizes.families()
 
 
 @get("/api/v1/audit", opt=needs("admin"))
 async def audit_log(
     request: Asked,
-    who: Word = "",
-    action: Word = "",
-    text: Word = "",
-    since: Time = None,
-    until: Time = None,
+    who: Who = "",
+    action: Action = "",
+    text: Text = "",
+    since: Since = None,
+    until: Until = None,
     cursor: Cursor = "",
     limit: Limit = 100,
 ) -> Page[AuditEntry]:
-    """List who changed what, the newest first. An action may be its noun alone, as `user`."""
+    """List the audit log, newest first."""
     if cursor and not _STREAM_ID.fullmatch(cursor):
         raise wrong_cursor()
     wanted = AuditFilter(who=who, action=action, text=text, since=since, until=until)

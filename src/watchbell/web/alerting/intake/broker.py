@@ -19,17 +19,21 @@ from watchbell.web.problems import HttpProblem, too_often
 from watchbell.web.services import Asked, services_of
 
 Place = Annotated[
-    int, QueryParameter(ge=0, le=1 << 62, description="From the `Link` of the page before.")
+    int,
+    QueryParameter(ge=0, le=1 << 62, description="The cursor in the `Link` of the previous page."),
 ]
-Many = Annotated[int, QueryParameter(ge=1, le=10_000, description="About how many.")]
+Many = Annotated[
+    int, QueryParameter(ge=1, le=10_000, description="The approximate number of states.")
+]
 
 
 @post("/state", status_code=202, opt=needs("intake"))
 async def post_state(request: Asked) -> Answer:
-    """Report a state that holds for `ttl` seconds (300; below 0 for ever).
+    """Report a state that holds for a time.
 
-    The body is a check event, an alarm of CloudWatch, plain or by SNS, or an alert of New Relic.
-    While it holds, a failure is told as if it were reported every ten seconds.
+    The body is a check event, an alarm of CloudWatch (plain or by SNS), or an alert of New
+    Relic. It holds for `ttl` seconds, 300 by default, or for ever if that is negative.
+    Meanwhile a failure counts as reported every ten seconds.
     """
     plain(request)
     try:
@@ -72,7 +76,7 @@ async def _held(
     return Answer("accepted" if is_new else "repeated")
 
 
-class StateShown(Struct, frozen=True, kw_only=True):
+class StateView(Struct, frozen=True, kw_only=True):
     """A state as it was posted."""
 
     entity: str
@@ -90,10 +94,10 @@ class StateShown(Struct, frozen=True, kw_only=True):
 @get("/state", opt=needs("read"))
 async def states(
     request: Asked, cursor: Place = 0, limit: Many = 1_000
-) -> Response[dict[str, StateShown]]:
-    """The states that are held, by `ENTITY:CHECK`, each as it was posted.
+) -> Response[dict[str, StateView]]:
+    """List the states that hold, by `ENTITY:CHECK`.
 
-    Where there are more, the header `Link` says where they are.
+    If there are more, the header `Link` has the URL of the next page.
     """
     after, found = await services_of(request).intake.states.page(cursor, limit)
     more = f'</state?cursor={after}&limit={limit}>; rel="next"'
@@ -101,9 +105,9 @@ async def states(
     return Response(shown, headers={"Link": more} if after else {})
 
 
-def _shown(held: Held) -> StateShown:
+def _shown(held: Held) -> StateView:
     event = held.event
-    return StateShown(
+    return StateView(
         entity=event.entity,
         check=event.check,
         state=event.state,

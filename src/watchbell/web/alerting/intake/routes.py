@@ -61,11 +61,12 @@ async def written(request: Asked, sender: str, read: Sequence[Item | Rejection])
     "/api/v1/check-events", status_code=202, opt=needs("intake"), request_max_body_size=MOST_BYTES
 )
 async def post_check_events(request: Asked) -> Answers:
-    """Report check events: one, an array, or a line each (`application/x-ndjson`).
+    """Report check events.
 
-    Every item is answered, in its order: `accepted`, `repeated` (an item with this `id` was
-    accepted within the last day, and nothing is done), or `rejected` with the reason. A single
-    event that is rejected is answered with 422.
+    The body is one event, an array of them, or one per line (`application/x-ndjson`). Each gets
+    a result, in the same order: `accepted`; `repeated` if an item with its `id` was accepted
+    within the last day, and nothing was done; or `rejected` with the reason. The answer is 422
+    if a single event is rejected.
     """
     plain(request)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -131,7 +132,7 @@ _ALERTS: dict[str, Any] = {
     "status_code": 200,
     "opt": needs("intake"),
     "request_max_body_size": MOST_BYTES,
-    "responses": {400: ResponseSpec(Problem, description="Some alerts could not be taken.")},
+    "responses": {400: ResponseSpec(Problem, description="Some alerts are invalid.")},
 }
 
 
@@ -141,9 +142,10 @@ class Success(Struct, frozen=True):
 
 @post("/api/v2/alerts", **_ALERTS)
 async def post_alerts(request: Asked, data: JSONBody[list[Alert] | Webhook]) -> None:
-    """Report alerts as to version 2 of Alertmanager's API, or as Alertmanager's webhook does.
+    """Report alerts from Prometheus or Alertmanager.
 
-    Alerts that fit are taken also where others do not; those are named.
+    The body is as for version 2 of Alertmanager's API, or as its webhook sends it. Valid alerts
+    are accepted even if others are not; the answer names the invalid ones.
     """
     await _alerted(request, data)
 
@@ -151,7 +153,10 @@ async def post_alerts(request: Asked, data: JSONBody[list[Alert] | Webhook]) -> 
 # Among the routes of our API, which has what was sent on the same path.
 @post("/alerts", tags=["Intake"], **_ALERTS)
 async def post_alerts_v1(request: Asked, data: JSONBody[list[Alert] | Webhook]) -> Success:
-    """Report alerts as to version 1 of Alertmanager's API, or as Alertmanager's webhook does."""
+    """Report alerts from Prometheus or Alertmanager, version 1.
+
+    The body is as for version 1 of Alertmanager's API, or as its webhook sends it.
+    """
     await _alerted(request, data)
     return Success()
 
@@ -179,7 +184,7 @@ def item_of(one: CheckEvent | Rejection) -> Item | Rejection:
 Signal = Annotated[
     str, PathParameter(description="`start`, `fail`, or an exit code.", max_length=5)
 ]
-Key = Annotated[str, PathParameter(description="A key of the scope `ping`.", max_length=100)]
+Key = Annotated[str, PathParameter(description="An API key with the scope `ping`.", max_length=100)]
 _PING: dict[str, Any] = {
     "opt": PUBLIC,
     "status_code": 200,
@@ -190,14 +195,19 @@ _PING: dict[str, Any] = {
 
 @get("/ping/{key:str}", **_PING)
 async def ping(request: Asked, key: Key) -> Response[str]:
-    """Report that a run succeeded. The key is in the URL, so that any line of a crontab can call
-    it."""
+    """Report that a run succeeded.
+
+    The key is in the URL, so that a line of a crontab can call it.
+    """
     return await _pinged(request, key, "")
 
 
 @post("/ping/{key:str}", **_PING)
 async def post_ping(request: Asked, key: Key) -> Response[str]:
-    """Report that a run succeeded; the body is stored as details."""
+    """Report that a run succeeded, with details.
+
+    The body is stored as the details.
+    """
     return await _pinged(request, key, "")
 
 
@@ -209,8 +219,10 @@ async def signal(request: Asked, key: Key, signal: Signal) -> Response[str]:
 
 @post("/ping/{key:str}/{signal:str}", **_PING)
 async def post_signal(request: Asked, key: Key, signal: Signal) -> Response[str]:
-    """Report that a run began, failed, or ended with an exit code; the body is stored as
-    details."""
+    """Report that a run began, failed, or ended, with details.
+
+    The body is stored as the details.
+    """
     return await _pinged(request, key, signal)
 
 
