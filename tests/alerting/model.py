@@ -85,7 +85,7 @@ class Medium:
     rolled_up: bool = False
     rollup_until: int = 0
     drops: dict[tuple[str, str], int] = field(default_factory=dict)
-    """Until when a state of a check is not told again."""
+    """Until when a state of a check is not sent again."""
 
 
 @dataclass

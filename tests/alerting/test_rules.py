@@ -168,28 +168,28 @@ def test_entities_are_kept_in_lower_case() -> None:
             (
                 "If the entity is web-1 or web-2, its name matches /^web/, the event is tagged db "
                 "and prod and one of its tags matches /^eu-/, at any time: critical by email and "
-                "sms, warning is kept from the contact altogether, unknown by jabber."
+                "sms, warning is dropped, unknown by jabber."
             ),
         ),
         (
             rules.general("alice", ["email"], "g"),
             (
                 "If no specific rule matches, at any time: critical by every medium, "
-                "warning by every medium, unknown is not told."
+                "warning by every medium, unknown is not sent."
             ),
         ),
         (
             Rule(id="r", contact_id="alice", tags=("db",), time_restrictions=({},)),
             (
                 "If the event is tagged db, at a time that can't be read, which is never: critical "
-                "is not told, warning is not told, unknown is not told."
+                "is not sent, warning is not sent, unknown is not sent."
             ),
         ),
         (
             Rule(id="r", contact_id="alice", regex_tags=("^(?!db)",), critical_media=("sms",)),
             (
-                "If one of its tags matches /^(?!db)/, which is no expression and matches nothing, "
-                "at any time: critical by sms, warning is not told, unknown is not told."
+                "If one of its tags matches /^(?!db)/, which is not a valid expression and matches "
+                "nothing, at any time: critical by sms, warning is not sent, unknown is not sent."
             ),
         ),
     ],

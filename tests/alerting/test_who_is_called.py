@@ -83,8 +83,8 @@ async def test_tags_that_reports_may_have_can_be_tried(store: Store) -> None:
     found = await ask(stage, tags=["db"])
     assert found.tags == ["db", "http", "web"]
     assert called(found) == {"bob": []}
-    assert found.contacts[0].reason == "rule bob-rule drops everything critical"
-    assert found.words == "nobody would be called: none of the contacts is to be notified"
+    assert found.contacts[0].reason == "a matching rule drops critical alerts"
+    assert found.words == "nobody would be notified: rules or intervals exclude every contact"
 
 
 async def test_the_tags_of_the_latest_report_decide_as_they_will_in_the_notifier(
@@ -149,7 +149,7 @@ async def test_another_time_may_be_somebody_elses(store: Store) -> None:
     assert called(await ask(stage, at=midnight)) == {"alice": ["email"]}
     by_day = await ask(stage, at=midnight + 43_200)
     assert called(by_day) == {"alice": []}
-    assert by_day.contacts[0].rules[0].words == "it is not its time"
+    assert by_day.contacts[0].rules[0].words == "it does not apply at this time"
     assert by_day.contacts[0].zone == "Europe/Rome"
 
 
@@ -164,7 +164,7 @@ async def test_what_holds_it_back_is_told_step_by_step(store: Store) -> None:
     ] == [
         (90, "it has not failed for long enough", 120),
         (120, "the check is in scheduled maintenance", 3_700),
-        (3_700, "nothing holds it back", 0),
+        (3_700, "no reason to hold it back", 0),
     ]
     assert found.told_at == START + 3_700
     assert called(found) == {"alice": ["email"]}
@@ -188,7 +188,7 @@ async def test_who_was_told_is_not_told_again_within_the_interval(store: Store) 
     await stage.fails()
     found = await ask(stage.later(70))
     (medium,) = found.contacts[0].media
-    assert (medium.is_called, medium.words) == (False, "notified within its interval")
+    assert (medium.is_called, medium.words) == (False, "already notified within its interval")
     assert medium.until == stage.now - 70 + 900
     assert called(await ask(stage, at=medium.until)) == {"alice": ["email"]}
 
@@ -198,14 +198,14 @@ async def test_many_failures_would_be_told_as_one(store: Store) -> None:
     await stage.contact("alice", "email", threshold=2)
     await stage.fails("web:disk")
     (medium,) = (await ask(stage)).contacts[0].media
-    assert (medium.is_called, medium.words) == (True, "queued as a summary of all that fails")
+    assert (medium.is_called, medium.words) == (True, "queued as a summary of all failing checks")
 
 
 @pytest.mark.parametrize(
     ("past", "words"),
     [
-        ("ok", "nobody would be called: it is ok, and nobody was notified of a problem"),
-        ("critical", "1 contact would be called"),
+        ("ok", "nobody would be notified: it is ok, and nobody was notified of a problem"),
+        ("critical", "1 contact would be notified"),
     ],
 )
 async def test_a_recovery_is_told_to_whom_the_failure_was(
@@ -220,7 +220,7 @@ async def test_a_recovery_is_told_to_whom_the_failure_was(
 
 async def test_a_check_that_nobody_is_interested_in_calls_nobody(store: Store) -> None:
     found = await ask(Stage(store))
-    assert found.words == "nobody would be called: no contact is interested in this check"
+    assert found.words == "nobody would be notified: no contact is linked to this check"
     assert found.contacts == []
 
 
@@ -238,9 +238,9 @@ def test_a_medium_that_was_held_back_says_until_when() -> None:
     contact = ContactDecision(contact="alice", reason="critical: email", media=media)
     decision = Decision(verdict="TOLD", state="critical", by="notifier", time=1, contacts=[contact])
     told = explained(decision)
-    assert (told.outcome, told.reason) == ("somebody is told", "")
+    assert (told.outcome, told.reason) == ("alerts queued", "")
     assert [(one.medium, one.words, one.until) for one in told.contacts[0].media] == [
-        ("email", "notified within its interval", 1_700_000_900),
+        ("email", "already notified within its interval", 1_700_000_900),
         ("sms", "queued", None),
-        ("x", "notified within its interval", None),
+        ("x", "already notified within its interval", None),
     ]

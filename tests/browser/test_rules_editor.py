@@ -28,7 +28,7 @@ MONTHLY: dict[str, object] = {
 PAGE = "/contact?id=alice"
 SENTENCE = (
     "If the event is tagged database, Monday to Friday, 08:00 to 18:00: critical by email, "
-    "warning is not told, unknown is not told."
+    "warning is not sent, unknown is not sent."
 )
 
 
@@ -83,10 +83,10 @@ async def test_a_rule_is_painted_by_mouse_and_tried_before_it_is_saved(
     await trial.get_by_label("Check").fill("db-1.example.com:Disk / Util")
     await trial.get_by_label("Tags").fill("database,")
     await trial.get_by_label("Time, in Alice's time zone").fill("sat 03:00")
-    await expect(trial).to_contain_text("Rule 1 (new): it is not its time")
-    await expect(trial).to_contain_text("Alice would be told by email and sms.")
+    await expect(trial).to_contain_text("Rule 1 (new): it does not apply at this time")
+    await expect(trial).to_contain_text("Alice would be notified by email and sms.")
     await trial.get_by_label("Time, in Alice's time zone").fill("mon 17:59")
-    await expect(trial).to_contain_text("Alice would be told by email.")
+    await expect(trial).to_contain_text("Alice would be notified by email.")
     assert await stored(store) == ()
 
     await page.get_by_role("button", name="Save rule").click()

@@ -403,8 +403,8 @@ def test_rules_are_added_told_in_words_changed_and_removed(run: Commands) -> Non
     run("rules", "edit", rule["id"], *changed, "none", "--critical", "", "--tag-regex", "")
     (rule,) = run.shown("rules", "show", "alice")
     assert rule["words"] == (
-        "If the event is tagged x, at any time: critical is not told, warning by email, "
-        "unknown is not told."
+        "If the event is tagged x, at any time: critical is not sent, warning by email, "
+        "unknown is not sent."
     )
     assert "If the event is tagged x" in run("rules", "remove", rule["id"][:6])
     assert run.shown("rules", "show", "alice") == []

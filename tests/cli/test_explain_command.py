@@ -13,14 +13,16 @@ async def test_decisions_are_told_with_their_reasons(store: Store, server: serve
     await stage.later(70).send("critical", "web:http", summary="still \x1b[31mdown")
     said = ran("explain", "WEB:http", "--store", server.url, TZ="Europe/Berlin").stdout
     told, *rest = said.splitlines()
-    assert told == "2023-11-14 23:15:00  critical: nobody is told  (still \\x1b[31mdown)"
+    assert told == "2023-11-14 23:15:00  critical: no alerts  (still \\x1b[31mdown)"
     assert rest.pop(0) == "    tags: http, web"
     assert rest[0] == "    alice: critical: email"
     rules = sorted(rest[1:3], key=lambda line: line.endswith(": matches"))  # ids are as they come
-    assert rules[0].endswith(": it is for other entities")
+    assert rules[0].endswith(": it applies to other entities")
     assert "alice-rule" not in rules[0]
     assert rules[1].endswith(": matches")
-    assert rest[3] == "        email: notified within its interval, until 2023-11-14 23:28:50"
+    assert (
+        rest[3] == "        email: already notified within its interval, until 2023-11-14 23:28:50"
+    )
     assert rest[-1] == (
         "2023-11-14 23:13:20  critical: held back, it has not failed for long enough,"
         " until 2023-11-14 23:13:50"
@@ -39,7 +41,7 @@ async def test_a_check_that_nobody_is_interested_in_says_so(
 ) -> None:
     await Stage(store).fails("web:http")
     said = ran("explain", "web:http", "--store", server.url).stdout
-    assert "\n    no contact is interested in this check\n" in said
+    assert "\n    no contact is linked to this check\n" in said
     nothing = ran("explain", "web:other", "--store", server.url)
     assert nothing.returncode == 1
     assert "no decisions about 'web:other' are kept" in nothing.stderr

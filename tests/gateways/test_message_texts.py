@@ -136,14 +136,14 @@ Watchbell, to alice@example.com"""
 
 def test_the_text_of_a_summary_by_mail() -> None:
     text = ALL["mail"]("text", SAMPLES["rollup_problem"])
-    assert "5 checks fail. From 5 on they are told in summaries, not one by one.\n" in text
+    assert "5 checks fail. From 5 on they are sent in summaries, not one by one.\n" in text
     lines = [line for line in text.split("\n") if ", for " in line]
     assert lines[0] == "Critical  HTTP on web-2.example.com, for 3 minutes, 5 seconds"
     assert lines[4].startswith("Unknown   Nightly backup on backup.example.com, for 1 day, 2 hours")
     ending = ALL["mail"]("text", SAMPLES["rollup_recovery"])
-    assert "3 checks still fail. That is less than 5, so problems are told one by one" in ending
+    assert "3 checks still fail. That is less than 5, so problems are sent one by one" in ending
     nothing = ALL["mail"]("text", sample("rollup_recovery", rollup_alerts={}))
-    assert "Nothing fails any more; problems are told one by one again." in nothing
+    assert "Nothing fails any more; problems are sent one by one again." in nothing
 
 
 def test_a_long_summary_is_cut_and_counted() -> None:

@@ -190,7 +190,7 @@ async def test_an_alarm_that_fails_is_tried_again_the_next_time() -> None:
     watch = role.Watch(Oobetet(**CHOSEN), post, post.render_later, clock)  # type: ignore[arg-type]
     post.refusals["alice@example.com"] = lambda: DeliveryFailed("no route")
     clock.advance(301)
-    assert "can't be told: no route" in await watch.look()
+    assert "can't be sent: no route" in await watch.look()
     post.refusals["alice@example.com"] = partial(int, "a bug")  # type: ignore[assignment]
     assert "we failed over the alarm" in await watch.look()
     post.refusals.clear()

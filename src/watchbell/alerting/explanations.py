@@ -1,7 +1,6 @@
-"""What was lately decided about a check, in words: why somebody was told, or nobody."""
+"""Explains the latest decisions about a check: why contacts were notified, or why not."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import msgspec
 from msgspec import Struct
@@ -10,12 +9,12 @@ from watchbell.alerting import contacts, rule_text
 from watchbell.alerting.decide.check_facts import Verdict
 from watchbell.alerting.decide.routing import Fate
 from watchbell.alerting.keys import AlertingOwn
-from watchbell.alerting.model import ContactDecision, Decision, split_id
+from watchbell.alerting.model import ContactDecision, Decision, decode_rule_result, split_id
 from watchbell.store.client import Store
 
-NOBODY_INTERESTED = "no contact is interested in this check"
+NOBODY_INTERESTED = "no contact is linked to this check"
 
-_NOTIFIER = {"TOLD": "somebody is told", "NOBODY": "nobody is told"}
+_NOTIFIER = {"TOLD": "alerts queued", "NOBODY": "no alerts"}
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -38,22 +37,22 @@ class Explained(Struct, frozen=True, kw_only=True):
 
     time: int
     by: str
-    """`processor`, which decides whether an event is told; `notifier`, which decides to whom."""
+    """`processor`, which decides whether to notify; `notifier`, which decides whom."""
     state: str
     outcome: str
     is_notified: bool
     """Whether the event is passed on, or an alert is sent."""
     reason: str = ""
     until: int | None = None
-    """When what holds it back is over."""
+    """Until when it is held back."""
     summary: str = ""
     tags: list[str] = []
-    """Those that the rules were matched with."""
+    """The tags that rules were matched with."""
     contacts: list[ContactExplained] = []
 
 
 async def decisions(store: Store, event_id: str, limit: int) -> list[Decision]:
-    """The latest so many, or all of 0, the newest first; what somebody else wrote is left out."""
+    """The latest `limit` decisions, newest first; 0 for all. Unreadable records are skipped."""
     key = AlertingOwn(store.prefix).decisions(*split_id(event_id))
     found = [_decision(raw) for raw in await store.call("LRANGE", key, 0, limit - 1)]
     return [one for one in found if one is not None]
@@ -67,17 +66,17 @@ def _decision(raw: bytes) -> Decision | None:
 
 
 async def rule_sentences(store: Store, found: Sequence[Decision]) -> dict[str, str]:
-    """By its id, what each rule does that these decisions considered and that still exists."""
+    """The sentence of each rule that these decisions considered and that still exists, by id."""
     ids = {one.contact for decision in found for one in decision.contacts}
     people = await contacts.load(store, sorted(ids)) if ids else {}
     return {rule.id: rule_text.describe(rule) for one in people.values() for rule in one.rules}
 
 
-def explained(decision: Decision, sentences: Mapping[str, str] = MappingProxyType({})) -> Explained:
-    """`sentences` say what rules do; without them, rules are shown by their ids."""
+def explained(decision: Decision, sentences: Mapping[str, str] | None = None) -> Explained:
+    """Rules are named by their sentences; by their ids where no sentences are given."""
     if decision.by == "processor":
         is_notified = decision.verdict == Verdict.TELL.name
-        outcome = "to be told" if is_notified else "held back"
+        outcome = "notification created" if is_notified else "held back"
         reason = _value(Verdict, decision.verdict)
     else:
         is_notified = decision.verdict == "TOLD"
@@ -98,19 +97,18 @@ def explained(decision: Decision, sentences: Mapping[str, str] = MappingProxyTyp
 
 
 def _rule(stored: str, sentences: Mapping[str, str]) -> str:
-    """A rule with its result, which are stored as `ID: RESULT`."""
-    rule_id, colon, result = stored.partition(": ")
-    if not sentences or not colon:
-        return stored
+    rule_id, words = decode_rule_result(stored)
     sentence = sentences.get(rule_id, f"removed rule {rule_id[:8]}")
-    return f"{sentence.removesuffix('.')}: {result}"
+    return f"{sentence.removesuffix('.')}: {words}"
 
 
-def _contact(decision: ContactDecision, sentences: Mapping[str, str]) -> ContactExplained:
+def _contact(decision: ContactDecision, sentences: Mapping[str, str] | None) -> ContactExplained:
     return ContactExplained(
         contact=decision.contact,
         reason=decision.reason,
-        rules=[_rule(one, sentences) for one in decision.rules],
+        rules=decision.rules
+        if sentences is None
+        else [_rule(one, sentences) for one in decision.rules],
         media=[_medium(name, stored) for name, stored in decision.media.items()],
     )
 
@@ -122,5 +120,5 @@ def _medium(name: str, stored: str) -> MediumExplained:
 
 
 def _value(kind: type[Verdict] | type[Fate], name: str) -> str:
-    """The words of a verdict; its name where a newer version decided, and knows more of them."""
+    """The words of a verdict; its name where a newer version stored one that we don't know."""
     return kind[name].value if name in kind.__members__ else name

@@ -188,7 +188,18 @@ class ContactDecision(Struct, kw_only=True, omit_defaults=True):
     contact: str
     reason: str
     rules: list[str] = []
+    """The result of each rule, by `encode_rule_result`."""
     media: dict[str, str] = {}
+
+
+def encode_rule_result(rule_id: str, words: str) -> str:
+    return f"{rule_id}: {words}"
+
+
+def decode_rule_result(stored: str) -> tuple[str, str]:
+    """A rule's id, which has no `: `, and its result in words."""
+    rule_id, _, words = stored.partition(": ")
+    return rule_id, words
 
 
 def split_id(event_id: str) -> tuple[str, str]:

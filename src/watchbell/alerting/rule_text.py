@@ -30,7 +30,7 @@ def _matching(text: str) -> str:
     try:
         expressions.compiled(text)
     except Refused:
-        return f"matches /{text}/, which is no expression and matches nothing"
+        return f"matches /{text}/, which is not a valid expression and matches nothing"
     return f"matches /{text}/"
 
 
@@ -43,11 +43,11 @@ def _when(restriction: dict[str, object]) -> str:
 
 def _outcome(rule: Rule, severity: str) -> str:
     if getattr(rule, f"{severity}_blackhole"):
-        return f"{severity} is kept from the contact altogether"
+        return f"{severity} is dropped"
     media = getattr(rule, f"{severity}_media")
     if set(KNOWN_MEDIA) <= set(media):
         return f"{severity} by every medium"
-    return f"{severity} by {_listed(media, 'and')}" if media else f"{severity} is not told"
+    return f"{severity} by {_listed(media, 'and')}" if media else f"{severity} is not sent"
 
 
 def _listed(words: Iterable[str], last: str) -> str:

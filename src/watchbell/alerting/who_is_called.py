@@ -1,6 +1,6 @@
-"""Who would be called if a check went into a state, and why each of the others would not.
+"""Predicts who would be notified if a check entered a state, and why others would not.
 
-All is asked of those who decide when it happens, and nothing is written.
+The code that decides on real events answers; nothing is written.
 """
 
 from collections.abc import Sequence
@@ -30,11 +30,11 @@ from watchbell.settings import Alerting as Settings
 from watchbell.store.client import Store
 
 IMAGINED = "the general rule"
-"""What the rule is called that a contact without one would be given."""
+"""The id of the rule that a contact without one would be given."""
 
 
 class HeldBack(Struct, frozen=True):
-    """What a report would come to at a time."""
+    """What would follow from a report at a time."""
 
     time: int
     words: str
@@ -50,12 +50,12 @@ class MediumAsked(Struct, frozen=True, kw_only=True):
 
 
 class Callee(Struct, frozen=True, kw_only=True):
-    """A contact who is interested in the check."""
+    """A contact that is linked to the check."""
 
     contact: str
     name: str
     zone: str
-    """In which its rules are read."""
+    """The time zone of its rules."""
     is_called: bool
     reason: str
     rules: list[RuleVerdict]
@@ -67,14 +67,14 @@ class Callees(Struct, frozen=True, kw_only=True):
     state: str
     at: int
     tags: list[str]
-    """Which the report is imagined to have, those that its names imply included."""
+    """Tags of the assumed report, with those that its names imply."""
     held: list[HeldBack]
     """What would happen, step by step, while the check stays in the state."""
     told_at: int | None
     """When contacts would be notified; null for never."""
     severity: str | None
     words: str
-    """All of it in one sentence, but for names and times."""
+    """A summary in one sentence, without names and times."""
     contacts: list[Callee]
 
 
@@ -86,8 +86,10 @@ async def callees(
     at: int,
     tags: Sequence[str] | None = None,
 ) -> Callees:
-    """If the check reported this state from `at` on, with these tags besides those by its name;
-    with those of its latest report where none are given."""
+    """Who would be notified if the check reported this state from `at` on.
+
+    `tags` are added to those that its name implies; by default, those of its latest report.
+    """
     entity, check = split_id(event_id)
     facts, _, _ = await CheckFacts(store.prefix).load(store, [(entity, check, True)], at)
     event = await _imagined(store, event_id, state, at)
@@ -111,7 +113,7 @@ async def callees(
 
 
 async def _imagined(store: Store, event_id: str, state: State, at: int) -> CheckEvent:
-    """A report as the check's reports are: with the delays that the latest one asked for."""
+    """A report with the delays of the check's latest one."""
     entity, check = split_id(event_id)
     event = CheckEvent(type="service", state=state, entity=entity, check=check, time=at)
     for known in await history.check_states(store, [event_id], at):
@@ -133,7 +135,7 @@ async def _asked(
 
 
 async def _with_general(_: Store, contact: Contact) -> Contact:
-    """The rule that the contact would be given, which is not stored."""
+    """Adds the rule that the contact would be given, without storing it."""
     general = rules.general(contact.id, contact.media, IMAGINED)
     return replace(contact, rules=(*contact.rules, general))
 
@@ -185,11 +187,11 @@ def _medium(
 
 def _sentence(found: Outlook, contacts: Sequence[Callee]) -> str:
     if found.notification is None:
-        return f"nobody would be called: {found.steps[-1].verdict.value}"
+        return f"nobody would be notified: {found.steps[-1].verdict.value}"
     called = sum(one.is_called for one in contacts)
     if called == 0:
-        reason = "none of the contacts is to be notified" if contacts else NOBODY_INTERESTED
-        return f"nobody would be called: {reason}"
+        reason = "rules or intervals exclude every contact" if contacts else NOBODY_INTERESTED
+        return f"nobody would be notified: {reason}"
     others = len(contacts) - called
     rest = f", {others} more would not" if others else ""
-    return f"{called} {'contact' if called == 1 else 'contacts'} would be called{rest}"
+    return f"{called} {'contact' if called == 1 else 'contacts'} would be notified{rest}"

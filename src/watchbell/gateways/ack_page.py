@@ -226,7 +226,7 @@ class AckPage:
             time=use.time,
         )
         await submit(self._store, sent)
-        lines = [f"Nobody is told of it again for {words}, unless it recovers before."]
+        lines = [f"Nobody is notified of it again for {words}, unless it recovers first."]
         page = _page(200, title="Acknowledged", entity=entity, check=check, lines=lines)
         return page, replace(use, details=f"{words}: {summary}" if summary else words)
 

@@ -1,4 +1,4 @@
-"""The roles of alerting: the processor, the notifier, and the one that hears silence."""
+"""The roles of alerting: the processor, the notifier, and the one that reports silent checks."""
 
 import asyncio
 import os
@@ -55,7 +55,7 @@ async def hear_silence(context: Context) -> None:
         if context.clock.monotonic() >= look:
             look = context.clock.monotonic() + _LOOK_EVERY
             called += await absence.report()
-        context.say(f"{called:,} silent checks and jobs called out" if called else "")
+        context.say(f"{called:,} silent checks and jobs reported" if called else "")
         await asyncio.sleep(_EVERY)
 
 

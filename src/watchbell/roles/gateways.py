@@ -16,7 +16,7 @@ from watchbell.web.server_url import server_url
 
 def media(settings: Settings) -> list[Role]:
     return [
-        Role(f"gateway {one.name}", f"tells people by {one.name}", partial(_deliver, one))
+        Role(f"gateway {one.name}", f"sends alerts by {one.name}", partial(_deliver, one))
         for one in catalogue.configured(settings)
     ]
 
@@ -60,5 +60,5 @@ async def _answer(context: Context) -> None:
         await asyncio.Event().wait()
 
 
-ROLES = Several("gateways", "tell people by the media of the settings", media)
+ROLES = Several("gateways", "send alerts by the media of the settings", media)
 ANSWERS = Several("answers", "the page on which a link is confirmed", answering)

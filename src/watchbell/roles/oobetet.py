@@ -107,8 +107,8 @@ class Watch:
         try:
             await self._report(verdict, now)
         except DeliveryFailed as error:  # it is due again the next time
-            self._log.error("the alarm can't be told", verdict=verdict.value, reason=str(error))
-            return f"{verdict.value}; the alarm can't be told: {error}"
+            self._log.error("the alarm can't be sent", verdict=verdict.value, reason=str(error))
+            return f"{verdict.value}; the alarm can't be sent: {error}"
         except Exception as error:  # noqa: BLE001 what was seen is not to be forgotten over it
             self._log.exception("failed over the alarm", verdict=verdict.value)
             return f"{verdict.value}; we failed over the alarm: {error!r}"
@@ -125,7 +125,7 @@ class Watch:
             address=self._chosen.alarm_address,
             name=ids.token(),
         )
-        self._log.warning("telling", summary=alert.summary)
+        self._log.warning("sending an alarm", summary=alert.summary)
         await self._medium.send(await self._render(alert))
 
 

@@ -240,12 +240,15 @@ async def test_decisions_are_told_in_words(scene: Scene) -> None:
     await stage.contact("alice", "email", rule={"entities": ("db",)})
     await stage.fails(HTTP)
     notified, told, held = await scene.told("/decisions")
-    assert (notified["by"], notified["outcome"]) == ("notifier", "somebody is told")
+    assert (notified["by"], notified["outcome"]) == ("notifier", "alerts queued")
     assert notified["is_notified"]
     (alice,) = notified["contacts"]
-    assert "alice-rule: it is for other entities" in alice["rules"]
+    assert "alice-rule: it applies to other entities" in alice["rules"]
     assert alice["media"] == [{"medium": "email", "words": "queued", "until": None}]
-    assert (told["outcome"], told["reason"]) == ("to be told", "nothing holds it back")
+    assert (told["outcome"], told["reason"]) == (
+        "notification created",
+        "no reason to hold it back",
+    )
     assert (held["outcome"], held["until"]) == ("held back", START + 30)
     assert held["reason"] == "it has not failed for long enough"
 
@@ -309,12 +312,12 @@ async def test_who_would_be_called_and_why(scene: Scene) -> None:
     await stage.send("ok", HTTP)
     found = await scene.told("/callees")
     assert (found["state"], found["at"]) == ("critical", START)
-    assert found["words"] == "1 contact would be called"
+    assert found["words"] == "1 contact would be notified"
     assert found["contacts"][0]["media"][0]["address"] == "alice@email"
     tagged = await scene.told("/callees", tag=["db", ""], at=START + DAY)
     assert (tagged["contacts"][0]["is_called"], tagged["at"]) == (False, START + DAY)
     fine = await scene.told("/callees", state="ok")
-    assert fine["words"].startswith("nobody would be called: it is ok")
+    assert fine["words"].startswith("nobody would be notified: it is ok")
     assert (await scene.told("/callees", "web-9:new"))["contacts"][0]["is_called"]
 
 

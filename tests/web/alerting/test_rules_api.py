@@ -64,7 +64,7 @@ async def test_a_rule_is_made_of_a_week_and_stored_as_the_command_line_does(
     assert list(rule.time_restrictions) == spoken.windows("mon-fri 08:00-18:00")
     assert shown["words"] == (
         "If the event is tagged database, Monday to Friday, 08:00 to 18:00: "
-        "critical by email and sms, warning is not told, unknown is not told."
+        "critical by email and sms, warning is not sent, unknown is not sent."
     )
     assert (shown["week"], shown["not_weekly"]) == (list(WORK), [])
     assert (shown["is_specific"], shown["missing_media"]) == (True, [])
@@ -135,14 +135,14 @@ async def test_a_rule_that_can_not_be_read_says_so_and_is_mended_by_saving(
 @pytest.mark.parametrize(
     ("data", "fields", "words"),
     [
-        ({}, [], "If no specific rule matches, at any time: critical is not told"),
-        ({"critical_blackhole": True}, [], "critical is kept from the contact altogether"),
+        ({}, [], "If no specific rule matches, at any time: critical is not sent"),
+        ({"critical_blackhole": True}, [], "critical is dropped"),
         ({"week": WORK}, [], "Monday to Friday, 08:00 to 18:00"),
         ({"week": [OFF] * 7}, ["time_restrictions"], "at any time"),
         (
             {"regex_tags": ["("], "entities": ["a:b"], "critical_media": ["X"]},
             ["entities", "regex_tags", "critical_media"],
-            "which is no expression and matches nothing",
+            "which is not a valid expression and matches nothing",
         ),
         ({"time_restrictions": [{"start_time": "soon"}]}, ["time_restrictions"], "can't be read"),
         ({"regex_entities": ["(?!)(?#tags)"]}, ["tags"], "Matches nothing"),
@@ -189,7 +189,7 @@ async def test_rules_are_tried_by_the_code_that_decides_and_nothing_is_stored(
         at_night = await asked(event | {"time": rome("2026-11-18 18:00:00")})
         untagged = await asked({"check": "Web-1:HTTP", "time": rome("2026-11-18 12:00:00")})
         warning = await asked(event | {"state": "warning", "time": rome("2026-11-18 12:00:00")})
-    assert at_work["words"] == "Alice would be told by sms."
+    assert at_work["words"] == "Alice would be notified by sms."
     assert (at_work["zone"], at_work["local_time"]) == (
         "Europe/Rome",
         "Wednesday, 2026-11-18 17:59",
@@ -199,13 +199,16 @@ async def test_rules_are_tried_by_the_code_that_decides_and_nothing_is_stored(
         ("db", True, True),
         ("all", True, False),
     ]
-    assert "left aside" in at_work["rules"][1]["words"]
-    assert [one["words"] for one in at_night["rules"]] == ["it is not its time", "matches"]
+    assert "overrides it" in at_work["rules"][1]["words"]
+    assert [one["words"] for one in at_night["rules"]] == [
+        "it does not apply at this time",
+        "matches",
+    ]
     assert at_night["media"] == ["email"]
     assert untagged["rules"][0]["words"] == "the event has no tag database"
     assert (warning["is_told"], warning["words"]) == (
         False,
-        "Alice would not be told: no rule names a medium for warning.",
+        "Alice would not be notified: no rule names a medium for warning.",
     )
     assert await stored(store) == ()
 
@@ -225,8 +228,10 @@ async def test_without_rules_of_its_own_a_trial_takes_those_that_are_stored(
             ).json()
             for check in ("web-1:HTTP", "web-2:HTTP")
         ]
-    assert answers[0]["words"] == "Alice would not be told: rule hole drops everything critical."
-    assert answers[1]["words"] == "Alice would be told by email and sms."
+    assert (
+        answers[0]["words"] == "Alice would not be notified: a matching rule drops critical alerts."
+    )
+    assert answers[1]["words"] == "Alice would be notified by email and sms."
     assert [one["id"] for one in answers[1]["rules"]] == ["hole", "the general rule"]
     assert [one.id for one in await stored(store)] == ["hole"]
 

@@ -72,15 +72,15 @@ class Facts(Struct, kw_only=True):
 class Verdict(enum.Enum):
     """Why a notification is made, or not; the values are what people read, the names are stored."""
 
-    TELL = "nothing holds it back"
-    FIRST_OK = "the first report about the check is ok"
+    TELL = "no reason to hold it back"
+    FIRST_OK = "the first report of the check is ok"
     NEVER_TOLD = "it is ok, and nobody was notified of a problem"
-    RECOVERY_TOLD = "it is ok, and the recovery was notified already"
+    RECOVERY_TOLD = "it is ok, and contacts were already notified of the recovery"
     SCHEDULED = Maintenance.SCHEDULED.value
     UNSCHEDULED = Maintenance.UNSCHEDULED.value
     RECOVERY_DELAY = "it has not been ok for long enough"
     FAILURE_DELAY = "it has not failed for long enough"
-    REPEAT_DELAY = "the same was notified a moment ago"
+    REPEAT_DELAY = "contacts were notified of this state a moment ago"
     NOT_FAILING = "there is no failure to acknowledge"
 
 

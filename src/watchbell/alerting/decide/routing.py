@@ -11,13 +11,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from watchbell.alerting import expressions
-from watchbell.alerting.model import FAILING, KNOWN_MEDIA, Contact, Medium, Notification, Rule
+from watchbell.alerting.model import (
+    FAILING,
+    KNOWN_MEDIA,
+    Contact,
+    Medium,
+    Notification,
+    Rule,
+    encode_rule_result,
+)
 from watchbell.errors import Refused
 from watchbell.schedule import recurrence
 from watchbell.schedule.recurrence import Restriction
 
 NEVER_ROLLED_UP = ("pagerduty",)
-OVERRIDDEN = "matches, and is left aside for a specific rule that does"
+OVERRIDDEN = "matches, but a specific rule overrides it"
 ENDING = ("recovery", "acknowledgement")
 """Notifications after which nobody is being alerted about the check any more."""
 
@@ -35,10 +43,10 @@ class Fate(enum.Enum):
     """What became of one medium; the values are what people read."""
 
     QUEUED = "queued"
-    ROLLED_UP = "queued as a summary of all that fails"
-    ROLLUP_ENDS = "queued as the end of the summaries"
-    INTERVAL = "notified within its interval"
-    SUMMARY_SENT = "a summary was sent within its interval"
+    ROLLED_UP = "queued as a summary of all failing checks"
+    ROLLUP_ENDS = "queued as the last summary"
+    INTERVAL = "already notified within its interval"
+    SUMMARY_SENT = "a summary was already sent within its interval"
 
 
 _NONE: frozenset[str] = frozenset()
@@ -96,7 +104,7 @@ class Condition(Struct, frozen=True, kw_only=True, gc=False):
         """Why the rule does not match; None where it does."""
         rule = self.rule
         if self.entities and entity not in self.entities:
-            return "it is for other entities"
+            return "it applies to other entities"
         for pattern in rule.regex_entities:
             if not expressions.matches(pattern, entity):
                 return f"/{pattern}/ does not match the entity"
@@ -106,7 +114,7 @@ class Condition(Struct, frozen=True, kw_only=True, gc=False):
         for pattern in rule.regex_tags:
             if not any(expressions.matches(pattern, tag) for tag in tags):
                 return f"/{pattern}/ matches none of the tags"
-        return None if self.is_its_time(zone, now) else "it is not its time"
+        return None if self.is_its_time(zone, now) else "it does not apply at this time"
 
     def is_its_time(self, zone: ZoneInfo, now: int) -> bool:
         return not self.is_timed or any(_covers(time, now, zone) for time in self.times)
@@ -174,8 +182,8 @@ def route(to: Addressee, notification: Notification, now: int) -> Route:
         found.reason = "no rule matches"
     elif severity == "ok":
         found.reason = "nobody was notified of the failure, so no rule can name its severity"
-    elif hole := next((rule for rule in rules if getattr(rule, f"{severity}_blackhole")), None):
-        found.reason = f"rule {hole.id} drops everything {severity}"
+    elif any(getattr(rule, f"{severity}_blackhole") for rule in rules):
+        found.reason = f"a matching rule drops {severity} alerts"
     else:
         wanted = {medium for rule in rules for medium in getattr(rule, f"{severity}_media")}
         found.media = [medium for medium in to.contact.media if medium in wanted]
@@ -207,9 +215,9 @@ def rule_verdicts(to: Addressee, way: Route) -> list[RuleVerdict]:
 
 
 def rule_records(to: Addressee, way: Route) -> list[str]:
-    """The same as they are stored with a decision."""
+    """The results of all rules, as they are stored with a decision."""
     asked = zip(to.conditions, way.mismatches, strict=True)
-    return [f"{one.rule.id}: {why_not or 'matches'}" for one, why_not in asked]
+    return [encode_rule_result(one.rule.id, why_not or "matches") for one, why_not in asked]
 
 
 def settle(

@@ -255,9 +255,9 @@ def _moment(text: str, now: int, zone: ZoneInfo) -> int:
 
 def _trial(found: Trial, person: Contact, sample: Sample) -> TrialView:
     name = person.first_name
-    words = f"{name} would not be told: {found.reason}."
+    words = f"{name} would not be notified: {found.reason}."
     if found.media:
-        words = f"{name} would be told by {listed(found.media)}."
+        words = f"{name} would be notified by {listed(found.media)}."
     local = datetime.fromtimestamp(sample.time, ZoneInfo(found.zone))
     return TrialView(
         is_told=bool(found.media),
