@@ -186,7 +186,7 @@ async def test_times_that_no_week_shows_stay_as_they_are_until_they_are_painted_
 
     await page.get_by_role("button", name="Edit rule 1").click()
     await page.get_by_role("button", name="Use a weekly grid instead").click()
-    await expect(page.get_by_text("no time is painted")).to_be_visible()
+    await expect(page.get_by_text("no time is selected")).to_be_visible()
     await expect(page.get_by_role("button", name="Save rule")).to_be_disabled()
     await page.get_by_label("Times in words").fill("sat,sun")
     await page.get_by_role("button", name="Set", exact=True).click()

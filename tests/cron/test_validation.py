@@ -87,7 +87,7 @@ def test_a_lock_is_named_after_the_job_or_by_its_own_name(
             "cron_args.cronstring: expected a minute from 0 to 59",
         ),
         ("cron_args.cronstring", "* * * * * *", "cron_args.cronstring: expected five fields"),
-        ("cron_args.cronstring", "@reboot", "'@reboot' means nothing to a fleet"),
+        ("cron_args.cronstring", "@reboot", "'@reboot' is not supported"),
         ("cron_args.timezone", "Mars/Base", "cron_args.timezone: expected a time zone"),
         ("job_args", None, "job_args: enter an object"),
         ("job_args", "x", "job_args: expected an object, not 'x'"),

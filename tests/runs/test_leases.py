@@ -42,7 +42,7 @@ def run(name: str = "r") -> Running:
 
 
 async def test_adopted_runs_are_renewed_at_once_and_together() -> None:
-    link, one, other = Link(Renewal(Verdict.KEPT)), run("one"), run("other")
+    link, one, other = Link(Renewal(Verdict.RENEWED)), run("one"), run("other")
     async with keeping(link) as leases:
         leases.adopt(one)
         leases.adopt(other)
@@ -66,7 +66,7 @@ async def test_a_run_that_is_no_longer_ours_is_ended(verdict: Verdict, reason: s
 
 
 async def test_a_carrier_that_does_not_answer_is_asked_again() -> None:
-    link, adopted = Link(None, Renewal(Verdict.KEPT)), run()
+    link, adopted = Link(None, Renewal(Verdict.RENEWED)), run()
     async with keeping(link) as leases:
         leases.adopt(adopted)
         await adopted.secured()

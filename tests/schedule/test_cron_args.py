@@ -118,7 +118,7 @@ def test_the_lot_that_delays_a_fire_is_left_to_the_caller() -> None:
         ({"hours": 5}, "cron_args: expected only cronstring, year.*not 'hours'"),
         ({"cronstring": 5}, "cron_args.cronstring: expected text such as"),
         ({"cronstring": "61 * * * *"}, "cron_args.cronstring: expected a minute from 0 to 59"),
-        ({"cronstring": "@reboot"}, "cron_args.cronstring: '@reboot' means nothing"),
+        ({"cronstring": "@reboot"}, "cron_args.cronstring: '@reboot' is not supported"),
         ({"second": 60}, "cron_args.second: expected 0 to 59.*not '60'"),
         ({"second": ""}, "cron_args.second: expected 0 to 59.*not ''"),
         ({"second": True}, "cron_args.second: expected 0 to 59.*not True"),

@@ -105,7 +105,7 @@ def test_upstream_counts_from_monday_and_wants_both_days(text: str, fire: str) -
         ("* * * * * *", "schedule: expected five fields.*'@every 10s'"),
         ("30 2 * * * root", "schedule: expected five fields"),
         ("", "schedule: expected five fields"),
-        ("@reboot", "schedule: '@reboot' means nothing to a fleet"),
+        ("@reboot", "schedule: '@reboot' is not supported"),
         ("@fortnightly", "schedule: expected one of @yearly, .*not '@fortnightly'"),
         ("@daily 5", "schedule: expected one of"),
         ("@never ever", "schedule: expected one of"),

@@ -253,18 +253,6 @@ def test_the_work_does_not_grow_with_the_age_of_the_start(
     assert calls_of(said, at("2026-11-20T12:00:00+00:00")) < 1000
 
 
-def test_no_restriction_at_all_is_always() -> None:
-    assert recurrence.covers_any([], 0, UTC)
-
-
-def test_any_restriction_suffices_whatever_the_others_are() -> None:
-    noon = at("2026-11-20T12:00:00+00:00")
-    night = daily("22:00:00", "06:00:00")
-    assert recurrence.covers_any([night, OFFICE], noon, UTC)
-    assert recurrence.covers_any([None, 5, "", {}, [], recurrence.parse(OFFICE)], noon, UTC)
-    assert not recurrence.covers_any([None, night], noon, UTC)
-
-
 @pytest.mark.parametrize(
     ("said", "words"),
     [

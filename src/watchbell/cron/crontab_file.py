@@ -133,8 +133,8 @@ class Writer:
         zone = cron.get("timezone") or zone
         named = "" if zone == self._zone else f"{_ZONE}={zone}\n"
         self._zone = zone
-        unsaid = ", ".join(definition.get("watchbell") or {})
-        more = f"; a crontab can't express its {unsaid}" if unsaid else ""
+        left_out = ", ".join(definition.get("watchbell") or {})
+        more = f"; a crontab can't express its {left_out}" if left_out else ""
         return f"# {name}{more}\n{named}{times} {command}"
 
 

@@ -180,8 +180,8 @@ SHARED = (
     + """
 -- What JSON says, or an empty table where it is none: others can write these keys, too.
 local function decoded(text)
-  local is_json, said = pcall(cjson.decode, text)
-  return is_json and type(said) == 'table' and said or {}
+  local is_json, value = pcall(cjson.decode, text)
+  return is_json and type(value) == 'table' and value or {}
 end
 
 -- The list in which a fire waits. Fires of one placement have a list of their own, from which only
@@ -213,10 +213,10 @@ local function give_up_retry(key)
 end
 
 -- Records for the sender of a trigger what became of it.
-local function answer(item, said)
+local function answer(item, value)
   if type(item.trigger) ~= 'string' then return end
   local key = own.answers .. item.trigger
-  redis.call('RPUSH', key, cjson.encode(said))
+  redis.call('RPUSH', key, cjson.encode(value))
   redis.call('PEXPIRE', key, own.answers_kept)
 end
 """

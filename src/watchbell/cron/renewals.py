@@ -11,7 +11,7 @@ from watchbell.runs.running import Running
 from watchbell.store.client import Store
 from watchbell.store.script import Script
 
-_VERDICTS = {1: Verdict.KEPT, 0: Verdict.OVER, -1: Verdict.LOCK_LOST, -2: Verdict.REFUSED}
+_VERDICTS = {1: Verdict.RENEWED, 0: Verdict.OVER, -1: Verdict.LOCK_LOST, -2: Verdict.REFUSED}
 
 # KEYS active, rundata; ARGV[1] msgpack: prefixes of keys, ARGV[2] msgpack: {run, lock, ms of the
 # lock}. A lock that nobody holds, lapsed or lost with the store's last writes, is taken again.

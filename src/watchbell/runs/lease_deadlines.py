@@ -1,4 +1,4 @@
-"""Until when a run may continue under its lock, from the store's answer and when it was asked.
+"""Decides until when a run may continue under its lock, after each attempt to renew that lock.
 
 Times are seconds of the monotonic clock.
 """
@@ -18,36 +18,36 @@ UNKNOWN = Lease()
 
 
 def pause(seconds: float) -> float:
-    """From a renewal that succeeded to the next one, of a lock of that many seconds."""
+    """From a successful renewal to the next one, for a lock that lapses after `seconds`."""
     return seconds / 4
 
 
 def retry_pause(seconds: float) -> float:
-    """From a renewal that failed to the next one."""
+    """From a failed renewal to the next one."""
     return min(0.5, seconds / 6)
 
 
 def renewed(asked: float, seconds: float, grace: float) -> Lease:
-    """No other run begins under the lock for `seconds` from when the store handled the request.
+    """The lease after the store renewed a lock of `seconds`, by a request sent at `asked`.
 
-    The store never handles a request before it was sent. So on the store's clock the lock lapses
-    at `asked` plus `seconds`, or later, however long the request, the reply and this process took.
+    The store handles a request after it was sent. So on the store's clock the lock lapses at
+    `asked` plus `seconds` or later, however long the request, the reply and this process took.
     """
     ends = asked + seconds - margin(seconds)
     return Lease(ends - min(grace, seconds / 4), ends)
 
 
 def refused(lease: Lease, asked: float, left: float, grace: float) -> Lease:
-    """The store refused to renew the lock, and no other run begins for `left` seconds from then.
-    Never shorter than the lease so far, because what the store promised before still holds; of an
-    adopted run that lease is unknown."""
+    """The lease after the store refused to renew the lock, and answered that no other run begins
+    for `left` seconds. It never gets shorter, because earlier answers still hold; the lease of an
+    adopted run is unknown."""
     if left <= 0:
         return lease
-    found = renewed(asked, left, grace)
-    return found if lease == UNKNOWN or found.ends > lease.ends else lease
+    new = renewed(asked, left, grace)
+    return new if lease == UNKNOWN or new.ends > lease.ends else lease
 
 
 def margin(seconds: float) -> float:
-    """Between the warden's SIGKILL and the lock's end: for the warden to be given a CPU, and for
-    all processes of the run to be gone, on a machine that has no CPU to spare."""
+    """From the warden's SIGKILL to the end of the lock: on a busy machine, the warden waits for a
+    CPU, and the processes of the run take time to disappear."""
     return max(0.25, min(2.0, seconds / 5))

@@ -1,11 +1,10 @@
-"""Keeps runs alive where they are recorded: their heartbeats, and the locks that they run under.
+"""Renews the heartbeats and locks of runs, and stops runs whose lock can't be renewed.
 
-A lock that could not be renewed is given up before another run can begin under it: by then the run
-has been asked to end, and was killed if it did not. The warden ensures that even while this process
-is stopped. A store whose disk or memory is full answers for how long no other run begins; while it
-does, the run continues.
+Such a run is asked to end, and killed if it does not, before another run can begin under the lock.
+The warden ensures that even while this process is suspended. A store whose disk or memory is full
+still answers for how long no other run begins; for that long the run continues.
 
-Whoever records runs gives `renew`: cron a script of the store, an agent a message to its server.
+The caller passes `renew`: cron a script of the store, an agent a message to its server.
 """
 
 import asyncio
@@ -27,9 +26,9 @@ _LONGEST_PAUSE = 1.0
 
 
 class Verdict(Enum):
-    KEPT = auto()
+    RENEWED = auto()
     OVER = auto()
-    """The run was ended by somebody else."""
+    """Another instance ended the run."""
     LOCK_LOST = auto()
     REFUSED = auto()
     """The store accepts no writes."""
@@ -38,38 +37,38 @@ class Verdict(Enum):
 class Renewal(NamedTuple):
     verdict: Verdict
     left: float = 0
-    """Where it was refused: seconds for which no other run begins under the lock."""
+    """After a refusal: seconds for which no other run begins under the lock."""
 
 
 Renew = Callable[[Sequence[Running]], Awaitable[Sequence[Renewal]]]
-"""Renews the heartbeat and the lock of each run; StoreUnavailable where nobody answers."""
+"""Renews the heartbeat and the lock of each run; raises StoreUnavailable if nobody answers."""
 
 
 class RunLeases:
     def __init__(self, renew: Renew, heartbeat: float, clock: Clock, *, role: str) -> None:
         self._renew, self._heartbeat, self._clock = renew, heartbeat, clock
         self.runs: dict[str, Running] = {}
-        """Those that this process answers for, until their results are written."""
-        self._sooner = asyncio.Event()
+        """Runs of this process, by id, until their results are written."""
+        self._wake = asyncio.Event()
         self._pause = _LONGEST_PAUSE
         self._log = logs.get(role=role)
 
     def begin(self, run: Running, asked: float) -> None:
-        """The run was recorded by a request sent at `asked`, monotonic time, or by a repetition of
-        it: the store may have been away, or refused writes, in between."""
+        """Adds a run that a request recorded, sent at `asked` by the monotonic clock. The request
+        may have been repeated, so the lease may be over already."""
         self.runs[run.id] = run
-        run.kept(asked, self._heartbeat)
+        run.renewed(asked, self._heartbeat)
         now = self._clock.monotonic()
         if run.gives_up <= now:
             run.renew_at(now)
-        if run.next_keep - now < self._pause:
-            self._sooner.set()
+        if run.next_renewal - now < self._pause:
+            self._wake.set()
 
     def adopt(self, run: Running) -> None:
-        """The run was begun by a process that is gone, and is renewed at once."""
+        """Adds a run of a process that is gone, and renews it at once."""
         self.runs[run.id] = run
         run.renew_at(self._clock.monotonic())
-        self._sooner.set()
+        self._wake.set()
 
     def end(self, run: Running) -> None:
         del self.runs[run.id]
@@ -77,34 +76,34 @@ class RunLeases:
     async def run(self) -> None:
         while True:
             now = self._clock.monotonic()
-            due = [run for run in self.runs.values() if run.next_keep <= now]
+            due = [run for run in self.runs.values() if run.next_renewal <= now]
             if due:
-                await self._keep(due, now)
+                await self._renew_due(due, now)
             self._give_up_late()
             await self._sleep()
 
     async def _sleep(self) -> None:
         now = self._clock.monotonic()
-        nexts = (min(run.next_keep, run.gives_up) for run in self.runs.values())
+        nexts = (min(run.next_renewal, run.gives_up) for run in self.runs.values())
         self._pause = min(max(min(nexts, default=now + _LONGEST_PAUSE) - now, 0.02), _LONGEST_PAUSE)
-        self._sooner.clear()
+        self._wake.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(self._pause):
-                await self._sooner.wait()
+                await self._wake.wait()
 
-    async def _keep(self, due: Sequence[Running], asked: float) -> None:
+    async def _renew_due(self, due: Sequence[Running], asked: float) -> None:
         try:
             async with asyncio.timeout(self._time_left(asked)):
                 renewals = await self._renew(due)
         except (StoreUnavailable, TimeoutError):
             for run in due:
-                run.not_kept(asked)
+                run.not_renewed(asked)
             return
         for run, (verdict, left) in zip(due, renewals, strict=True):
-            if verdict is Verdict.KEPT:
-                run.kept(asked, self._heartbeat)
+            if verdict is Verdict.RENEWED:
+                run.renewed(asked, self._heartbeat)
             elif verdict is Verdict.REFUSED:
-                run.not_kept(asked, left)
+                run.not_renewed(asked, left)
             else:
                 self._lose(run, LOCK_LOST if verdict is Verdict.LOCK_LOST else OVER)
 

@@ -1,5 +1,5 @@
-"""Numbers the lines that a run prints, gives each a time of its own, and says which older ones to
-drop: for any carrier, the store or the link of an agent."""
+"""Numbers the lines that a run prints, gives each a unique time, and decides which older lines to
+drop."""
 
 from collections import deque
 from typing import NamedTuple
@@ -10,14 +10,14 @@ SECOND = 1_000_000
 """Scores are times in whole microseconds, each larger than the one before."""
 _LONGEST_TAIL = 64 << 10
 _LIGHTEST = 10
-"""Bytes that each line counts as at least, so that a limit on bytes also limits lines."""
+"""The least bytes that a line counts as, so that a limit on bytes also limits lines."""
 
 
 class Lines(NamedTuple):
-    """Lines to add, and the scores between which older ones are to be dropped."""
+    """Lines to add, and the scores between which to drop older ones."""
 
     before: int
-    """How many were added before these."""
+    """How many lines were added before these."""
     scored: list[tuple[int, bytes]]
     drop: tuple[int, int] | None = None
 
@@ -35,7 +35,7 @@ class OutputLines:
         self._as_list, self._stored = as_list, stored
         self._shift = 0
         self.weight = 0
-        """Bytes of all lines so far, as a limit counts them."""
+        """Bytes of all lines so far, as limits count them."""
         self._index = 0
         self._score = 0
         self._marker: int | None = None
@@ -67,7 +67,7 @@ class OutputLines:
         scores = self._scores(part)
         if part.is_marker:
             self._marker = scores[-1]
-            # All that is known of the lines after it is the last number that was used.
+            # Of the stored lines after the marker, only the last number is known.
             self._shift = max(self._stored - part.first - len(part.texts), 0)
         else:
             self._last.extend(part.texts)
@@ -83,7 +83,7 @@ class OutputLines:
         return []
 
     def _new(self, part: Part, scores: range) -> list[tuple[int, bytes]]:
-        """The lines that are not in the store yet; a list is compared where it is written."""
+        """Lines that are not stored yet. For a list, the script that writes them compares."""
         scored = list(zip(scores, self._members(part), strict=True))
         return scored if self._as_list else scored[max(self._stored - part.first, 0) :]
 
@@ -99,8 +99,8 @@ class OutputLines:
         return range(first, first + len(part.texts))
 
     def _passed(self, newest_from: int) -> tuple[int, int] | None:
-        """Scores of the marker and of the first line that stays, where lines between them are to be
-        dropped."""
+        """Scores of the marker and of the first line to keep, if there are lines to drop between
+        them."""
         before = len(self._newest)
         while self._newest and self._newest[0][0] < newest_from:
             self._newest.popleft()

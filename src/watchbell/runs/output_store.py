@@ -1,4 +1,4 @@
-"""What one run printed, read from the store: a sorted set of numbered lines, or Cronken's list."""
+"""Reads the output of one run from the store: a sorted set of numbered lines, or Cronken's list."""
 
 import asyncio
 import re
@@ -12,7 +12,7 @@ from watchbell.store.script import Script
 
 MOST_LINES = 2_000
 MOST_BYTES = 512 << 10
-"""Of a window, counted in lines as they are in the store."""
+"""The most lines of a window."""
 
 _PAGE = 1_000
 _EVERY = 0.3
@@ -21,7 +21,7 @@ _MOST_SEARCHED = 20_000
 _MOST_SEARCHED_BYTES = 4 << 20
 _MOST_HITS = 1_000
 _ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-"""Sequences that tell a terminal how to show text."""
+"""Escape sequences of terminals, such as colours."""
 
 # KEYS[1] output; ARGV[1] time and ARGV[2] number of the line after which to begin, ARGV[3] how many
 # to give at the most. Returns them, with their times where they have some.
@@ -122,24 +122,24 @@ return {total, complete(), first, given, lines, is_set and 1 or 0}
 
 class OutputLine(Struct, frozen=True):
     number: int
-    """From 1 on; a gap stands for lines that were left out."""
+    """Counted from 1; missing numbers are lines that were left out."""
     at: float
-    """When it was printed; 0 where that is not known."""
+    """When it was printed; 0 if not known."""
     text: bytes
 
 
 class OutputWindow(Struct, frozen=True, kw_only=True):
-    """Lines of an output that stand together."""
+    """Consecutive lines of an output."""
 
     total: int
     """How many lines there are."""
     complete: int
-    """How many of the first have no gap between them. The others are only the newest, and may
-    still be replaced while the run goes on."""
+    """How many of the first lines have no gap between them. The others are the newest, and may
+    still be replaced while the run is in progress."""
     asked: int
     """The place from which lines were requested, counted from 0."""
     first: int
-    """The place of the first line given."""
+    """The place of the first of `lines`."""
     lines: list[OutputLine]
 
 
@@ -156,7 +156,7 @@ class OutputStore:
         self._store, self._key = store, key
 
     async def lines(self, after: OutputLine | None = None, most: int = _PAGE) -> list[OutputLine]:
-        """Lines after one of them; none where the run printed no more, or is no longer stored."""
+        """Lines after `after`; none if the run printed no more, or its output is gone."""
         at, number = (after.at, after.number) if after else (0.0, 0)
         found, has_times = await _OUTPUT(self._store, [self._key], [f"{at:.6f}", number, most])
         return _lines(found, number + 1, has_times=has_times)
@@ -164,19 +164,19 @@ class OutputStore:
     async def window(
         self, first: int, most: int = MOST_LINES, stop: int | None = None
     ) -> OutputWindow:
-        """Lines from a place on, and before another."""
+        """Lines from the place `first`, up to but not including `stop`."""
         return await self._window([first, 0, 0, "" if stop is None else stop, most], last=False)
 
     async def end(self, most: int = MOST_LINES, stop: int | None = None) -> OutputWindow:
-        """The last lines, or the last before a place."""
+        """The last lines, or the last before the place `stop`."""
         return await self._window([0, 0, 0, "" if stop is None else stop, most], last=True)
 
     async def following(self, after: OutputLine | None) -> OutputWindow:
-        """The lines after one of them, from the first on."""
+        """The first lines after `after`."""
         return await self._window([*_after(after), "", MOST_LINES], last=False)
 
     async def newest(self, after: OutputLine | None, most: int = MOST_LINES) -> OutputWindow:
-        """The lines after one of them; of too many the last, so there may be a gap before them."""
+        """The last lines after `after`; if there are too many, with a gap before them."""
         return await self._window([*_after(after), "", most], last=True)
 
     async def _window(self, asked: list[Any], *, last: bool) -> OutputWindow:
@@ -186,7 +186,7 @@ class OutputStore:
         return OutputWindow(total=total, complete=complete, asked=first, first=given, lines=lines)
 
     async def search(self, text: str, start: int, *, backward: bool = False) -> Hits:
-        """Places of lines that contain the text, ignoring its case and colours within it.
+        """Places of lines that contain the text, ignoring case and colours.
 
         Searches a bounded number of lines, from `start` on or backward from before it.
         """
@@ -214,7 +214,7 @@ class OutputStore:
     async def follow(
         self, is_over: Callable[[], Awaitable[bool]]
     ) -> AsyncIterator[list[OutputLine]]:
-        """Everything that the run has printed, and prints until it is over."""
+        """All output, followed until the run is over."""
         last: OutputLine | None = None
         while True:
             was_over = await is_over()  # before the lines are read, so that none is missed
@@ -226,7 +226,7 @@ class OutputStore:
             await asyncio.sleep(_EVERY)
 
     async def last_number(self) -> int:
-        """The number of the last line; 0 where there is none."""
+        """The number of the last line; 0 if there is none."""
         found, has_numbers = await _TAIL(self._store, [self._key], [1])
         return _line(found[0], b"0").number if found and has_numbers else 0
 

@@ -1,4 +1,4 @@
-"""How lines of output are written into the store, by any script that includes this Lua."""
+"""Lua that writes lines of output into the store, for scripts to include."""
 
 from typing import Any
 

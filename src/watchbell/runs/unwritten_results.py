@@ -1,5 +1,4 @@
-"""Output and results that could not be written before the process ended, saved on disk for the
-next one."""
+"""Saves output and results that could not be written before the process ended, for the next one."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ R = TypeVar("R", bound=Result)
 
 
 def save(folder: Path, name: str, items: Sequence[Unwritten[R]]) -> Path:
-    """Into a file of this name, which appears complete or not at all."""
+    """Writes a file of this name, which appears complete or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.results"
     fresh = file.with_suffix(".new")
@@ -23,7 +22,7 @@ def save(folder: Path, name: str, items: Sequence[Unwritten[R]]) -> Path:
 
 
 def load(folder: Path, kind: type[R]) -> list[tuple[Path, list[Unwritten[R]]]]:
-    """What earlier processes saved, with its file: delete that once everything is written.
+    """Files of earlier processes and their items. The caller deletes a file once they are written.
 
     A file that can't be read is renamed, and kept.
     """

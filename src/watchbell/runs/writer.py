@@ -1,7 +1,6 @@
-"""Writes what runs print and how they end: in order, in batches, however long that has to wait.
+"""Writes output and results of runs in order and in batches, and holds them while that must wait.
 
-Where it is written is an argument: for cron a script of the store, for an agent the link to its
-server.
+The caller passes the sink: cron a script of the store, an agent the link to its server.
 """
 
 import asyncio
@@ -36,7 +35,7 @@ O = TypeVar("O")  # noqa: E741 the outcome of writing a result
 
 
 class Unwritten(Struct, Generic[R], frozen=True):
-    """What a run printed, or how it ended."""
+    """Output or result of a run that is not written yet."""
 
     run: str
     lines: Lines | None = None
@@ -44,8 +43,8 @@ class Unwritten(Struct, Generic[R], frozen=True):
 
 
 Sink = Callable[[Sequence[Unwritten[R]]], Awaitable[Sequence[O]]]
-"""Writes a batch, in order, and returns the outcome of each of its results. It returns once all of
-it is written, and bears being called again with a batch that it had written before."""
+"""Writes a batch in order, and returns the outcome of each of its results once all is written. May
+be called again with a batch that it has written before."""
 
 
 class _Item(NamedTuple, Generic[R, O]):
@@ -58,8 +57,8 @@ class RunWriter(Generic[R, O]):
     def __init__(self, sink: Sink[R, O]) -> None:
         self._sink = sink
         self._queue: deque[_Item[R, O]] = deque()
-        self._news = asyncio.Event()
-        self._hurry = asyncio.Event()
+        self._arrived = asyncio.Event()
+        self._write_now = asyncio.Event()
         self.unwritten = 0
         """Bytes that wait to be written."""
 
@@ -69,7 +68,7 @@ class RunWriter(Generic[R, O]):
             self._add(_Item(size, Unwritten(run, lines)))
 
     async def finish(self, result: R) -> O:
-        """Returns once it is written, after everything that was printed before."""
+        """Returns once the result is written, after all earlier output."""
         done: asyncio.Future[O] = asyncio.get_running_loop().create_future()
         self._add(_Item(result.size, Unwritten(result.run, final=result), done))
         return await done
@@ -77,22 +76,22 @@ class RunWriter(Generic[R, O]):
     def _add(self, item: _Item[R, O]) -> None:
         self._queue.append(item)
         self.unwritten += item.size
-        self._news.set()
+        self._arrived.set()
         if item.done or self.unwritten > _MOST_GATHERED:
-            self._hurry.set()
+            self._write_now.set()
 
     async def run(self) -> None:
-        if self._queue:  # left by a batch that failed
-            self._news.set()
-            self._hurry.set()
+        if self._queue:  # after a batch that failed
+            self._arrived.set()
+            self._write_now.set()
         while True:
-            await self._news.wait()
+            await self._arrived.wait()
             with suppress(TimeoutError):
                 async with asyncio.timeout(_GATHER_LINES):
-                    await self._hurry.wait()
+                    await self._write_now.wait()
             await asyncio.sleep(_GATHER_RESULTS)
-            self._news.clear()
-            self._hurry.clear()
+            self._arrived.clear()
+            self._write_now.clear()
             while batch := self._batch():
                 await self._write(batch)
                 for item in batch:
@@ -100,7 +99,7 @@ class RunWriter(Generic[R, O]):
                     self.unwritten -= item.size
 
     def left(self) -> list[Unwritten[R]]:
-        """What is not written yet, in order."""
+        """All that is not written yet, in order."""
         return [item.content for item in self._queue]
 
     def _batch(self) -> list[_Item[R, O]]:

@@ -1,4 +1,4 @@
-"""Everything that one process runs on schedule, by when it is due next."""
+"""The scheduled entries of one process, ordered by when they are due next."""
 
 import heapq
 from collections.abc import Iterator
@@ -11,24 +11,24 @@ _TIDY = 1_000
 
 
 class Entry:
-    """Something with a name and a schedule, and which of its fires were handled."""
+    """A name, a schedule, and the last of its fires that was handled."""
 
     __slots__ = ("at", "fire", "mark", "name", "schedule", "ticket")
 
     def __init__(self, name: str, schedule: Schedule, mark: int) -> None:
         self.name, self.schedule = name, schedule
         self.mark = mark
-        """The last fire that was handled by anybody, as far as we know."""
+        """The last fire that any process handled, as far as we know."""
         self.fire: int | None = None
-        """The next one."""
+        """The next fire."""
         self.at = 0.0
-        """When that is due, jitter included."""
+        """When the next fire is due, jitter included."""
         self.ticket = 0
         """Its place in the agenda; 0 while it has none."""
 
     @property
     def is_idle(self) -> bool:
-        """Whether it does not fire for now."""
+        """Whether it is paused, and does not fire for now."""
         return False
 
 
@@ -36,7 +36,7 @@ E = TypeVar("E", bound=Entry)
 
 
 class Agenda(Generic[E]):
-    """To add, move or remove an entry costs the logarithm of their number."""
+    """Adding, moving or removing an entry takes logarithmic time."""
 
     def __init__(self) -> None:
         self._entries: dict[str, E] = {}
@@ -54,7 +54,7 @@ class Agenda(Generic[E]):
         return self._entries.get(name)
 
     def add(self, entry: E) -> None:
-        """Replaces the entry of the same name, where there is one."""
+        """Replaces an entry of the same name."""
         self.remove(entry.name)
         self._entries[entry.name] = entry
         self.plan(entry)
@@ -66,11 +66,12 @@ class Agenda(Generic[E]):
         return entry
 
     def plan(self, entry: E) -> None:
-        """Puts the entry where its mark has it now; one that was removed stays out."""
+        """Computes the entry's next fire from its mark, and moves it there; a removed entry stays
+        out."""
         self.plan_for(entry, entry.schedule.next_after(entry.mark))
 
     def plan_for(self, entry: E, fire: int | None) -> None:
-        """As `plan`, where the fire after the mark is known."""
+        """As `plan`, for a caller that knows the fire after the mark."""
         self._unplan(entry)
         entry.fire = fire
         if fire is None or entry.is_idle or self._entries.get(entry.name) is not entry:
@@ -90,7 +91,7 @@ class Agenda(Generic[E]):
         return found
 
     def take_few(self, until: float, most: int) -> list[E]:
-        """As `take_due`, or none where more than `most` are due."""
+        """As `take_due`, but none if more than `most` are due."""
         found = self.take_due(until, most + 1)
         if len(found) <= most:
             return found

@@ -1,7 +1,7 @@
 """Calendars of times and dates, and the search for the next one.
 
-All are sets of bits in which the next number is found by a shift, so that a schedule takes a few
-hundred bytes, and an answer a few microseconds.
+All are sets of bits in which a shift finds the next number, so a schedule takes a few hundred
+bytes, and a search a few microseconds.
 """
 
 from calendar import isleap
@@ -29,7 +29,7 @@ _CYCLE = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar(Schedule):
-    """Fires when the clock of a zone shows a time that is in all of the sets."""
+    """Fires when the clock of a zone shows a time that is in all sets."""
 
     zone: ZoneInfo
     hours: int = ALL_HOURS
@@ -39,11 +39,11 @@ class Calendar(Schedule):
     """A date has to be in each of these."""
     months: int = ALL_MONTHS
     weeks: int = ANY
-    """Numbered as ISO 8601 has it."""
+    """Week numbers of ISO 8601."""
     years: int = ANY
     """Counted from 1970."""
     once: bool
-    """Whether a time fires once a day even where clocks are set. See `zones.next_moment`."""
+    """Whether a time fires once a day even on days of clock changes. See `zones.next_moment`."""
 
     def next_after(self, instant: float) -> int | None:
         return zones.next_moment(self._following, self.zone, instant, once=self.once)
@@ -77,7 +77,7 @@ class Calendar(Schedule):
         return None
 
     def _years_from(self, year: int) -> Iterator[int]:
-        """As many as it takes to meet all kinds of years; after them nothing new can come."""
+        """Enough years to include every kind of year; after them the calendar repeats."""
         for _ in range(_CYCLE + 1):
             year = max(year, FIRST_YEAR)
             later = self.years >> (year - FIRST_YEAR)

@@ -27,30 +27,30 @@ _LONGEST_PERIOD = 366 * 86_400
 def parse(
     text: str, zone: ZoneInfo = _UTC, *, upstream_weekdays: bool = False, field: str = "schedule"
 ) -> Schedule:
-    """A schedule of five crontab fields, or of a word such as `@daily` or `@every 90s`.
+    """A schedule from five crontab fields, or from a word such as `@daily` or `@every 90s`.
 
-    With `upstream_weekdays`, 0 is Monday, and a day has to fit both its date and its weekday.
-    `field` is what refusals call the text.
+    With `upstream_weekdays`, 0 is Monday, and a day has to match both day of month and weekday.
+    `field` is the field that a refusal names.
     """
-    said = " ".join(text.lower().split())
-    if len(said) > keywords.LONGEST:
+    words = " ".join(text.lower().split())
+    if len(words) > keywords.LONGEST:
         fields.refuse(field, f"at most {keywords.LONGEST} characters", text)
-    if said == "@never":
+    if words == "@never":
         return Never()
-    if said.partition(" ")[0] == "@every":
-        return _every(field, said)
-    if said.startswith("@"):
-        said = _expression(field, said)
+    if words.partition(" ")[0] == "@every":
+        return _every(field, words)
+    if words.startswith("@"):
+        words = _expression(field, words)
     if not upstream_weekdays:
-        return crontab.calendar(field, said, zone)
-    return _read_upstream(field, said, zone)
+        return crontab.calendar(field, words, zone)
+    return _read_upstream(field, words, zone)
 
 
 def from_cron_args(
-    said: object, zone: ZoneInfo = _UTC, *, upstream_weekdays: bool = False
+    value: object, zone: ZoneInfo = _UTC, *, upstream_weekdays: bool = False
 ) -> Schedule:
     """The schedule of a job; `zone` is used where it names none."""
-    args = {key: one for key, one in fields.mapping("cron_args", said).items() if one is not None}
+    args = {key: one for key, one in fields.mapping("cron_args", value).items() if one is not None}
     for key in args:
         if key not in _KEYS:
             fields.refuse("cron_args", f"only {', '.join(_KEYS)}", key)
@@ -78,7 +78,7 @@ def _schedule(args: Mapping[str, object], zone: ZoneInfo, *, upstream_weekdays: 
 
 
 def _limits(args: Mapping[str, object], zone: ZoneInfo) -> tuple[int | None, int | None]:
-    """First and last moment; none where nothing could fire before, or after, anyway."""
+    """First and last moment; None where it makes no difference to the schedule."""
     start = _moment(args, "start_date", zone, zones.FIRST)
     end = _moment(args, "end_date", zone, zones.LAST)
     if end < start:
@@ -87,7 +87,7 @@ def _limits(args: Mapping[str, object], zone: ZoneInfo) -> tuple[int | None, int
 
 
 def _moment(args: Mapping[str, object], name: str, zone: ZoneInfo, otherwise: int) -> int:
-    """A date alone is its beginning."""
+    """A date alone means its first moment."""
     if name not in args:
         return otherwise
     stamp = fields.moment(f"cron_args.{name}", args[name])
@@ -101,7 +101,7 @@ def _moment(args: Mapping[str, object], name: str, zone: ZoneInfo, otherwise: in
 def _expression(field: str, word: str) -> str:
     if word == "@reboot":
         raise Refused(
-            "'@reboot' means nothing to a fleet, which never starts as a whole;"
+            "'@reboot' is not supported, because a fleet never starts as a whole;"
             " expected times such as '30 2 * * *' or '@daily'",
             field=field,
         )

@@ -33,10 +33,10 @@ _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def calendar(field: str, text: str, zone: ZoneInfo) -> Calendar:
-    """The five fields, as cron on Debian takes them.
+    """A calendar from five fields, with the rules of cron on Debian.
 
-    A day has to fit both its date and its weekday if one of the two begins with a star, and
-    otherwise either. A time is meant once a day unless minute or hour begins with a star.
+    If day of month or day of week begins with a star, a day has to match both; otherwise one of
+    them is enough. A time fires once a day unless minute or hour begins with a star.
     """
     parts = five(field, text.upper())
     for name, part in zip(NAMES, parts, strict=True):
@@ -65,7 +65,7 @@ def five(field: str, text: str) -> list[str]:
 
 @lru_cache(maxsize=_KEPT)
 def _read(name: str, text: str) -> frozenset[int | tuple[int, int]]:
-    """What one field names; alone, because cronsim refuses a day that the months lack."""
+    """Reads one field. Alone, because cronsim refuses a day that no given month has."""
     read = CronSim(" ".join(text if name == one else "*" for one in NAMES), _SOME_DAY)
     sets = (read.minutes, read.hours, read.days, read.months, read.weekdays)
     return frozenset(sets[NAMES.index(name)])

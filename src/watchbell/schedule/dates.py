@@ -17,12 +17,12 @@ _LEAP_YEARS = 8
 """Years within which 29 February comes again."""
 
 
-def leading(said: str, today: int, *, nearest: bool) -> tuple[int, str] | None:
+def leading(text: str, today: int, *, nearest: bool) -> tuple[int, str] | None:
     """The date that a text begins with, as an ordinal, and the words after it.
 
     A date without a year is the next one, or the `nearest` to today in either direction.
     """
-    words = [word for word in said.split() if word not in _FILLERS]
+    words = [word for word in text.split() if word not in _FILLERS]
     for count in range(min(_MOST_WORDS, len(words)), 0, -1):
         found = _day(words[:count], today, nearest)
         if found is not None:
@@ -30,9 +30,9 @@ def leading(said: str, today: int, *, nearest: bool) -> tuple[int, str] | None:
     return None
 
 
-def remark(said: str) -> str | None:
-    """How a date was read whose day and month could be swapped; None where it is clear."""
-    for word in said.split():
+def remark(text: str) -> str | None:
+    """How a date was read if its day and month could be swapped; None if it is clear."""
+    for word in text.split():
         found = _NUMERIC.fullmatch(word)
         if found is None or found[2] == "." or len(found[1]) > 2 or not _is_date(found):
             continue
@@ -71,7 +71,7 @@ def _numeric(word: str) -> tuple[int | None, int, int] | None:
     if len(found[1]) > 2:
         return (first, second, int(third)) if third and len(third) == 2 else None
     year = None if third is None else int(third) + (_CENTURY if len(third) == 2 else 0)
-    # Dots stand in a day-first date only; a slash stands in either order.
+    # With dots the day comes first; with a slash either order is possible.
     if found[2] != "." and second > _MONTHS >= first:
         return year, first, second
     return year, second, first

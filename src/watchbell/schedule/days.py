@@ -14,7 +14,7 @@ _WORKDAYS = 0b0111110
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """A day that is named in any of these ways is among them."""
+    """A day belongs to these days if any of the fields names it."""
 
     dates: int = 0
     from_end: int = 0
@@ -28,7 +28,7 @@ class Days:
     last_workday: bool = False
 
     def within(self, first: int, length: int) -> int:
-        """The dates among these of a month that begins with the weekday `first`."""
+        """The dates of these days in a month that begins with the weekday `first`."""
         whole = (2 << length) - 2
         found = self.dates | _weekly(self.weekdays, first)
         if self.nth:
@@ -45,7 +45,7 @@ class Days:
 
 
 def _rotated(weekdays: int, first: int) -> int:
-    """Bit N is whether the weekday of the Nth day after the first is in the set."""
+    """Bit N is set if the weekday of the Nth day after the first is in the set."""
     return (weekdays >> first | weekdays << (7 - first)) & 127
 
 

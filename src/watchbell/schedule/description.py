@@ -18,12 +18,12 @@ def described(
     times: Sequence[datetime],
     except_times: Sequence[datetime],
 ) -> str:
-    said = [f"{_days(rule, start)}, {_hours(rule, start, length)}" for rule in rules]
+    phrases = [f"{_days(rule, start)}, {_hours(rule, start, length)}" for rule in rules]
     if not rules:
-        said.append(f"once, {_moment(start)} to {_moment(start + timedelta(seconds=length))}")
+        phrases.append(f"once, {_moment(start)} to {_moment(start + timedelta(seconds=length))}")
     if times:
-        said.append(f"{listed([_moment(time) for time in times])}, for {in_words(length)}")
-    return "; ".join(said) + _excepted(start, exceptions, except_times)
+        phrases.append(f"{listed([_moment(time) for time in times])}, for {in_words(length)}")
+    return "; ".join(phrases) + _excepted(start, exceptions, except_times)
 
 
 def starts_described(
@@ -34,9 +34,9 @@ def starts_described(
     except_times: Sequence[datetime],
 ) -> str:
     """As `described`, of occurrences that have no length."""
-    said = [", ".join([_days(rule, start), *_at(rule, start)]) for rule in rules]
-    said += [_moment(time) for time in (times if rules else (start, *times))]
-    return "; ".join(said) + _excepted(start, exceptions, except_times)
+    phrases = [", ".join([_days(rule, start), *_at(rule, start)]) for rule in rules]
+    phrases += [_moment(time) for time in (times if rules else (start, *times))]
+    return "; ".join(phrases) + _excepted(start, exceptions, except_times)
 
 
 def _excepted(start: datetime, exceptions: Sequence[Rule], except_times: Sequence[datetime]) -> str:

@@ -1,4 +1,4 @@
-"""How clock changes affect fires: which are moved, come twice, or come only once."""
+"""Explains how clock changes affect fires: which are moved, come twice, or come only once."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ def zone_of(schedule: Schedule) -> ZoneInfo | None:
 
 
 def remark(schedule: Schedule, fire: int) -> str:
-    """How a clock change affects this fire; empty where it does not."""
+    """How a clock change affects this fire; empty if it does not."""
     calendar = _calendar(schedule)
     if calendar is None:
         return ""

@@ -1,4 +1,4 @@
-"""Which fires are due, which of them are too late, and what to do about those."""
+"""Decides which fires are due, which are too late, and which late ones are still run."""
 
 import zlib
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ Missed = Literal["skip", "once", "all"]
 PROMPT = 2.0
 """Seconds by which a fire may be late and still count as on time."""
 MOST_CAUGHT_UP = 100
-"""The most fires that are run later, where all are to be."""
+"""The most missed fires that are run later with `all`."""
 COUNTED = 20
 """The most missed fires that are counted."""
 
@@ -35,13 +35,13 @@ class Stretch(NamedTuple):
     first: int
     last: int
     number: int | None
-    """None for more than were counted."""
+    """None if there were too many to count."""
     fate: Fate
 
 
 class Due(NamedTuple):
     omitted: Sequence[Stretch]
-    """All of them come before those that are run."""
+    """All of these come before the fires that are run."""
     fires: Sequence[tuple[int, Fate]]
 
 
@@ -56,9 +56,9 @@ def delay(name: str, fire: int, jitter: int) -> float:
 
 
 def due(schedule: Schedule, mark: int, now: float, *, missed: Missed, grace: int) -> Due:
-    """What to do about the fires after `mark`, the last one handled, up to `now`.
+    """Decides about the fires after `mark`, the last one handled, up to `now`.
 
-    `grace` is how many seconds a fire may be late and be run all the same.
+    `grace` is how many seconds late a fire may start.
     """
     first = schedule.next_after(mark)
     if first is None or first > now:
@@ -70,7 +70,7 @@ def due(schedule: Schedule, mark: int, now: float, *, missed: Missed, grace: int
     run = _run_late(schedule, mark, before, now - grace, missed, has_prompt=bool(prompt))
     fires = [*((fire, Fate.LATE) for fire in run), *((fire, Fate.ON_TIME) for fire in prompt)]
     end = run[0] - 1 if run else before
-    # From here on a later fire is run in place of those that are not.
+    # Of the fires from here on, a later one is run instead of those that are left out.
     since = {"once": mark, "skip": ceil(now - grace) - 1, "all": end}[missed] if fires else end
     split = min(max(mark, since), end)
     found = [
@@ -83,7 +83,7 @@ def due(schedule: Schedule, mark: int, now: float, *, missed: Missed, grace: int
 def _run_late(
     schedule: Schedule, mark: int, before: int, since: float, missed: Missed, *, has_prompt: bool
 ) -> Sequence[int]:
-    """The fires that are run although they are late."""
+    """Fires that are run although they are late."""
     if missed == "all":
         return latest(schedule, mark, before, MOST_CAUGHT_UP)
     newest = [] if has_prompt else latest(schedule, mark, before, 1)
@@ -99,9 +99,9 @@ def _stretch(schedule: Schedule, since: int, until: int, fate: Fate) -> Stretch 
 
 
 def latest(schedule: Schedule, since: float, until: float, most: int) -> list[int]:
-    """The last fires after `since` and up to `until`, at most so many.
+    """The last fires after `since` and up to `until`, at most `most`.
 
-    Searches ever wider windows, so that a year of seconds is not gone through.
+    Searches wider and wider windows, so that it need not walk through a year of seconds.
     """
     window = _FIRST_WINDOW
     while True:

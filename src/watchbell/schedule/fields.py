@@ -11,8 +11,8 @@ _LONGEST_SHOWN = 60
 
 
 class BadValue(Refused):
-    """A field has a value that can't be used; `expected` is the reason without that value, for
-    readers who may not see it."""
+    """A field has an invalid value; `expected` is the reason without that value, for readers who
+    may not see it."""
 
     def __init__(self, field: str, expected: str, value: object) -> None:
         shown = repr(value)
@@ -27,7 +27,7 @@ def refuse(field: str, expected: str, value: object) -> NoReturn:
 
 
 def moment(field: str, value: object) -> datetime:
-    """A time as text, or as `{time, zone}`; its zone is not used, a contact has one."""
+    """A time as text, or as `{time, zone}`; the zone is ignored, because the contact has one."""
     text = value.get("time") if isinstance(value, Mapping) else value
     found = wallclock.stamp(text) if isinstance(text, str) else None
     if found is None:
@@ -36,7 +36,7 @@ def moment(field: str, value: object) -> datetime:
 
 
 def last_moment(field: str, value: object) -> datetime:
-    """A time until which something holds; a date alone means all of that day."""
+    """The end of a period; a date alone means the end of that day."""
     found = moment(field, value)
     text = value.get("time") if isinstance(value, Mapping) else value
     if isinstance(text, str) and wallclock.is_date(text):

@@ -17,11 +17,11 @@ class Schedule(Protocol):
 
     @property
     def jitter(self) -> int:
-        """The most seconds by which a fire may be delayed; `due.delay` says by how many."""
+        """The most seconds by which a fire may be delayed; `due.delay` computes by how many."""
         return 0
 
     def next_after(self, instant: float) -> int | None:
-        """The first fire after an instant, never at it; None if there is none."""
+        """The first fire strictly after an instant; None if there is none."""
 
     def fires_between(self, since: float, until: float) -> Iterator[int]:
         """The fires after `since`, up to and including `until`."""

@@ -40,27 +40,27 @@ def is_rule(text: str) -> bool:
 def rule(field: str, text: str) -> Rule:
     """A rule from `FREQ=WEEKLY;BYDAY=MO,TU`, with or without `RRULE:` before it."""
     body = re.sub(r"^\s*(EX|R)RULE:", "", text, flags=re.IGNORECASE).strip().upper()
-    said: dict[str, str] = {}
+    parts: dict[str, str] = {}
     for part in filter(None, body.split(";")):
         key, _, value = part.partition("=")
         if key not in _KEYS or not value:
             fields.refuse(field, f"parts such as FREQ=WEEKLY out of {', '.join(_KEYS)}", part)
-        said[key] = value
-    unit = _UNITS.get(said.get("FREQ", ""))
+        parts[key] = value
+    unit = _UNITS.get(parts.get("FREQ", ""))
     if unit is None:
-        fields.refuse(f"{field} FREQ", f"one of {', '.join(_UNITS)}", said.get("FREQ"))
+        fields.refuse(f"{field} FREQ", f"one of {', '.join(_UNITS)}", parts.get("FREQ"))
     read: dict[str, Any] = {
-        name: fields.each(f"{field} {key}", said[key].split(","), number)
+        name: fields.each(f"{field} {key}", parts[key].split(","), number)
         for key, (name, number) in _SETS.items()
-        if key in said
+        if key in parts
     }
-    if "UNTIL" in said:
-        read["until"] = fields.last_moment(f"{field} UNTIL", said["UNTIL"])
-    if "COUNT" in said:
-        read["count"] = fields.positive(f"{field} COUNT", said["COUNT"])
-    read["weekdays"], read["nth"] = _weekdays(f"{field} BYDAY", said.get("BYDAY", ""), unit)
-    interval = fields.positive(f"{field} INTERVAL", said.get("INTERVAL", 1))
-    week_start = _day(f"{field} WKST", said.get("WKST", "MO"))
+    if "UNTIL" in parts:
+        read["until"] = fields.last_moment(f"{field} UNTIL", parts["UNTIL"])
+    if "COUNT" in parts:
+        read["count"] = fields.positive(f"{field} COUNT", parts["COUNT"])
+    read["weekdays"], read["nth"] = _weekdays(f"{field} BYDAY", parts.get("BYDAY", ""), unit)
+    interval = fields.positive(f"{field} INTERVAL", parts.get("INTERVAL", 1))
+    week_start = _day(f"{field} WKST", parts.get("WKST", "MO"))
     return Rule(unit=unit, interval=interval, week_start=week_start, ical=True, **read)
 
 
@@ -87,7 +87,7 @@ def _weekdays(
 
 def restriction(text: str) -> dict[str, object]:
     """The fields of a restriction from lines of iCalendar text."""
-    said: dict[str, list[str]] = {}
+    parts: dict[str, list[str]] = {}
     for line in re.sub(r"\r?\n[ \t]", "", text).splitlines():
         name, colon, value = line.strip().partition(":")
         name = name.partition(";")[0].upper()
@@ -97,23 +97,23 @@ def restriction(text: str) -> dict[str, object]:
             continue
         if name not in {"DTSTART", "DTEND", "DURATION", "RRULE", "EXRULE", "RDATE", "EXDATE"}:
             fields.refuse("RRULE text", "lines such as DTSTART:, DTEND: and RRULE:", line)
-        said.setdefault(name, []).append(value.strip())
+        parts.setdefault(name, []).append(value.strip())
     return {
-        "start_time": said.get("DTSTART", [None])[0],
-        "end_time": said.get("DTEND", [None])[0],
-        "duration": _length(said),
-        "rrules": said.get("RRULE", []),
-        "exrules": said.get("EXRULE", []),
-        "rtimes": [one for line in said.get("RDATE", []) for one in line.split(",")],
-        "extimes": [one for line in said.get("EXDATE", []) for one in line.split(",")],
+        "start_time": parts.get("DTSTART", [None])[0],
+        "end_time": parts.get("DTEND", [None])[0],
+        "duration": _length(parts),
+        "rrules": parts.get("RRULE", []),
+        "exrules": parts.get("EXRULE", []),
+        "rtimes": [one for line in parts.get("RDATE", []) for one in line.split(",")],
+        "extimes": [one for line in parts.get("EXDATE", []) for one in line.split(",")],
     }
 
 
-def _length(said: dict[str, list[str]]) -> int | None:
-    if "DURATION" not in said:
-        a_date = re.fullmatch(r"\d{8}", said.get("DTSTART", [""])[0], re.ASCII)
-        return 86_400 if a_date and "DTEND" not in said else None
-    text = said["DURATION"][0].upper()
+def _length(parts: dict[str, list[str]]) -> int | None:
+    if "DURATION" not in parts:
+        a_date = re.fullmatch(r"\d{8}", parts.get("DTSTART", [""])[0], re.ASCII)
+        return 86_400 if a_date and "DTEND" not in parts else None
+    text = parts["DURATION"][0].upper()
     found = _LENGTH.fullmatch(text)
     if found is None:
         fields.refuse("DURATION", "a length such as PT8H30M", text)

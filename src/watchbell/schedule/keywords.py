@@ -1,6 +1,6 @@
 """Times by keyword, from year to second, in the language of APScheduler 3.
 
-Monday is 0, and a day has to fit whatever is said of it.
+Monday is 0, and a day has to match all fields that restrict days.
 """
 
 import re
@@ -53,9 +53,9 @@ _FIELDS = {
 NAMES = tuple(_FIELDS)
 
 
-def calendar(field: str, said: Mapping[str, object], zone: ZoneInfo) -> Calendar:
-    """A field that is not set means any value, or the least one if only larger fields are set."""
-    texts = _completed({name: _text(field, name, said[name]) for name in NAMES if name in said})
+def calendar(field: str, values: Mapping[str, object], zone: ZoneInfo) -> Calendar:
+    """A field that is not set means any value, or its smallest if only larger fields are set."""
+    texts = _completed({name: _text(field, name, values[name]) for name in NAMES if name in values})
     for name, text in texts.items():
         try:
             _days(text) if name == "day" else _numbers(name, text)
@@ -109,7 +109,7 @@ def _numbers(name: str, text: str) -> int:
 
 @lru_cache(maxsize=_KEPT)
 def _days(text: str) -> Days:
-    """Dates, `last`, `2nd mon` and `last fri`; a day that is any of them will do."""
+    """Dates, `last`, `2nd mon` and `last fri`; a day has to match one of them."""
     dates, from_end, nth, last = 0, 0, 0, 0
     for part in (part.strip() for part in text.split(",")):
         if part == "last":
@@ -128,7 +128,7 @@ def _days(text: str) -> Days:
 
 
 def _range(field: _Field, text: str) -> range:
-    """`*`, `5` or `1-5`, and each of them with a step, which is not longer than the range."""
+    """`*`, `5` or `1-5`, each with an optional step that is not longer than the range."""
     found = _RANGE.fullmatch(text)
     if found is None:
         raise ValueError(text)

@@ -1,7 +1,7 @@
-"""When the occurrences of rules start, on a clock without a zone, found without walking to them.
+"""Finds when occurrences of rules start, on a clock without a zone.
 
-Whether a rule has occurrences on a day is asked of the day alone, and so are their times, so an
-answer costs the same whether the start was yesterday or fifteen years ago.
+Whether a rule has occurrences on a day, and at which times, is decided from that day alone. So a
+search takes the same time whether the rule started yesterday or fifteen years ago.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,7 +17,7 @@ from watchbell.schedule.rules import Rule, Unit
 from watchbell.schedule.wallclock import DAY
 
 Times = Sequence[int]
-"""Seconds of a day, ascending; a range where it can be, since there may be 86,400."""
+"""Seconds of a day, ascending; a range if possible, since there may be 86,400."""
 
 _FURTHEST = 40 * 366
 _LAST_DAY = date.max.toordinal() - 366
@@ -25,7 +25,8 @@ _SECONDS_OF = {Unit.SECOND: 1, Unit.MINUTE: 60, Unit.HOUR: 3600}
 
 
 def _settled(rule: Rule, start: int) -> Rule:
-    """The rule with what its start decides filled in, but for days that short months lack."""
+    """The rule with everything filled in that its start decides, except days that short months
+    lack."""
     day = date.fromordinal(start // DAY)
     found = replace(
         rule,
@@ -51,7 +52,7 @@ def _frees_month(rule: Rule) -> bool:
 
 
 class Pattern:
-    """The occurrences of one rule from a start on; all readings are of a clock on the wall."""
+    """The occurrences of one rule from a start on; all readings are of a wall clock."""
 
     def __init__(self, rule: Rule, start: int, until: int | None) -> None:
         self._rule = _settled(rule, start)
@@ -276,9 +277,9 @@ class Plan:
         return wall - self._before(day) < self._duration
 
     def following(self, wall: int) -> int | None:
-        """The first start from a reading on; each day up to 40 years ahead is asked for its own.
+        """The first start from a reading on; searches day by day, up to 40 years ahead.
 
-        Within them comes whatever comes at all, but for intervals of many years.
+        Only a rule with an interval of many years could start later than that.
         """
         index = bisect_left(self._points, wall)
         point = self._points[index] if index < len(self._points) else None

@@ -7,7 +7,7 @@ window that lies within the gap does not open at all.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import MAXYEAR, datetime, timedelta
 from functools import lru_cache
@@ -24,7 +24,7 @@ _UTC = ZoneInfo("UTC")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Restriction:
-    """A time without an offset is a reading of the contact's clock, with one it is a moment."""
+    """A time without an offset is a reading of the contact's clock; with one, it is a moment."""
 
     start: datetime
     end: datetime
@@ -42,7 +42,7 @@ class Restriction:
         )
 
     def following(self, wall: int, zone: ZoneInfo) -> int | None:
-        """The first reading, from one on, of the zone's clock at which a window opens."""
+        """The first reading of the zone's clock, from `reading` on, at which a window opens."""
         return (self._plans.get(zone) or self._plan(zone)).following(wall)
 
     def describe(self) -> str:
@@ -79,19 +79,19 @@ def _pattern(rule: Rule, start: int, zone: ZoneInfo) -> Pattern:
     return Pattern(rule, start, until)
 
 
-def parse(said: Mapping[str, object] | str) -> Restriction:
+def parse(value: Mapping[str, object] | str) -> Restriction:
     """A restriction from its hash, the hash as JSON text, or iCalendar text."""
-    if isinstance(said, str):
-        return _parsed(said)
-    text = _as_text(said)
+    if isinstance(value, str):
+        return _parsed(value)
+    text = _as_text(value)
     if text is None:
         raise Refused("a time restriction is an object of plain JSON values")
     return _parsed(text)
 
 
-def _as_text(said: object) -> str | None:
+def _as_text(value: object) -> str | None:
     try:
-        return json.dumps(said)
+        return json.dumps(value)
     except (TypeError, ValueError, RecursionError):
         return None
 
@@ -101,36 +101,36 @@ def _parsed(text: str) -> Restriction:
     if not text.lstrip().startswith("{"):
         return _read(ical.restriction(text))
     try:
-        said = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Refused(f"the time restriction is not JSON: {error}") from None
-    return _read(said)
+    return _read(value)
 
 
-def _read(said: Mapping[str, object]) -> Restriction:
-    start_name, start_value = _first(said, "start_time", "start_date")
+def _read(given: Mapping[str, object]) -> Restriction:
+    start_name, start_value = _first(given, "start_time", "start_date")
     start = fields.moment(start_name, start_value)
     return Restriction(
         start,
-        _end(said, start),
-        (*_rules("rrules", said.get("rrules")), *_rules("rrule", said.get("rrule"))),
-        (*_rules("exrules", said.get("exrules")), *_rules("exrule", said.get("exrule"))),
-        fields.moments(*_first(said, "rtimes", "rdates")),
-        fields.moments(*_first(said, "extimes", "exdates")),
+        _end(given, start),
+        (*_rules("rrules", given.get("rrules")), *_rules("rrule", given.get("rrule"))),
+        (*_rules("exrules", given.get("exrules")), *_rules("exrule", given.get("exrule"))),
+        fields.moments(*_first(given, "rtimes", "rdates")),
+        fields.moments(*_first(given, "extimes", "exdates")),
         {},
     )
 
 
-def _first(said: Mapping[str, object], *names: str) -> tuple[str, object]:
+def _first(given: Mapping[str, object], *names: str) -> tuple[str, object]:
     """The name and the value of the first field that is present."""
     for name in names:
-        if said.get(name) is not None:
-            return name, said[name]
+        if given.get(name) is not None:
+            return name, given[name]
     return names[0], None
 
 
-def _end(said: Mapping[str, object], start: datetime) -> datetime:
-    name, value = _first(said, "end_time", "end_date", "duration")
+def _end(given: Mapping[str, object], start: datetime) -> datetime:
+    name, value = _first(given, "end_time", "end_date", "duration")
     end = _after(start, value) if name == "duration" else fields.moment(name, value)
     if (end.tzinfo is None) == (start.tzinfo is None) and end <= start:
         fields.refuse(name, "a time after the start", value)
@@ -156,30 +156,3 @@ def _rules(field: str, value: object) -> tuple[Rule, ...]:
         else rules.from_hash(f"{field}[{index}]", one)
         for index, one in enumerate(listed)
     )
-
-
-def covers_any(restrictions: Iterable[object], now: float, zone: ZoneInfo) -> bool:
-    """Whether any restriction covers now; none at all always does, one that is invalid never.
-
-    Each is a `Restriction`, or what `parse` takes.
-    """
-    unrestricted = True
-    for one in restrictions:
-        unrestricted = False
-        known = one if isinstance(one, Restriction) else _understood(one)
-        if known is not None and known.covers(now, zone):
-            return True
-    return unrestricted
-
-
-def _understood(said: object) -> Restriction | None:
-    text = said if isinstance(said, str) else _as_text(said)
-    return None if text is None else _understood_text(text)
-
-
-@lru_cache(maxsize=_KEPT)
-def _understood_text(text: str) -> Restriction | None:
-    try:
-        return _parsed(text)
-    except Refused:
-        return None

@@ -22,9 +22,9 @@ class Recurring(Schedule):
         return zones.next_moment(self._following, self.zone, instant, once=once)
 
     def describes(self) -> str:
-        said = self.rules
+        value = self.rules
         words = description.starts_described(
-            said.start, said.rules, said.exceptions, said.times, said.except_times
+            value.start, value.rules, value.exceptions, value.times, value.except_times
         )
         return f"{words}, {self.zone.key or 'local time'}"
 
@@ -32,9 +32,9 @@ class Recurring(Schedule):
         return self.rules.following(reading, self.zone)
 
 
-def from_rules(said: Mapping[str, object] | str, zone: ZoneInfo) -> Recurring:
-    """From the hash of a time restriction or iCalendar text; their lengths do not matter here."""
-    known = ical.restriction(said) if isinstance(said, str) else fields.mapping("rules", said)
+def from_rules(value: Mapping[str, object] | str, zone: ZoneInfo) -> Recurring:
+    """A schedule from the hash of a time restriction or iCalendar text, ignoring its length."""
+    known = ical.restriction(value) if isinstance(value, str) else fields.mapping("rules", value)
     rules = dict(known)
     if all(rules.get(name) is None for name in ("end_time", "end_date", "duration")):
         rules["duration"] = 1

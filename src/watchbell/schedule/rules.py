@@ -33,7 +33,7 @@ NONE: frozenset[int] = frozenset()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """An empty set does not restrict, except that the start then decides where it has to."""
+    """An empty set restricts nothing, except where the start decides instead."""
 
     unit: Unit
     interval: int = 1
@@ -81,17 +81,17 @@ _KEYS = ("rule_type", "interval", "week_start", "validations", "until", "count")
 
 def from_hash(field: str, value: object) -> Rule:
     """A rule from ice_cube's hash, as `field` of a restriction."""
-    said = {k: v for k, v in fields.mapping(field, value).items() if v is not None}
-    for key in said:
+    parts = {k: v for k, v in fields.mapping(field, value).items() if v is not None}
+    for key in parts:
         if key not in _KEYS:
             fields.refuse(field, f"only {', '.join(_KEYS)}", key)
-    read = _validations(f"{field}.validations", said.get("validations"))
-    until = said.get("until")
-    count = said.get("count")
+    read = _validations(f"{field}.validations", parts.get("validations"))
+    until = parts.get("until")
+    count = parts.get("count")
     return Rule(
-        unit=_unit(f"{field}.rule_type", said.get("rule_type")),
-        interval=fields.positive(f"{field}.interval", said.get("interval", 1)),
-        week_start=fields.weekday(f"{field}.week_start", said.get("week_start", 0)),
+        unit=_unit(f"{field}.rule_type", parts.get("rule_type")),
+        interval=fields.positive(f"{field}.interval", parts.get("interval", 1)),
+        week_start=fields.weekday(f"{field}.week_start", parts.get("week_start", 0)),
         until=None if until is None else fields.last_moment(f"{field}.until", until),
         count=None if count is None else fields.positive(f"{field}.count", count),
         **read,

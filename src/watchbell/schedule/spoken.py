@@ -1,8 +1,8 @@
 """Reads moments and spans of time from plain English.
 
-A reading of the clock that comes twice, as clocks are set back, means its first coming; one that
-is skipped means the first moment after the gap. Lengths are elapsed time: `in 1 day` is 86,400
-seconds from now, whatever clocks do; `tomorrow 08:00` is what the clock shows.
+A time that comes twice, because clocks are set back, means the first one; a time that is skipped
+means the first moment after the gap. Lengths are elapsed time: `in 1 day` is 86,400 seconds from
+now, whatever clocks do; `tomorrow 08:00` is what the clock shows.
 """
 
 import re
@@ -20,11 +20,11 @@ __all__ = ["duration", "in_words", "moment", "remark", "span", "window", "window
 
 _NAMED_DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
 _EXAMPLE = (
-    "say, for example, 'in 2 hours', 'tomorrow 08:00', 'mon 9am', '24 nov 14:00',"
+    "enter, for example, 'in 2 hours', 'tomorrow 08:00', 'mon 9am', '24 nov 14:00',"
     " '24/11/2026 14:00' or '2026-11-24 14:00'"
 )
 _SPAN_EXAMPLE = (
-    "say, for example, 'more than 2 hours ago', 'before tomorrow', 'on 2026-11-20'"
+    "enter, for example, 'more than 2 hours ago', 'before tomorrow', 'on 2026-11-20'"
     " or 'between now and mon 09:00'"
 )
 _LARGEST = 10**12
@@ -38,67 +38,67 @@ def moment(text: str, now: float, zone: ZoneInfo, *, nearest: bool = False) -> i
     A date without a year is the next one, or the `nearest` to now. `24/11` is read day first,
     `11/24` month first, because no month is the 24th.
     """
-    said = _plain(text)
-    found = _relative(said, now) if said else None
-    if found is None and said:
-        found = _on_the_clock(_day_first(said), now, zone, nearest=nearest)
+    plain = _plain(text)
+    found = _relative(plain, now) if plain else None
+    if found is None and plain:
+        found = _on_the_clock(_day_first(plain), now, zone, nearest=nearest)
     if found is None:
-        raise Refused(f"'{said}' was not understood as a time; {_EXAMPLE}")
+        raise Refused(f"'{plain}' was not understood as a time; {_EXAMPLE}")
     return found
 
 
 def _plain(text: str) -> str:
     """In lower case, with single spaces and without `at`."""
-    said = " ".join(text.lower().split())
-    return re.sub(r"^at | at(?= )|,", "", said)
+    plain = " ".join(text.lower().split())
+    return re.sub(r"^at | at(?= )|,", "", plain)
 
 
 def remark(text: str) -> str | None:
-    """How a date was read whose day and month could be swapped; None where it is clear."""
+    """How a date was read if its day and month could be swapped; None if it is clear."""
     return dates.remark(_plain(text))
 
 
-def _day_first(said: str) -> str:
+def _day_first(plain: str) -> str:
     """`9am tomorrow` as `tomorrow 9am`."""
-    found = re.fullmatch(r"(\S*:\S*(?: ?[ap]m)?|\d+ ?[ap]m|noon|midnight) (?:on )?(.+)", said)
-    return f"{found[2]} {found[1]}" if found else said
+    match = re.fullmatch(r"(\S*:\S*(?: ?[ap]m)?|\d+ ?[ap]m|noon|midnight) (?:on )?(.+)", plain)
+    return f"{match[2]} {match[1]}" if match else plain
 
 
-def _relative(said: str, now: float) -> int | None:
+def _relative(plain: str, now: float) -> int | None:
     """Relative to now, or seconds since 1970."""
-    if said == "now":
+    if plain == "now":
         return int(now)
-    if found := re.fullmatch(r"@?(\d+)|@?(\d{6,})\.\d+", said, re.ASCII):
-        seconds = int((found[1] or found[2])[:20])
+    if match := re.fullmatch(r"@?(\d+)|@?(\d{6,})\.\d+", plain, re.ASCII):
+        seconds = int((match[1] or match[2])[:20])
         if seconds > _LARGEST:
-            raise Refused(f"'{said}' is too far off: expected seconds since 1970")
+            raise Refused(f"'{plain}' is too far off: expected seconds since 1970")
         return seconds
-    if found := re.fullmatch(r"(?:in |\+ ?)(.+?)(?: from now)?|(.+) (?:from now|later)", said):
-        return int(now) + duration(found[1] or found[2])
-    if found := re.fullmatch(r"(.+) ago|- ?(.+)", said):
-        return int(now) - duration(found[1] or found[2])
+    if match := re.fullmatch(r"(?:in |\+ ?)(.+?)(?: from now)?|(.+) (?:from now|later)", plain):
+        return int(now) + duration(match[1] or match[2])
+    if match := re.fullmatch(r"(.+) ago|- ?(.+)", plain):
+        return int(now) - duration(match[1] or match[2])
     return None
 
 
-def _on_the_clock(said: str, now: float, zone: ZoneInfo, *, nearest: bool) -> int | None:
-    if (stamp := wallclock.stamp(said.upper())) is not None:
+def _on_the_clock(plain: str, now: float, zone: ZoneInfo, *, nearest: bool) -> int | None:
+    if (stamp := wallclock.stamp(plain.upper())) is not None:
         return _stamped(stamp, zone)
     today = wallclock.reading(now, zone) // DAY
-    if (dated := dates.leading(said, today, nearest=nearest)) is not None:
+    if (dated := dates.leading(plain, today, nearest=nearest)) is not None:
         return _at(*dated, zone)
-    day, _, time = said.partition(" ")
+    day, _, time = plain.partition(" ")
     if day in _NAMED_DAYS:
         return _at(today + _NAMED_DAYS[day], time, zone)
     if day in {"next", "last"}:
         day, _, time = time.partition(" ")
-        return _on_weekday(day, time, now, zone, backwards=said.startswith("last"))
+        return _on_weekday(day, time, now, zone, backwards=plain.startswith("last"))
     if names.weekday(day) is not None:
         return _on_weekday(day, time, now, zone, backwards=False)
     if (date := wallclock.stamp(day)) is not None:
         return _at(date.toordinal(), time, zone)
-    today_at = _at(today, said, zone)
+    today_at = _at(today, plain, zone)
     if today_at is not None and today_at <= now:
-        return _at(today + 1, said, zone)
+        return _at(today + 1, plain, zone)
     return today_at
 
 
@@ -131,49 +131,49 @@ def span(text: str, now: float, zone: ZoneInfo) -> Bounds:
     `more than 2 hours ago`, `before tomorrow`, `since yesterday`, `on 2026-11-20`,
     `between now and tomorrow 08:00`, `last 2 hours`.
     """
-    said = _plain(text)
+    plain = _plain(text)
     for pattern, read in _SPANS:
-        if found := re.fullmatch(pattern, said):
-            return _ordered(said, read(found, now, zone))
-    raise Refused(f"'{said}' was not understood as a span of time; {_SPAN_EXAMPLE}")
+        if match := re.fullmatch(pattern, plain):
+            return _ordered(plain, read(match, now, zone))
+    raise Refused(f"'{plain}' was not understood as a span of time; {_SPAN_EXAMPLE}")
 
 
-def _ordered(said: str, bounds: Bounds) -> Bounds:
+def _ordered(plain: str, bounds: Bounds) -> Bounds:
     if bounds[0] is not None and bounds[1] is not None and bounds[0] > bounds[1]:
-        raise Refused(f"'{said}' ends before it begins; say the earlier time first")
+        raise Refused(f"'{plain}' ends before it begins; put the earlier time first")
     return bounds
 
 
-def _far(found: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
+def _far(match: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
     """More, or less, than a length from now."""
-    more = found[1] in {"more than", "over"}
-    past = found[0].endswith(" ago")
-    at = moment(f"{found[2]} ago" if past else f"in {found[2]}", now, zone)
+    more = match[1] in {"more than", "over"}
+    past = match[0].endswith(" ago")
+    at = moment(f"{match[2]} ago" if past else f"in {match[2]}", now, zone)
     if past:
         return (None, at) if more else (at, int(now))
     return (at, None) if more else (int(now), at)
 
 
-def _around_now(found: re.Match[str], now: float, _: ZoneInfo) -> Bounds:
-    length = duration(found[2])
-    if found[1] in {"last", "past"}:
+def _around_now(match: re.Match[str], now: float, _: ZoneInfo) -> Bounds:
+    length = duration(match[2])
+    if match[1] in {"last", "past"}:
         return int(now) - length, int(now)
     return int(now), int(now) + length
 
 
-def _until(found: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
-    return None, moment(found[1], now, zone, nearest=True)
+def _until(match: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
+    return None, moment(match[1], now, zone, nearest=True)
 
 
-def _since(found: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
-    return moment(found[1], now, zone, nearest=True), None
+def _since(match: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
+    return moment(match[1], now, zone, nearest=True), None
 
 
-def _between(found: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
-    """Lengths have an `and` of their own, so each is tried as the one in the middle."""
-    middle = " and " if found[0].startswith("between") else " to "
-    parts = found[1].split(middle)
-    refusal = Refused(f"'{found[0]}' was not understood: expected two times around '{middle}'")
+def _between(match: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
+    """Lengths may contain `and`, so each `and` is tried as the one between the two times."""
+    middle = " and " if match[0].startswith("between") else " to "
+    parts = match[1].split(middle)
+    refusal = Refused(f"'{match[0]}' was not understood: expected two times around '{middle}'")
     for index in range(1, len(parts)):
         try:
             first = moment(middle.join(parts[:index]), now, zone, nearest=True)
@@ -183,8 +183,8 @@ def _between(found: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
     raise refusal
 
 
-def _on(found: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
-    day = wallclock.reading(moment(found[1], now, zone, nearest=True), zone) // DAY
+def _on(match: re.Match[str], now: float, zone: ZoneInfo) -> Bounds:
+    day = wallclock.reading(moment(match[1], now, zone, nearest=True), zone) // DAY
     return wallclock.epoch(day * DAY, zone), wallclock.epoch((day + 1) * DAY, zone)
 
 

@@ -8,13 +8,13 @@ from watchbell.schedule.calendars import ALL_HOURS, ALL_MONTHS, SIXTY, Calendar
 from watchbell.schedule.days import FIRST_YEAR, Days
 
 
-def from_timing(said: object, zone: ZoneInfo) -> Calendar:
+def from_timing(value: object, zone: ZoneInfo) -> Calendar:
     """An array that is missing or empty is any; a day has to fit its date and its weekday.
 
     Days of the month are counted from its end as -1, -2, and so on. `zone` is that of a rule
     which names none.
     """
-    rule = fields.mapping("timing", said)
+    rule = fields.mapping("timing", value)
     if rule.get("timezone"):
         zone = zones.named("timing.timezone", rule["timezone"])
     hours = _set(rule, "hours", fields.between(0, 23)) or ALL_HOURS

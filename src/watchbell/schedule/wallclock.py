@@ -1,4 +1,4 @@
-"""What a clock on a wall shows: how its readings are written, and which moments they are.
+"""Readings of a wall clock: how they are written, and which moments they are.
 
 A reading is the number of seconds since midnight of the day before 1 January of year 1 (its day
 is `reading // DAY`, a proleptic ordinal). It has no zone, so arithmetic with it never meets DST.
@@ -58,7 +58,7 @@ def shown(moment: datetime) -> int:
 
 
 def shown_in(moment: datetime, zone: ZoneInfo) -> int:
-    """What a clock in the zone shows; a moment without an offset is what it shows already."""
+    """What a clock in the zone shows at a moment; one without an offset is such a reading."""
     return shown(moment if moment.tzinfo is None else moment.astimezone(zone))
 
 
@@ -70,8 +70,8 @@ def reading(seconds: float, zone: ZoneInfo) -> int:
 def epoch(wall: int, zone: ZoneInfo) -> int:
     """When a clock in the zone first shows this.
 
-    Of a reading that comes twice, as clocks are set back, it is the first; of one that is
-    skipped, as clocks are set forward, it is the first moment after the gap.
+    For a reading that comes twice, because clocks are set back, that is the first time; for one
+    that is skipped, because clocks are set forward, the first moment after the gap.
     """
     try:
         local = datetime.combine(date.fromordinal(wall // DAY), time(), zone)

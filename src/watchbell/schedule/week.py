@@ -1,4 +1,4 @@
-"""Weekly patterns of time restrictions, as a week of half hours that people paint."""
+"""Converts time restrictions to and from a weekly grid of half hours that people paint."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -28,23 +28,23 @@ ALWAYS: Grid = ("1" * SLOTS,) * 7
 
 @dataclass(frozen=True, slots=True)
 class NotWeekly:
-    """Restrictions that no week of half hours shows."""
+    """Restrictions that a week of half hours can't show."""
 
     reasons: tuple[str, ...]
-    """Each of those in words, and why it can't be painted."""
+    """Each restriction in words, and why it can't be painted."""
 
     def __str__(self) -> str:
         return "; ".join(self.reasons)
 
 
 def grid_of(restrictions: Iterable[Mapping[str, object]], today: date) -> Grid | NotWeekly:
-    """The week of these restrictions from today on; all of it where there are none."""
+    """The week of these restrictions from today on; the whole week if there are none."""
     painted: set[int] | None = None
     reasons = []
-    for said in restrictions:
+    for value in restrictions:
         painted = painted or set()
         try:
-            one = recurrence.parse(said)
+            one = recurrence.parse(value)
         except Refused as error:
             reasons.append(f"a time that can't be read: {error}")
             continue
@@ -61,7 +61,7 @@ def grid_of(restrictions: Iterable[Mapping[str, object]], today: date) -> Grid |
 
 
 def restrictions_of(grid: Grid) -> list[dict[str, object]]:
-    """The restrictions for a week; none for all of it."""
+    """The restrictions of a week; none for the whole week."""
     if grid == ALWAYS:
         return []
     found: dict[tuple[int, int], list[str]] = {}
@@ -70,7 +70,7 @@ def restrictions_of(grid: Grid) -> list[dict[str, object]]:
             found.setdefault(hours, []).append(WEEKDAYS[day])
     if not found:
         raise Refused(
-            "no time is painted, so nothing would ever match; paint some, or remove the rule",
+            "no time is selected, so nothing would ever match; select some, or delete the rule",
             field="time_restrictions",
         )
     return [
@@ -80,13 +80,13 @@ def restrictions_of(grid: Grid) -> list[dict[str, object]]:
 
 
 def _why_not(one: Restriction, today: date) -> str:
-    """Why a restriction can't be painted; nothing where it can."""
+    """Why a restriction can't be painted; empty if it can."""
     if one.start.tzinfo is not None or one.end.tzinfo is not None:
-        return "it is bound to UTC, not to a clock on the wall"
+        return "it is in UTC, not in local time"
     if one.exceptions or one.times or one.except_times:
         return "single times are added or left out"
     if not one.rules:
-        return "it does not come again"
+        return "it does not repeat"
     if not all(map(_is_weekly, one.rules)):
         return "it is not the same every week"
     if one.start.date() > today:
@@ -109,7 +109,7 @@ def _is_weekly(rule: Rule) -> bool:
 
 
 def _is_on_half_hours(rule: Rule, start: datetime) -> bool:
-    """Decided by its sets alone, since a rule with all seconds opens very often."""
+    """Decided by the rule's sets alone, since a rule with all seconds opens very often."""
     minutes, seconds = rule.minutes or {start.minute}, rule.seconds or {start.second}
     return minutes <= {0, 30} and seconds <= {0}
 
@@ -134,8 +134,8 @@ def _half_hours(one: Restriction) -> set[int]:
 
 
 def _windows(grid: Grid, day: int) -> Iterator[tuple[int, int]]:
-    """Where the windows that open on a day begin and end, in half hours; one that goes on after
-    midnight, and is no longer than a day, is one window."""
+    """Begin and end, in half hours, of the windows that open on a day. A window past midnight of at
+    most a day is one window."""
     for begin, end in _runs(grid[day]):
         if begin == 0 and _night(grid, (day - 1) % 7) is not None:
             continue

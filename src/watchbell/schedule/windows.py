@@ -21,12 +21,14 @@ _DAYS = {
     "weekend": (0, 6),
     "weekends": (0, 6),
 }
-_EXAMPLE = "say, for example, 'mon-fri 08:00-18:00', 'sat,sun', '1st mon 09:00-10:00' or 'day 1,15'"
+_EXAMPLE = (
+    "enter, for example, 'mon-fri 08:00-18:00', 'sat,sun', '1st mon 09:00-10:00' or 'day 1,15'"
+)
 
 
 @dataclass
-class _Said:
-    """What was read of one window so far."""
+class _Parsed:
+    """The parts of one window that were read so far."""
 
     text: str
     weekdays: list[int] = field(default_factory=list)
@@ -45,7 +47,7 @@ class _Said:
 
 
 def windows(text: str) -> list[dict[str, object]]:
-    """The hashes of all windows of a text in which `;` separates them."""
+    """The hashes of all windows of a text, separated by `;`."""
     return [window(part) for part in text.split(";") if part.strip()] or [window("")]
 
 
@@ -54,13 +56,13 @@ def window(text: str) -> dict[str, object]:
 
     A window whose end is not after its start ends on the next day.
     """
-    said = _Said(" ".join(text.split()))
+    parsed = _Parsed(" ".join(text.split()))
     words = _words(text)
     if not words:
         raise Refused(f"a window is missing; {_EXAMPLE}")
     while words:
-        _take(said, words)
-    return _hash(said)
+        _take(parsed, words)
+    return _hash(parsed)
 
 
 def _words(text: str) -> list[str]:
@@ -75,50 +77,50 @@ def _words(text: str) -> list[str]:
     return [word for word in text.split() if word not in _FILLERS]
 
 
-def _take(said: _Said, words: list[str]) -> None:
+def _take(parsed: _Parsed, words: list[str]) -> None:
     """Reads the next part, and removes its words."""
     word = words.pop(0)
     if ordinals := _list(word, names.ordinal, 31):
-        _take_ordinals(said, word, ordinals, words)
+        _take_ordinals(parsed, word, ordinals, words)
     elif word in {"day", "days"} and words and (days := _list(words[0], _number, 31)):
-        _once(said, words.pop(0), "days", again=said.has_days)
-        said.month_days = days
+        _once(parsed, words.pop(0), "days", again=parsed.has_days)
+        parsed.month_days = days
     elif word in _DAYS:
-        _once(said, word, "days", again=said.has_days)
-        said.weekdays = list(_DAYS[word])
+        _once(parsed, word, "days", again=parsed.has_days)
+        parsed.weekdays = list(_DAYS[word])
     elif weekdays := _list(word, names.weekday, 6, first=0):
-        _once(said, word, "days", again=said.has_days)
-        said.weekdays = weekdays
-    elif (months := _list(word, names.month, 12)) and not said.months:
-        said.months = months
+        _once(parsed, word, "days", again=parsed.has_days)
+        parsed.weekdays = weekdays
+    elif (months := _list(word, names.month, 12)) and not parsed.months:
+        parsed.months = months
     elif wallclock.is_date(word) and (day := wallclock.stamp(word)) is not None:
-        _once(said, word, "days", again=said.has_days)
-        said.date = day.toordinal()
+        _once(parsed, word, "days", again=parsed.has_days)
+        parsed.date = day.toordinal()
     elif (hours := _hours(word)) is not None:
-        _once(said, word, "hours", again=said.hours is not None)
-        said.hours = hours
+        _once(parsed, word, "hours", again=parsed.hours is not None)
+        parsed.hours = hours
     else:
-        raise said.refuse(word)
+        raise parsed.refuse(word)
 
 
-def _take_ordinals(said: _Said, word: str, ordinals: list[int], words: list[str]) -> None:
-    _once(said, word, "days", again=said.has_days)
+def _take_ordinals(parsed: _Parsed, word: str, ordinals: list[int], words: list[str]) -> None:
+    _once(parsed, word, "days", again=parsed.has_days)
     following = words[0] if words else ""
     if weekdays := _list(following, names.weekday, 6, first=0):
         words.pop(0)
         if any(number > 5 for number in ordinals):
-            raise said.refuse(word)
-        said.nth = dict.fromkeys(weekdays, ordinals)
+            raise parsed.refuse(word)
+        parsed.nth = dict.fromkeys(weekdays, ordinals)
         return
     if following in {"day", "days"}:
         words.pop(0)
-    said.month_days = ordinals
+    parsed.month_days = ordinals
 
 
-def _once(said: _Said, word: str, what: str, *, again: bool) -> None:
+def _once(parsed: _Parsed, word: str, what: str, *, again: bool) -> None:
     if again:
         raise Refused(
-            f"'{word}' names {what} a second time in '{said.text}'; separate windows by ';'"
+            f"'{word}' names {what} a second time in '{parsed.text}'; separate windows by ';'"
         )
 
 
@@ -127,7 +129,7 @@ def _number(word: str) -> int | None:
 
 
 def _list(word: str, read: Callable[[str], int | None], last: int, first: int = 1) -> list[int]:
-    """The numbers of `mon-wed,fri`, in their order; none if any part of it is something else."""
+    """The numbers of `mon-wed,fri` in their order; none if any part is something else."""
     found: list[int] = []
     for part in word.split(","):
         ends = [read(end) for end in part.split("-")]
@@ -154,37 +156,37 @@ def _hours(word: str) -> tuple[int, int] | None:
         return None
     bare = ends[0].isdigit() or ends[1].isdigit()
     if bare and end <= start:
-        raise Refused(f"'{word}' may mean morning or evening; say, for example, '09:00-17:00'")
+        raise Refused(f"'{word}' may mean morning or evening; enter, for example, '09:00-17:00'")
     return start, end if end > start else end + DAY
 
 
-def _rule(said: _Said) -> dict[str, object]:
+def _rule(parsed: _Parsed) -> dict[str, object]:
     validations: dict[str, object] = {}
-    if said.months:
-        validations["month_of_year"] = sorted(said.months)
-    if said.nth:
-        validations["day_of_week"] = {str(day): numbers for day, numbers in said.nth.items()}
-    elif said.month_days:
-        validations["day_of_month"] = said.month_days
-    elif said.weekdays and len(said.weekdays) < 7:
-        validations["day"] = sorted(said.weekdays)
+    if parsed.months:
+        validations["month_of_year"] = sorted(parsed.months)
+    if parsed.nth:
+        validations["day_of_week"] = {str(day): numbers for day, numbers in parsed.nth.items()}
+    elif parsed.month_days:
+        validations["day_of_month"] = parsed.month_days
+    elif parsed.weekdays and len(parsed.weekdays) < 7:
+        validations["day"] = sorted(parsed.weekdays)
         return {
             "validations": validations,
             "rule_type": "Weekly",
             "interval": 1,
             "week_start": 0,
         }
-    monthly = said.nth or said.month_days
+    monthly = parsed.nth or parsed.month_days
     unit = "Monthly" if monthly else "Daily"
     return {"validations": validations, "rule_type": unit, "interval": 1}
 
 
-def _hash(said: _Said) -> dict[str, object]:
-    opens, closes = said.hours or (0, DAY)
-    if said.date is not None and said.months:
-        raise Refused(f"'{said.text}' names a date and months; say one of them")
-    rrules = [] if said.date is not None else [_rule(said)]
-    first = said.date if said.date is not None else _first_day(said, rrules[0])
+def _hash(parsed: _Parsed) -> dict[str, object]:
+    opens, closes = parsed.hours or (0, DAY)
+    if parsed.date is not None and parsed.months:
+        raise Refused(f"'{parsed.text}' names a date and months; enter one of them")
+    rrules = [] if parsed.date is not None else [_rule(parsed)]
+    first = parsed.date if parsed.date is not None else _first_day(parsed, rrules[0])
     return {
         "start_time": _stamp(first * DAY + opens),
         "end_time": _stamp(first * DAY + closes),
@@ -195,12 +197,12 @@ def _hash(said: _Said) -> dict[str, object]:
     }
 
 
-def _first_day(said: _Said, rule: dict[str, object]) -> int:
+def _first_day(parsed: _Parsed, rule: dict[str, object]) -> int:
     pattern = Pattern(rules.from_hash("rrules[0]", rule), _EPOCH * DAY, None)
     for day in range(_EPOCH, _EPOCH + _HORIZON):
         if pattern.starts(day):
             return day
-    raise Refused(f"'{said.text}' never comes; {_EXAMPLE}")
+    raise Refused(f"'{parsed.text}' never occurs; {_EXAMPLE}")
 
 
 def _stamp(wall: int) -> str:

@@ -1,4 +1,4 @@
-"""Sets of times and days in words."""
+"""Describes sets of times and days in words."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -29,7 +29,7 @@ def when(hours: int, minutes: int, seconds: int, days: Sequence[Days]) -> str:
 
 
 def period(months: int, weeks: int, years: int) -> str:
-    """Such as `in June in 2026`; nothing if all are any."""
+    """Such as `in June in 2026`; empty if nothing is restricted."""
     words = []
     if len(named := numbers(months)) < len(MONTHS):
         words.append("in " + in_runs([MONTHS[month - 1] for month in named], MONTHS))
@@ -46,7 +46,7 @@ def _times(hours: int, minutes: int, seconds: int) -> str:
 
 
 def _often(sets: list[tuple[str, int]]) -> list[str]:
-    """From the smallest unit on that is not just 0; a larger one that is any is left out."""
+    """Words from the smallest unit on that is not just 0, without larger units that are any."""
     while len(sets) > 1 and sets[0][1] == _ONLY_0:
         sets = sets[1:]
     (smallest, bits), *larger = sets
@@ -76,7 +76,7 @@ def _unit(unit: str, bits: int) -> str:
 
 
 def _step(unit: str, bits: int) -> int:
-    """Of a set that goes from 0 to the end of the unit in equal steps; of others 0."""
+    """The step of a set that goes from 0 to the end of the unit in equal steps; otherwise 0."""
     members = numbers(bits)
     step = members[1] if len(members) > 1 else 0
     return step if step and bits == bitsets.of(range(0, _SIZES[unit], step)) else 0
@@ -99,7 +99,7 @@ def _runs(bits: int) -> str:
 def _years(bits: int) -> str:
     years = [FIRST_YEAR + number for number in numbers(bits)]
     if not years:
-        return "years that are over"
+        return "past years"
     if len(years) > 2 and years[-1] - years[0] == len(years) - 1:
         return f"{years[0]} to {years[-1]}"
     words = [str(year) for year in years[:_MOST_YEARS]]

@@ -1,4 +1,4 @@
-"""Time zones: by name, and as the stretches between which their clocks are set."""
+"""Time zones by name, and the stretches of time between changes of their clocks."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
@@ -16,24 +16,24 @@ FIRST, LAST = 0, int(datetime(9998, 1, 1, tzinfo=UTC).timestamp())
 
 _1970 = wallclock.shown(datetime.fromtimestamp(0, UTC))
 _CHUNK = 25
-"""Stretches are found for 2 ** 25 seconds at once, a little more than a year."""
+"""Stretches are computed for 2 ** 25 seconds at once, a little more than a year."""
 _KEPT = 4096
 _MOST_STRETCHES = 100
-"""A time that clocks always skip is not searched for ever."""
+"""Ends the search for a time that clocks always skip."""
 
 
 class Stretch(NamedTuple):
-    """Moments from begin to end, between which a clock runs on undisturbed."""
+    """Moments from begin to end, between which the clock is not changed."""
 
     begin: int
     end: int
     shift: int
-    """What the clock shows, as a reading, is the moment plus this."""
+    """Add this to a moment for the reading that the clock shows."""
     fresh: int
-    """The reading from which on nothing was shown before.
+    """The clock has shown no reading from this one on before this stretch.
 
-    Where the clock was set back it lies within the stretch, or after it; where it was set
-    forward, before it: what was skipped is fresh too.
+    After the clock was set back, it lies within the stretch or after it. After the clock was set
+    forward, it lies before the stretch, because skipped readings were not shown either.
     """
 
 
@@ -56,14 +56,14 @@ def next_moment(
 ) -> int | None:
     """The first moment after an instant at which a clock in the zone shows a wanted reading.
 
-    `following` tells the first wanted reading from a given one on. Where clocks are set back,
-    a reading counts each time that it is shown; with `once` only the first time. Where they are
-    set forward, what is skipped does not count; with `once` it counts as the end of the gap.
+    `following` returns the first wanted reading from a given one on. Where clocks are set back, a
+    reading counts each time that it is shown; with `once`, only the first time. Where they are set
+    forward, a skipped reading does not count; with `once`, it counts at the end of the gap.
     """
     if not instant < LAST:
         return None
     at = floor(max(instant, FIRST - 1)) + 1
-    known, wanted = 1, 0  # of what is shown from `known` on, `wanted` is the first that is wanted
+    known, wanted = 1, 0  # `wanted` is the first wanted reading from `known` on
     for _ in range(_MOST_STRETCHES):
         if at >= LAST:
             break
@@ -79,13 +79,13 @@ def next_moment(
         moment = max(wanted - shift, at)
         if moment < end:
             return moment
-        # Within a day of the end, the next stretch may show again what was before `known`.
+        # Within a day of the end, the next stretch may show readings before `known` again.
         at = end if end - at < DAY else max(end, wanted - shift - 2 * DAY)
     return None
 
 
 def stretch(instant: int, zone: ZoneInfo) -> Stretch:
-    """The one around an instant; it may end before clocks are set, but never after."""
+    """The stretch around an instant; it may end before the clock changes, but never after."""
     return next(each for each in _stretches(instant >> _CHUNK, zone) if instant < each.end)
 
 
@@ -93,7 +93,7 @@ def stretch(instant: int, zone: ZoneInfo) -> Stretch:
 def _stretches(chunk: int, zone: ZoneInfo) -> tuple[Stretch, ...]:
     begin, end = chunk << _CHUNK, (chunk + 1) << _CHUNK
     found: list[Stretch] = []
-    # A clock that was set two days before may still show what it has shown already.
+    # A clock that was set back up to two days before may still repeat readings.
     since = begin - 2 * DAY
     fresh = since + _shift(since, zone)
     for until in [*_changes(since, end, zone), end]:
@@ -109,7 +109,7 @@ def _stretches(chunk: int, zone: ZoneInfo) -> tuple[Stretch, ...]:
 
 
 def _changes(since: int, until: int, zone: ZoneInfo) -> Iterator[int]:
-    """The moments at which clocks are set; no zone has set them twice within a day since 1970."""
+    """Moments at which clocks change; no zone has changed twice within a day since 1970."""
     shift = _shift(since, zone)
     for day in range(since, until, DAY):
         next_day = min(day + DAY, until)

@@ -104,9 +104,9 @@ async def _as_json(known: Sequence[JobStatus]) -> AsyncIterator[bytes]:
     for first in range(0, len(known), _SLICE):
         pairs = [(one.name, parsed(one.raw, object)) for one in known[first : first + _SLICE]]
         entries = [
-            b"\n  " + msgspec.json.encode(name) + b": " + msgspec.json.encode(said)
-            for name, said in pairs
-            if isinstance(said, dict)
+            b"\n  " + msgspec.json.encode(name) + b": " + msgspec.json.encode(definition)
+            for name, definition in pairs
+            if isinstance(definition, dict)
         ]
         if entries:
             yield comma + b",".join(entries)

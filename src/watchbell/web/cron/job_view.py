@@ -84,15 +84,15 @@ def problems(errors: Iterable[DefinitionError], *, masked: bool) -> list[FieldEr
 
 def definition(raw: bytes, *, masked: bool) -> Any:
     """The stored definition without its errors, which are shown elsewhere."""
-    said: Any = parsed(raw, object)
-    if not isinstance(said, dict):
-        return None if masked else said
-    state, options = said.get("job_state"), said.get("watchbell")
+    value: Any = parsed(raw, object)
+    if not isinstance(value, dict):
+        return None if masked else value
+    state, options = value.get("job_state"), value.get("watchbell")
     if isinstance(state, dict):
         state.pop("validation_errors", None)
     if masked and options is not None:
-        said["watchbell"] = _masked(options)
-    return said
+        value["watchbell"] = _masked(options)
+    return value
 
 
 def _masked(options: Any) -> Any:
