@@ -1,4 +1,4 @@
-"""Beside another: alerts a second that Debian's prometheus-alertmanager takes, if installed."""
+"""Events per second of the processor, compared with Debian's prometheus-alertmanager."""
 
 import asyncio
 import http.client
@@ -22,20 +22,20 @@ CONFIG = "route:\n  receiver: nobody\nreceivers:\n  - name: nobody\n"
 def figures() -> list[Figure]:
     binary = shutil.which("prometheus-alertmanager")
     if binary is None:
-        print("prometheus-alertmanager is not installed, so there is nothing to compare with")
+        print("skipped: prometheus-alertmanager is not installed")
         return []
     theirs, ours = [], []
-    for _ in range(ROUNDS):  # in turn, so that the machine's moods hit both
+    for _ in range(ROUNDS):  # in turn, so that other load affects both
         with running(binary) as port:
             theirs.append(posted(port))
         ours.append(asyncio.run(rate(CHECKS, 0.1)))
     return [
         Figure(
-            name="processor, a tenth changing, in turn with Alertmanager",
+            name="processor, 10% state changes, alternating with Alertmanager",
             unit="events/s",
             runs=ours,
             limit=max(theirs),
-            limit_name="alerts/s posted to Alertmanager, 100 a request",
+            limit_name="alerts/s posted to Alertmanager, 100 per request",
         )
     ]
 
@@ -78,7 +78,7 @@ def ready(port: int) -> None:
 
 
 def posted(port: int) -> float:
-    """Alerts a second, a tenth of them resolved, over one connection."""
+    """Alerts per second over one connection; a tenth of them are resolved."""
     bodies = []
     for first in range(0, ALERTS, BATCH):
         alerts = [alert((first + n) % CHECKS, resolved=n % 10 == 0) for n in range(BATCH)]

@@ -1,5 +1,4 @@
-"""A burst: how long a new critical takes to its contact behind 100,000 events, a tenth of them
-warnings, through `watchbell up`, its store, mail and webhook."""
+"""Time until a new critical event behind 100,000 others is delivered by mail and webhook."""
 
 import asyncio
 import tempfile
@@ -17,8 +16,8 @@ CRITICAL = CHECKS - 1
 
 
 def burst() -> list[str]:
-    """Every check reports again and again; in each round a tenth of them warns or is well again,
-    so that a tenth of the events are warnings of which nobody knows yet."""
+    """Rounds in which every check reports once. In every second round another fifth of the checks
+    warns, so a tenth of the events are new warnings."""
     rounds = EVENTS // CHECKS
     events = []
     for number in range(rounds):
@@ -40,7 +39,7 @@ async def received(receipts: Receipts, number: int, media: tuple[str, ...]) -> f
 
 
 async def late() -> tuple[float, float]:
-    """Seconds to the delivery of the critical by both media, and to the end of the burst."""
+    """Seconds until both media have delivered the critical event, and until the burst is over."""
     with tempfile.TemporaryDirectory(prefix="wb-", dir="/tmp") as folder:
         async with system(Path(folder)) as (store, receipts):
             await push(store, [event(check, "ok", 0) for check in range(CHECKS)])
@@ -59,16 +58,16 @@ def figures() -> list[Figure]:
     runs = [asyncio.run(late()) for _ in range(TIMES)]
     return [
         Figure(
-            name=f"burst, a new critical behind {EVENTS:,} events",
+            name=f"burst, critical event behind {EVENTS:,} others",
             unit="s",
             runs=[run[0] for run in runs],
             sense="at most",
             aim=5,
             limit=min(run[1] for run in runs),
-            limit_name="s until the processor has the last of them",
+            limit_name="s until the last event is processed",
         ),
         Figure(
-            name="burst, the slowest of these",
+            name="burst, slowest delivery of these",
             unit="s",
             runs=[max(run[0] for run in runs)],
             sense="at most",

@@ -1,4 +1,4 @@
-"""Cron: many jobs due at once, how soon fires are recorded, a lone job, a hundred thousand jobs."""
+"""Cron: 1,000 jobs due at once, 10,000 recorded starts, the delay of one job, 100,000 jobs."""
 
 import asyncio
 import os
@@ -41,23 +41,25 @@ def figures() -> list[Figure]:
             runs=[asyncio.run(at_once()) for _ in range(3)],
             aim=700,
             limit=bare,
-            limit_name="runs/s of bare posix_spawn and wait",
+            limit_name="runs/s by posix_spawn and wait",
         ),
-        Figure(name="10,000 fires recorded, p99", unit="ms", runs=herds, sense="at most", aim=500),
+        Figure(name="10,000 starts recorded, p99", unit="ms", runs=herds, sense="at most", aim=500),
         *(
             Figure(
-                name=f"a lone job, instant to process, p{percent}",
+                name=f"one job, scheduled time to process, p{percent}",
                 unit="ms",
                 runs=[percentile(late, percent)],
                 sense="at most",
                 aim=aim,
                 limit=percentile(bare_late, percent),
-                limit_name="ms by a bare loop that sleeps and spawns",
+                limit_name="ms by a loop that only sleeps and spawns",
             )
             for percent, aim in ((50, 5), (99, 20))
         ),
-        Figure(name="100,000 jobs, ready", unit="s", runs=[ready], sense="at most", aim=10),
-        Figure(name="100,000 jobs", unit="MiB", runs=[memory], sense="at most", aim=250),
+        Figure(
+            name="100,000 jobs, time until ready", unit="s", runs=[ready], sense="at most", aim=10
+        ),
+        Figure(name="100,000 jobs, memory", unit="MiB", runs=[memory], sense="at most", aim=250),
         Figure(name="100,000 jobs, idle", unit="% CPU", runs=[idle], sense="at most", aim=2),
     ]
 
@@ -122,7 +124,8 @@ async def at_once() -> float:
 
 
 async def recorded() -> float:
-    """Milliseconds from the instant until 99 of 100 fires were in the store, begun or waiting."""
+    """Milliseconds from the scheduled time until 99% of the runs were in the store, started or
+    waiting."""
     moment = int(SYSTEM.now()) + 8
     async with serving(HERD, job("true", **due(moment))) as (store, _):
         while True:
@@ -134,8 +137,8 @@ async def recorded() -> float:
 
 
 async def lone() -> tuple[list[float], list[float]]:
-    """Milliseconds by which shells run after their instant: in even seconds a job's, and in odd
-    ones, by the same busy machine, those of a bare loop."""
+    """Milliseconds between the scheduled time and the process: of jobs in even seconds, of a bare
+    loop in odd ones, so that other load affects both."""
     async with serving(1, job(CLOCK, second="*/2")) as (store, _):
         bare = await asyncio.to_thread(lambda: [spawned_at_odd_second() for _ in range(LONE)])
         runs = await history.ended(store, most=LONE)

@@ -1,4 +1,4 @@
-"""The whole way for benchmarks: `watchbell up` with contacts, and sinks that note what they get."""
+"""`watchbell up` with contacts, and servers that record when each message arrives."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ while True:
 
 
 class Receipts:
-    """When the number in an event's summary reached each sink, by our clock."""
+    """When the event with each number arrived at each server, by the monotonic clock."""
 
     def __init__(self) -> None:
         self.times: dict[tuple[str, int], float] = {}
@@ -50,7 +50,7 @@ class Receipts:
 
 @asynccontextmanager
 async def sinks() -> AsyncIterator[tuple[Receipts, int, str]]:
-    """What was received, the port of the mail server and the URL of the web server."""
+    """The receipts, the port of the mail server and the URL of the web server."""
     receipts, loop = Receipts(), asyncio.get_running_loop()
     server = await loop.create_server(lambda: SMTP(receipts, hostname="mail.example.com"), HOST, 0)
     async with server, http_sink.running() as web:
@@ -64,7 +64,7 @@ async def sinks() -> AsyncIterator[tuple[Receipts, int, str]]:
 
 @contextmanager
 def up(folder: Path, mail_port: int) -> Iterator[str]:
-    """`watchbell up` as people run it; gives the URL of its store."""
+    """Runs `watchbell up`; yields the URL of its store."""
     config = folder / "watchbell.toml"
     config.write_text(
         f'[gateways.email]\nhost = "127.0.0.1"\nport = {mail_port}\n'
@@ -102,7 +102,7 @@ def busy(folder: Path) -> Iterator[None]:
 
 
 def event(check: int, state: str, number: int) -> str:
-    """About one of the checks, ten of each entity."""
+    """An event about one of the checks; each entity has ten."""
     fields: dict[str, Any] = {
         "entity": f"host-{check // 10}.example.com",
         "check": f"HTTP port {check % 10}",
@@ -115,7 +115,7 @@ def event(check: int, state: str, number: int) -> str:
 
 
 async def people(store: Store, url: str) -> None:
-    """Ten contacts with mail and webhook, each for a tenth of the entities."""
+    """Save ten contacts with mail and webhook, each for a tenth of the entities."""
     for n in range(PEOPLE):
         name = f"person-{n}"
         media = {

@@ -1,4 +1,4 @@
-"""What a benchmark reports: figures, each beside its limit from the same run and what we aim at."""
+"""A benchmark's figures, each with the limit measured in the same run and the goal."""
 
 from collections.abc import Callable, Sequence
 from statistics import median

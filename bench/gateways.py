@@ -1,5 +1,4 @@
-"""The gateways: mails and webhooks a second by one process, the memory of a long queue, and the
-latency from an event to its delivery, on a quiet machine and on a busy one."""
+"""Gateways: messages per second, memory with a long queue, and latency from event to delivery."""
 
 import asyncio
 import random
@@ -26,9 +25,9 @@ from watchbell.store.client import Store
 MAILS, WEBHOOKS, LONG = 3_000, 5_000, 100_000
 TIMES = 3
 RATE, SECONDS, CHANGING = 100, 30, 0.2
-"""Events a second, for how long, and how many of them change their check."""
+"""Events per second, for how many seconds, and the share that changes a state."""
 WARMING = 2
-"""Seconds at the beginning that are not counted."""
+"""Seconds at the start that are not counted."""
 MIB = 1 << 20
 
 
@@ -41,15 +40,15 @@ def figures() -> list[Figure]:
     return [
         Figure(name="mails delivered", unit="mails/s", runs=mails, aim=500),
         Figure(name="webhooks delivered", unit="webhooks/s", runs=hooks, aim=1_000),
-        Figure(name="webhooks of a queue of 100,000", unit="webhooks/s", runs=[rate]),
+        Figure(name="webhooks delivered from a queue of 100,000", unit="webhooks/s", runs=[rate]),
         Figure(
-            name="memory at its end, of that at its beginning",
+            name="memory at the end of that queue",
             unit="x",
             runs=[growth],
             sense="at most",
             aim=1.2,
             limit=early / MIB,
-            limit_name="MiB at a tenth",
+            limit_name="MiB after a tenth",
         ),
         *latency("a quiet machine", is_busy=False, aim=0.3),
         *latency("a busy machine", is_busy=True, aim=1),
@@ -75,7 +74,7 @@ def latency(where: str, *, is_busy: bool, aim: float) -> list[Figure]:
 
 
 async def latencies(*, is_busy: bool) -> list[float]:
-    """Seconds from the push of each event that changes a check to its mail and its webhook."""
+    """Seconds from the push of each event that changes a state until its mail and its webhook."""
     with tempfile.TemporaryDirectory(prefix="wb-", dir="/tmp") as name:
         folder = Path(name)
         async with system(folder) as (store, receipts):
@@ -91,7 +90,7 @@ async def latencies(*, is_busy: bool) -> list[float]:
 
 
 async def changes(store: Store) -> dict[int, float]:
-    """Events at a steady rate; when each of those was pushed that changed its check."""
+    """Push events at a steady rate; returns when each event that changes a state was pushed."""
     chance, states = random.Random(1), dict.fromkeys(range(10 * ENTITIES), "ok")
     pushed, begun = {}, SYSTEM.monotonic()
     for number in range(RATE * SECONDS):
@@ -138,7 +137,7 @@ async def push(store: Store, medium: str, alerts: list[bytes]) -> None:
 
 @contextmanager
 def gateway(store: Store, settings: str, folder: Path) -> Iterator[psutil.Process]:
-    """`watchbell run gateways` in a process of its own."""
+    """Runs `watchbell run gateways`."""
     config = folder / "watchbell.toml"
     config.write_text(settings)
     command = [sys.executable, "-m", "watchbell", "run", "gateways", "--config", str(config)]
@@ -151,7 +150,7 @@ def gateway(store: Store, settings: str, folder: Path) -> Iterator[psutil.Proces
 
 
 async def delivered(store: Store, medium: str, count: int) -> float:
-    """When so many had been delivered, by our clock."""
+    """When this many had been delivered, by the monotonic clock."""
     while (await overview.statuses(store, [medium]))[0].delivered < count:  # noqa: ASYNC110
         await asyncio.sleep(0.02)
     return SYSTEM.monotonic()
@@ -173,7 +172,7 @@ async def mailed(folder: Path) -> float:
 
 
 async def hooked(folder: Path, count: int) -> tuple[float, float, float]:
-    """Webhooks a second, and the bytes of memory after a tenth of them and at their end."""
+    """Webhooks per second, and bytes of memory after a tenth of them and after all."""
     ids = folder / "ids"
     async with fresh() as (store, _):
         sink = [sys.executable, "-m", "tests.gateways.http_sink", "--file", str(ids)]

@@ -1,4 +1,4 @@
-"""Idling: what `watchbell up` costs while nothing happens, without its store."""
+"""CPU and memory of `watchbell up` while nothing happens, without its store."""
 
 import os
 import subprocess
@@ -41,13 +41,13 @@ def figures() -> list[Figure]:
     bare = psutil.Process().memory_info().rss / (1 << 20)
     return [
         Figure(
-            name=f"idle up, over {SECONDS} s",
+            name=f"idle up, CPU over {SECONDS} s",
             unit="% of a core",
             runs=[spent / SECONDS * 100],
             sense="at most",
             aim=1,
             limit=100,
-            limit_name="% is a core",
+            limit_name="% is one core",
         ),
         Figure(
             name="idle up, resident memory",

@@ -1,4 +1,4 @@
-"""Latency: from the push of an event to its alert on the queue, on an idle system; and memory."""
+"""Latency from an event to its alert in the queue on an idle system, and memory per check."""
 
 import asyncio
 import json
@@ -49,7 +49,7 @@ async def popped(store: Store, key: str) -> object:
 
 
 async def latencies() -> tuple[list[float], float]:
-    """Milliseconds of each alert, and those of a bare push and blocking pop."""
+    """Milliseconds until each alert, and of a bare push and blocking pop."""
     async with fresh() as (store, settings):
         await somebody(store)
         context = Context(settings, store, SYSTEM, lambda _: None)
@@ -76,7 +76,7 @@ async def latencies() -> tuple[list[float], float]:
 
 
 async def memory(checks: int, state: str) -> float:
-    """MiB of the store and of this process, with so many checks in one state, and told of."""
+    """MiB of the store and of this process with this many checks, all notified once."""
     async with fresh() as (store, settings):
         processor = Processor(store, settings.alerting, os.getpid())
         notifier = Notifier(store, settings.alerting)
@@ -116,7 +116,7 @@ def figures() -> list[Figure]:
             aim=aim,
         )
         for words, checks, state, aim in (
-            ("100,000 checks failing and told of", 100_000, "critical", 200.0),
-            ("200,000 quiet checks", 200_000, "ok", None),
+            ("100,000 failing checks, notified", 100_000, "critical", 200.0),
+            ("200,000 checks that are ok", 200_000, "ok", None),
         )
     ]

@@ -1,4 +1,4 @@
-"""Pages: how soon 20,000 checks are seen, how busy they keep a browser, and what a list costs."""
+"""Pages with 20,000 checks: time until the first rows, load of the browser, cost of a list."""
 
 import asyncio
 import random
@@ -31,7 +31,7 @@ from watchbell.web.people.sessions import Sessions
 from watchbell.web.people.users import Users
 
 CHECKS, CHANGES, REQUESTS = 20_000, 200, 200
-"""Checks; changes of their states a second; requests a second."""
+"""Checks; state changes per second; requests per second."""
 LOADS, SECONDS = 5, 10
 _STATES = ("warning", "critical", "unknown")
 _FIRST_ROW = "() => document.querySelector('.checks-row') && performance.now()"
@@ -42,18 +42,18 @@ class Measured(Struct, kw_only=True):
     """Times in seconds, shares in percent."""
 
     cold: float = 0
-    """Until the first rows, for whoever looks first after a start."""
+    """Until the first rows, for the first visitor after a start."""
     rows: list[float] = []
     empty: list[float] = []
-    """Until a page without such rows."""
+    """Until a page without rows."""
     files: float = 0
     data: float = 0
-    """Bytes of a first visit, over the wire."""
+    """Bytes received on a first visit."""
     busy: float = 0
     busy_idle: float = 0
     """The same while nothing changes."""
     changed: float = 0
-    """Changes a second that the server has told of."""
+    """Changes per second that the server sent."""
     lists: list[float] = []
     bare: list[float] = []
 
@@ -122,7 +122,7 @@ async def measured() -> Measured:
 
 @asynccontextmanager
 async def processor(store: Store) -> AsyncIterator[None]:
-    """In a process of its own."""
+    """Runs in its own process."""
     command = [sys.executable, "-m", "watchbell", "run", "processor", "--store", store.url.shown()]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:  # noqa: ASYNC220
         try:
@@ -150,7 +150,7 @@ def event(number: int, state: str) -> bytes:
 
 
 async def settled(store: Store) -> None:
-    """Waits until the processor has them all."""
+    """Waits until all events are processed."""
     while await store.call("ZCARD", Alerting().all_checks()) < CHECKS:  # noqa: ASYNC110
         await asyncio.sleep(0.1)
 
@@ -182,7 +182,7 @@ async def look(chromium: Browser, store: Store, url: str, found: Measured) -> No
 
 
 async def session(store: Store) -> str:
-    """Of somebody who may look."""
+    """A session of a user with the role viewer."""
     by = Stamp(system("bench"), int(SYSTEM.now()))
     user = await Users(store).add("alice", "viewer", by)
     secret, _ = await Sessions(store, Web()).begin(
@@ -195,7 +195,7 @@ Visit = Callable[[], Awaitable[BrowserContext]]
 
 
 async def loaded(visit: Visit, path: str, seen: str) -> float:
-    """Seconds from the beginning of a visit, with nothing kept from others, until that is seen."""
+    """Seconds from the start of a visit, with an empty cache, until that is visible."""
     context = await visit()
     page = await context.new_page()
     await page.goto(path, wait_until="commit")
@@ -206,7 +206,7 @@ async def loaded(visit: Visit, path: str, seen: str) -> float:
 
 
 async def weighed(visit: Visit) -> tuple[int, int]:
-    """Bytes that came over the wire for a first visit: of files, and of the rows."""
+    """Bytes received on a first visit: of files, and of rows."""
     context = await visit()
     page = await context.new_page()
     wire = await context.new_cdp_session(page)
@@ -227,7 +227,7 @@ async def weighed(visit: Visit) -> tuple[int, int]:
 
 
 async def watch(visit: Visit, store: Store, found: Measured) -> None:
-    """How busy the page's main thread is, while nothing changes and while much does."""
+    """Load of the page's main thread while nothing changes and while many states change."""
     context = await visit()
     page = await context.new_page()
     await page.goto("/checks")
@@ -258,7 +258,7 @@ async def moment(request: Any) -> int:
 
 
 async def change(store: Store) -> None:
-    """Reports that change as many states a second, spread over all checks, for some seconds."""
+    """Push events that change this many states per second, spread over all checks."""
     chance, failing = random.Random(1), set[int]()
     begun = SYSTEM.monotonic()
     for tick in range(SECONDS * 10):
@@ -270,7 +270,7 @@ async def change(store: Store) -> None:
 
 
 async def asked(store: Store, url: str, path: str) -> list[float]:
-    """Seconds from when each request was due until its answer was there."""
+    """Seconds from the due time of each request until its answer."""
     by = Stamp(system("bench"), int(SYSTEM.now()))
     secret, _ = await ApiKeys(store, SYSTEM).make("bench", ("read",), by)
     times: list[float] = []

@@ -1,4 +1,4 @@
-"""Children: runs a second, output a second, and how soon a lone one runs."""
+"""Child processes: runs per second, output per second, and the delay of a single start."""
 
 import asyncio
 import os
@@ -32,7 +32,7 @@ async def warm() -> AsyncIterator[Runner]:
 
 
 def bare(argv: list[str]) -> float:
-    """Runs a second of `os.posix_spawn` and wait, one after the other, nothing captured."""
+    """Runs per second by `os.posix_spawn` and wait, one after the other, without output."""
     to_nowhere = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     begun = time.perf_counter()
     for _ in range(RUNS):
@@ -42,7 +42,7 @@ def bare(argv: list[str]) -> float:
 
 
 async def captured() -> float:
-    """Runs a second, each with its output and its end checked."""
+    """Runs per second; the output and exit code of each are checked."""
     async with warm() as runner:
         places = asyncio.Semaphore(AT_ONCE)
 
@@ -60,14 +60,14 @@ async def captured() -> float:
 
 
 def heavy() -> float:
-    """The same from a process that holds much memory."""
+    """The same from a process with much memory."""
     ballast = bytearray(BALLAST)
     ballast[:: os.sysconf("SC_PAGESIZE")] = b"x" * (BALLAST // os.sysconf("SC_PAGESIZE"))
     return asyncio.run(captured())
 
 
 def bare_reading() -> float:
-    """MB a second through a pipe that is read and forgotten."""
+    """MB per second read from a pipe and discarded."""
     reading, writing = os.pipe()
     onto = [(os.POSIX_SPAWN_DUP2, writing, 1)]
     begun = time.perf_counter()
@@ -81,7 +81,7 @@ def bare_reading() -> float:
 
 
 async def flood(volume: Volume) -> float:
-    """MB a second into a log; every byte is in a line or counted as left out."""
+    """MB per second into a log; every byte is kept or counted as omitted."""
     async with warm() as runner:
         begun = time.perf_counter()
         run = await runner.start(f"bench-{next(_ids)}", Command(argv=FLOOD), volume=volume)
@@ -97,7 +97,7 @@ async def flood(volume: Volume) -> float:
 
 
 def bare_lone() -> float:
-    """The same of `os.posix_spawn`."""
+    """The same with `os.posix_spawn`."""
     spent = []
     for _ in range(200):
         begun = time.perf_counter()
@@ -108,7 +108,7 @@ def bare_lone() -> float:
 
 
 async def lone() -> float:
-    """The 99th percentile, in ms, of the time that a start takes while nothing else goes on."""
+    """The 99th percentile, in ms, of the time that a start takes on an idle runner."""
     async with warm() as runner:
         spent = []
         for _ in range(200):
@@ -124,7 +124,7 @@ def figures() -> list[Figure]:
     read = max(repeated(bare_reading, 3))
     return [
         Figure(
-            name=f"process, runs with their output, {AT_ONCE} at once",
+            name=f"process, runs with output, {AT_ONCE} at once",
             unit="runs/s",
             runs=repeated(lambda: asyncio.run(captured())),
             aim=max(300, spawned / 2),
@@ -140,22 +140,22 @@ def figures() -> list[Figure]:
             limit_name="runs/s by posix_spawn and wait",
         ),
         Figure(
-            name="process, output into a log of 10 MiB and the newest lines",
+            name="process, output into a log limited to 10 MiB",
             unit="MB/s",
             runs=repeated(lambda: asyncio.run(flood(Volume())), 3),
             aim=100,
             limit=read,
-            limit_name="MB/s read and forgotten",
+            limit_name="MB/s read and discarded",
         ),
         Figure(
-            name="process, output into a log that keeps every line",
+            name="process, output into an unlimited log",
             unit="MB/s",
             runs=repeated(lambda: asyncio.run(flood(Volume(complete=1 << 40))), 3),
             limit=read,
-            limit_name="MB/s read and forgotten",
+            limit_name="MB/s read and discarded",
         ),
         Figure(
-            name="process, a lone start, p99",
+            name="process, single start, p99",
             unit="ms",
             runs=repeated(lambda: asyncio.run(lone())),
             sense="at most",

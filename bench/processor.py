@@ -1,4 +1,4 @@
-"""The processor: check events a second whose effects are in the store, on the embedded store."""
+"""Check events per second that the processor applies to the embedded store."""
 
 import asyncio
 import gc
@@ -24,9 +24,9 @@ from watchbell.store.script import Script
 
 EVENTS = 40_000
 GROWTH = (1_000, 20_000, 200_000)
-"""Numbers of checks among which the cost of an event is compared."""
+"""Numbers of checks for which the cost of an event is compared."""
 PART, PARTS = 20_000, 8
-"""Events at once, and how often, where costs are compared: in turn, since machines have moods."""
+"""Events per part, and parts, when costs are compared: in turn, so that other load affects all."""
 NOW = 1_700_000_000
 
 # ARGV[1] now, ARGV[2] msgpack: entity, check, entity, check, …: one HSET and one ZADD for each.
@@ -72,7 +72,7 @@ async def processed(processor: Processor, now: int) -> int:
 
 @contextmanager
 def collecting() -> Iterator[None]:
-    """Python's garbage collector as it is set where the processor runs."""
+    """Python's garbage collector, set as for the processor role."""
     usual = gc.get_threshold()
     gc.set_threshold(*COLLECT)
     try:
@@ -82,7 +82,7 @@ def collecting() -> Iterator[None]:
 
 
 async def rewriting(store: Store) -> bool:
-    """Whether the store writes its file anew, as it does when that has grown by much."""
+    """Whether the store is rewriting its append-only file."""
     return bool((await store.call("INFO", "persistence"))["aof_rewrite_in_progress"])
 
 
@@ -90,7 +90,7 @@ async def rewriting(store: Store) -> bool:
 async def known(
     checks: int, appendfsync: str = "everysec"
 ) -> AsyncIterator[tuple[Store, Processor]]:
-    """A store that knows so many checks, all well, and is done with writing that down."""
+    """A store with this many checks, all ok, and no rewrite in progress."""
     async with fresh(appendfsync) as (store, settings):
         processor = Processor(store, settings.alerting, os.getpid())
         await processor.boot(NOW)
@@ -104,7 +104,7 @@ async def known(
 
 
 async def rate(checks: int, changing: float, appendfsync: str = "everysec") -> float:
-    """Events a second over checks that are all known; some of them change their state."""
+    """Events per second about known checks; some of them change a state."""
     chance = random.Random(checks)
     async with known(checks, appendfsync) as (store, processor):
         # A check fails and recovers in turn: so many of the events are changes.
@@ -141,7 +141,7 @@ async def bare_rate(checks: int) -> float:
 
 
 def rounds(checks: int) -> Iterator[int]:
-    """Checks as they report: each once, in any order, and then all of them again."""
+    """Numbers of checks in random order: each once, then all of them again."""
     chance = random.Random(checks)
     while True:
         yield from chance.sample(range(checks), checks)
@@ -161,7 +161,7 @@ Work = Callable[[list[int], int], Coroutine[Any, Any, None]]
 
 
 class Costs:
-    """What one steady event costs, again and again: microseconds of CPU, the store's included."""
+    """Microseconds of CPU per event without a state change, the store's included; one per part."""
 
     def __init__(self, checks: int, store: Store, work: Work) -> None:
         self.measured: list[float] = []
@@ -179,7 +179,7 @@ class Costs:
 
 
 async def compared() -> tuple[list[Costs], list[Costs]]:
-    """Ours and the bare script's costs over each number of checks, measured in turn."""
+    """The costs of the processor and of the bare script for each number of checks, in turn."""
     async with AsyncExitStack() as stack:
         ours, bares = [], []
         for checks in GROWTH:
@@ -199,11 +199,11 @@ async def _processes(processor: Processor, numbers: list[int], now: int) -> None
 
 
 def growth() -> list[Figure]:
-    """The cost of an event beside that of the bare script, and how much both of them grow."""
+    """The cost of an event compared with the bare script, and the growth of both."""
     ours, bares = asyncio.run(compared())
     rows = [
         Figure(
-            name=f"processor, a steady event of {checks:,} checks",
+            name=f"processor, event without change, {checks:,} checks",
             unit="µs of CPU",
             sense="at most",
             runs=mine.measured,
@@ -216,7 +216,7 @@ def growth() -> list[Figure]:
     return [
         *rows,
         Figure(
-            name=f"processor, growth of that cost, {GROWTH[-1]:,} checks to {GROWTH[0]:,}",
+            name=f"processor, growth of that cost, {GROWTH[0]:,} to {GROWTH[-1]:,} checks",
             unit="times",
             sense="at most",
             runs=[min(ours[-1].measured) / min(ours[0].measured)],
@@ -230,11 +230,11 @@ def growth() -> list[Figure]:
 def figures() -> list[Figure]:
     limits = {n: max(repeated(lambda n=n: asyncio.run(bare_rate(n)), 3)) for n in (1_000, 200_000)}  # type: ignore[misc]
     rows: list[tuple[str, int, float, str, float | None]] = [
-        ("steady, 1,000 checks", 1_000, 0, "everysec", 40_000),
-        ("steady, 200,000 checks", 200_000, 0, "everysec", 20_000),
-        ("a tenth changing, 1,000 checks", 1_000, 0.1, "everysec", 20_000),
-        ("a tenth changing, 200,000 checks", 200_000, 0.1, "everysec", 10_000),
-        ("steady, 1,000 checks, always", 1_000, 0, "always", None),
+        ("no changes, 1,000 checks", 1_000, 0, "everysec", 40_000),
+        ("no changes, 200,000 checks", 200_000, 0, "everysec", 20_000),
+        ("10% state changes, 1,000 checks", 1_000, 0.1, "everysec", 20_000),
+        ("10% state changes, 200,000 checks", 200_000, 0.1, "everysec", 10_000),
+        ("no changes, 1,000 checks, always", 1_000, 0, "always", None),
     ]
     return [
         *(

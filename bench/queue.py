@@ -1,4 +1,4 @@
-"""The work queue: items a second by take and acknowledge, beside a script that keeps nothing."""
+"""Items per second through the work queue, compared with a script that only pops them."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ count = Effects("return redis.call('INCRBY', KEYS[1], ARGV[1])")
 
 
 class AllDone(Exception):
-    """The last item is done; whoever waits for more may go."""
+    """Raised when the last item is done, to end the loop that takes items."""
 
 
 async def popped(store: Store) -> None:
@@ -63,7 +63,7 @@ async def taken(store: Store, *, most: int, takers: int = 1) -> None:
 
 
 async def rate(appendfsync: str, work: Callable[[Store], Awaitable[None]], items: int) -> float:
-    """Items a second on a fresh embedded store; every one is checked to have been counted."""
+    """Items per second on a fresh embedded store; checks that each item was counted."""
     async with fresh(appendfsync) as (store, _):
         for first in range(0, ITEMS, 1000):
             events = [event(n) for n in range(first, first + 1000)]
@@ -102,7 +102,7 @@ def figures() -> list[Figure]:
         for most, wanted in ((100, None), (500, aim)):
             found.append(
                 Figure(
-                    name=f"queue, one taker, {most} a batch, {fsync}",
+                    name=f"queue, one taker, batches of {most}, {fsync}",
                     unit="items/s",
                     runs=measured(fsync, partial(taken, most=most)),
                     aim=wanted,
@@ -116,17 +116,17 @@ def figures() -> list[Figure]:
     return [
         *found,
         Figure(
-            name="queue, three takers, order kept within a check, everysec",
+            name="queue, three takers, in order per check, everysec",
             unit="items/s",
             runs=several,
             limit=limit,
-            limit_name="items/s by a bare script, 100 a call",
+            limit_name="items/s by a bare script, 100 per call",
         ),
         Figure(
             name="for comparison: LMOVE and LREM one by one, everysec",
             unit="items/s",
             runs=single,
             limit=limit,
-            limit_name="items/s by a bare script, 100 a call",
+            limit_name="items/s by a bare script, 100 per call",
         ),
     ]

@@ -1,4 +1,4 @@
-"""Starting: CPU of the small commands, and how long a second `up` takes until it is up."""
+"""CPU time of small commands, and time until a repeated `watchbell up` is ready."""
 
 import os
 import signal
@@ -30,12 +30,12 @@ def cpu(*command: str) -> float:
 
 
 def installed() -> dict[str, str]:
-    """The environment as an installation has it: bytecode is written once and used from then on."""
+    """The environment of an installation, which writes bytecode once and then uses it."""
     return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
 
 def up(data: str) -> float:
-    """Milliseconds from the command to the line that says that everything is up."""
+    """Milliseconds from the command until it reports that everything runs."""
     begun = time.perf_counter()
     command = [PYTHON, str(LAUNCHER), "up", "--data", data, "--port", "0"]
     with subprocess.Popen(
@@ -69,7 +69,7 @@ def figures() -> list[Figure]:
         up(folder)
         starts = repeated(lambda: up(folder))
     started = Figure(
-        name="second start of watchbell up",
+        name="repeated start of watchbell up",
         unit="ms",
         runs=starts,
         sense="at most",

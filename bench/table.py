@@ -1,11 +1,12 @@
-"""`./watchbell bench [NAME…]`: runs the benchmarks and prints one table."""
+"""`./watchbell bench [NAME…]`: runs benchmarks and prints a table of their figures."""
 
 import importlib
 import sys
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)  # not this folder, whose modules are named as others are
+sys.path[0] = str(ROOT)  # not this folder: `queue` would hide the standard module
 
 from bench.figures import Figure  # noqa: E402
 from watchbell.cli.tables import show_table  # noqa: E402
@@ -29,18 +30,40 @@ BENCHMARKS = [
 ]
 
 
+HELP = """\
+Usage: ./watchbell bench [NAME]...
+
+Run the named benchmarks, or all, and print their figures: each with the limit
+that was measured in the same run, and the goal. Exits with 1 if a goal is missed.
+
+Benchmarks:"""
+
+
 def main(names: list[str]) -> int:
+    if {"-h", "--help"} & set(names):
+        print(HELP)
+        for name in BENCHMARKS:
+            print(f"  {name:<12}  {benchmark(name).__doc__}")
+        return 0
     unknown = set(names) - set(BENCHMARKS)
     if unknown:
-        print(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+        print(
+            f"there is no benchmark {', '.join(sorted(unknown))};"
+            f" expected one of {', '.join(BENCHMARKS)}",
+            file=sys.stderr,
+        )
         return 2
     figures: list[Figure] = []
     for name in names or BENCHMARKS:
         print(f"{name} …", file=sys.stderr, flush=True)
-        figures += importlib.import_module(f"bench.{name}").figures()
-    columns = ["what", "best", "median", "unit", "limit of the same run", "ratio", "aim", ""]
+        figures += benchmark(name).figures()
+    columns = ["figure", "best", "median", "unit", "limit of the same run", "ratio", "goal", ""]
     show_table(columns, [row(figure) for figure in figures], right=["best", "median", "ratio"])
     return 0 if all(figure.reached for figure in figures) else 1
+
+
+def benchmark(name: str) -> ModuleType:
+    return importlib.import_module(f"bench.{name}")
 
 
 def row(figure: Figure) -> list[str]:
@@ -55,7 +78,7 @@ def row(figure: Figure) -> list[str]:
         limit,
         ratio,
         aim,
-        "reached" if figure.reached else "MISSED",
+        "met" if figure.reached else "MISSED",
     ]
 
 

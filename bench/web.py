@@ -1,4 +1,4 @@
-"""Intake over HTTP: check events a second by one web process, in batches and one by one."""
+"""Check events per second over HTTP into one web process, in batches and one by one."""
 
 import asyncio
 import subprocess
@@ -31,13 +31,13 @@ def figures() -> list[Figure]:
     singles = [asyncio.run(posted(single(), SINGLES, 1)) for _ in range(TIMES)]
     return [
         _rate("check events posted in batches of 100", "events/s", batches, 10_000),
-        _rate("the same with ids", "events/s", named, 10_000),
+        _rate("check events posted in batches of 100, with ids", "events/s", named, 10_000),
         _rate("check events posted one by one", "requests/s", singles, 1_000),
     ]
 
 
 def _rate(name: str, unit: str, runs: list[tuple[float, float]], aim: float) -> Figure:
-    """Beside the rate what the server's own processor time would allow."""
+    """The rate, compared with what the server's processor time would allow."""
     return Figure(
         name=name,
         unit=unit,
@@ -76,7 +76,7 @@ def single() -> list[bytes]:
 
 @asynccontextmanager
 async def web(store: Store, port: int) -> AsyncIterator[psutil.Process]:
-    """`watchbell run web` in a process of its own."""
+    """Runs `watchbell run web`."""
     code = "import os, sys; os.environ['WATCHBELL_WEB_PORT'] = sys.argv[1]; "
     code += "os.environ['WATCHBELL_WEB_INTAKE_RATE'] = '0'; "
     code += "os.execv(sys.executable, [sys.executable, '-m', 'watchbell', *sys.argv[2:]])"
@@ -100,7 +100,7 @@ async def answering(url: str) -> None:
 
 
 async def posted(bodies: list[bytes], requests: int, size: int) -> tuple[float, float]:
-    """Items a second, and the seconds of the server's processor time that each took."""
+    """Items per second, and seconds of the server's processor time per item."""
     async with fresh() as (store, _):
         by = Stamp(system("bench"), int(SYSTEM.now()))
         secret, _ = await ApiKeys(store, SYSTEM).make("bench", ("intake",), by)
