@@ -18,8 +18,8 @@ from watchbell.settings import Secret, Settings, Tables
 
 PAGE = (Path(__file__).parents[2] / "docs" / "media.md").read_text()
 SECTIONS = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n)*)", PAGE, re.MULTILINE))
-KINDS = ["webhook", "slack", "pagerduty", "sms", "twilio", "vonage", "sns", "apprise"]
-COMMON = {field.name for struct in (SendLimits, WideReach) for field in fields(struct)}
+OVER_HTTP = ["webhook", "slack", "pagerduty", "sms", "twilio", "vonage", "sns", "apprise"]
+KINDS = ["email", "jabber", *OVER_HTTP]
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -29,13 +29,16 @@ def default(field: FieldInfo) -> str:
     value: Any = field.default
     if field.default_factory is not msgspec.NODEFAULT:
         value = field.default_factory()
-    return str(value) if value and not isinstance(value, Secret | tuple) else "empty"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "empty" if isinstance(value, Secret | tuple) or value == "" else str(value)
 
 
 @each_kind
 def test_every_setting_of_a_kind_is_on_the_page_with_its_default(kind: str) -> None:
     rows = re.findall(r"^\| `(\w+)` \| `?([^`|]+?)`? \|", SECTIONS[kind], re.MULTILINE)
-    own = [one for one in fields(catalogue.module(kind).Settings) if one.name not in COMMON]
+    common = {one.name for one in fields(WideReach if kind in OVER_HTTP else SendLimits)}
+    own = [one for one in fields(catalogue.module(kind).Settings) if one.name not in common]
     assert dict(rows) == {field.name: default(field) for field in own}
 
 
