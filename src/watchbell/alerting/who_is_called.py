@@ -6,9 +6,9 @@ The code that decides on real events answers; nothing is written.
 from collections.abc import Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from watchbell.alerting import history, rules
+from watchbell.alerting import history, rule_text, rules
 from watchbell.alerting.decide.outlook import Outlook, outlook
 from watchbell.alerting.decide.routing import (
     Addressee,
@@ -41,6 +41,11 @@ class HeldBack(Struct, frozen=True):
     until: int | None = None
 
 
+class RuleAsked(RuleVerdict, frozen=True, kw_only=True):
+    sentence: str
+    """What the rule does."""
+
+
 class MediumAsked(Struct, frozen=True, kw_only=True):
     medium: str
     address: str
@@ -58,7 +63,7 @@ class Callee(Struct, frozen=True, kw_only=True):
     """The time zone of its rules."""
     is_called: bool
     reason: str
-    rules: list[RuleVerdict]
+    rules: list[RuleAsked]
     media: list[MediumAsked]
 
 
@@ -149,9 +154,17 @@ def _callee(to: Addressee, notification: Notification, loaded: Loaded, now: int)
         zone=to.zone.key,
         is_called=any(medium.is_called for medium in media),
         reason=way.reason,
-        rules=rule_verdicts(to, way),
+        rules=_rules(to, way),
         media=media,
     )
+
+
+def _rules(to: Addressee, way: Route) -> list[RuleAsked]:
+    asked = zip(rule_verdicts(to, way), to.conditions, strict=True)
+    return [
+        RuleAsked(**asdict(verdict), sentence=rule_text.describe(condition.rule))
+        for verdict, condition in asked
+    ]
 
 
 def _medium(

@@ -243,7 +243,9 @@ async def test_decisions_are_told_in_words(scene: Scene) -> None:
     assert (notified["by"], notified["outcome"]) == ("notifier", "alerts queued")
     assert notified["is_notified"]
     (alice,) = notified["contacts"]
-    assert "alice-rule: it applies to other entities" in alice["rules"]
+    _, rule = sorted(alice["rules"])
+    assert rule.startswith("If the entity is db, at any time: ")
+    assert rule.endswith(": it applies to other entities")
     assert alice["media"] == [{"medium": "email", "words": "queued", "until": None}]
     assert (told["outcome"], told["reason"]) == (
         "notification created",
@@ -314,6 +316,9 @@ async def test_who_would_be_called_and_why(scene: Scene) -> None:
     assert (found["state"], found["at"]) == ("critical", START)
     assert found["words"] == "1 contact would be notified"
     assert found["contacts"][0]["media"][0]["address"] == "alice@email"
+    specific, general = sorted(found["contacts"][0]["rules"], key=lambda rule: rule["counts"])
+    assert specific["sentence"].startswith("If the event is tagged db, at any time: ")
+    assert general["sentence"].startswith("If no specific rule matches, at any time: ")
     tagged = await scene.told("/callees", tag=["db", ""], at=START + DAY)
     assert (tagged["contacts"][0]["is_called"], tagged["at"]) == (False, START + DAY)
     fine = await scene.told("/callees", state="ok")

@@ -121,9 +121,10 @@ async def decisions(request: Asked, check: Name, limit: Limit = 50) -> list[Expl
 
     At most 50 are kept.
     """
-    event_id = await _known(request, check)
-    found = await explanations.decisions(services_of(request).store, event_id, limit)
-    return [explanations.explained(one) for one in found]
+    event_id, store = await _known(request, check), services_of(request).store
+    found = await explanations.decisions(store, event_id, limit)
+    sentences = await explanations.rule_sentences(store, found)
+    return [explanations.explained(one, sentences) for one in found]
 
 
 @get("/check/measurements", opt=needs("read"))

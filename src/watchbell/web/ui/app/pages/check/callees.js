@@ -10,12 +10,11 @@ import { Card, Empty, Fetched } from "../../kit/layout.js";
 import { Chip, State } from "../../kit/state.js";
 import { When } from "../../kit/time.js";
 import { counted } from "../../words.js";
-import { useSentences } from "./rule_sentences.js";
 import { useStamp } from "./stamp.js";
 import { field, instant, next } from "./zoned.js";
 
 /**
- * @typedef {{id: string, matches: boolean, counts: boolean, words: string}} RuleAsked
+ * @typedef {{id: string, matches: boolean, counts: boolean, words: string, sentence: string}} RuleAsked
  * @typedef {{medium: string, address: string, is_called: boolean, words: string, until: number | null}} MediumAsked
  * @typedef {{contact: string, name: string, zone: string, is_called: boolean, reason: string, rules: RuleAsked[], media: MediumAsked[]}} Callee
  * @typedef {{state: string, at: number, tags: string[], held: {time: number, words: string, until: number | null}[],
@@ -116,15 +115,8 @@ function Person({ one }) {
 
 /** @param {{one: Callee}} props */
 function Rules({ one }) {
-  const [isOpen, setIsOpen] = useState(false);
-  return html`<details onToggle=${(/** @type {Event} */ event) => setIsOpen(/** @type {HTMLDetailsElement} */ (event.currentTarget).open)}>
+  return html`<details>
     <summary>${counted(one.rules.length, "rule")}, times in ${one.zone}</summary>
-    ${isOpen && html`<${RuleList} one=${one} />`}
+    <ul>${one.rules.map((rule) => html`<li class=${rule.counts ? "" : "soft"}>${rule.sentence} <strong>${rule.words}</strong></li>`)}</ul>
   </details>`;
-}
-
-/** @param {{one: Callee}} props */
-function RuleList({ one }) {
-  const sentences = useSentences(one.contact);
-  return html`<ul>${one.rules.map((rule) => html`<li class=${rule.counts ? "" : "soft"}>${sentences.get(rule.id) ?? "Default: critical and warning by all media."} <strong>${rule.words}</strong></li>`)}</ul>`;
 }

@@ -8,7 +8,6 @@ import { Button } from "../../kit/form.js";
 import { Card, Empty, Fetched } from "../../kit/layout.js";
 import { Chip, State } from "../../kit/state.js";
 import { When } from "../../kit/time.js";
-import { useSentences } from "./rule_sentences.js";
 import { useStamp } from "./stamp.js";
 
 /**
@@ -54,22 +53,12 @@ function Entry({ one }) {
 
 /** @param {{contact: ContactNotified}} props */
 function Contact({ contact }) {
-  const [isOpen, setIsOpen] = useState(false);
-  return html`<details class="check-decision-who" onToggle=${(/** @type {Event} */ event) => setIsOpen(/** @type {HTMLDetailsElement} */ (event.currentTarget).open)}>
+  return html`<details class="check-decision-who">
     <summary>${contact.contact}: ${contact.reason}</summary>
     <ul>
       <li><a href=${url("/contact", { id: contact.contact })}>Show contact ${contact.contact}</a></li>
       ${contact.media.map((medium) => html`<li>${medium.medium}: ${medium.words}${medium.until !== null && html`, until <${When} at=${medium.until} as="short" />`}</li>`)}
-      ${isOpen && html`<${DecidedRules} contact=${contact} />`}
+      ${contact.rules.map((rule) => html`<li class="soft">${rule}</li>`)}
     </ul>
   </details>`;
-}
-
-/** The rules as they were matched, each by its sentence if it still exists. @param {{contact: ContactNotified}} props */
-function DecidedRules({ contact }) {
-  const sentences = useSentences(contact.contact);
-  return contact.rules.map((line) => {
-    const known = [...sentences].find(([id]) => line.startsWith(`${id}: `));
-    return html`<li class="soft">${known ? html`${known[1]} <strong>${line.slice(known[0].length + 2)}</strong>` : line}</li>`;
-  });
 }
