@@ -76,7 +76,7 @@ async def _by_key(request: Asked, given: str) -> Identity:
     services = services_of(request)
     known = await services.api_keys.find(given, services.now())
     if known is None:
-        raise HttpProblem(401, "this key is not known, was revoked, or is over", headers=_ASK)
+        raise HttpProblem(401, "this API key is unknown, revoked or expired", headers=_ASK)
     return Identity(actor=known.actor(address_of(request)), role=known.role)
 
 

@@ -24,5 +24,5 @@ def ping_of(text: str, ttl: int, now: int) -> Ping:
     if isinstance(judged, Rejection):
         raise Refused(f"{text[:80]!r} can't be a check, ENTITY:CHECK: {judged.reason}")
     if not 1 <= ttl <= LARGEST:
-        raise Refused("a ping needs the seconds after which its silence is a failure")
+        raise Refused("a ping key needs a ttl: the seconds after which silence is a failure")
     return Ping(judged.entity, judged.check, ttl)

@@ -87,7 +87,7 @@ def answered(
 ) -> Response[Any]:
     if wants_page(request):
         if problem.status == HTTPStatus.UNAUTHORIZED:
-            return Response(b"", status_code=303, headers={"Location": _door(request)})
+            return Response(b"", status_code=303, headers={"Location": _sign_in_url(request)})
         body = _page(request, problem)
         kind: str = MediaType.HTML
     else:
@@ -102,12 +102,12 @@ def _page(request: Request[Any, Any, Any], problem: Problem) -> bytes:
     return page("problem.html", problem=problem)
 
 
-def _door(request: Request[Any, Any, Any]) -> str:
-    """Redirects to the sign-in page, which leads back to the requested page."""
+def _sign_in_url(request: Request[Any, Any, Any]) -> str:
+    """The sign-in page, which leads back to the requested page."""
     query = request.scope["query_string"].decode("latin-1")
-    asked = local(quote(request.url.path) + (f"?{query}" if query else ""))
+    target = local(quote(request.url.path) + (f"?{query}" if query else ""))
     return (
-        "/sign-in" if request.method != "GET" or asked == "/" else f"/sign-in?next={quote(asked)}"
+        "/sign-in" if request.method != "GET" or target == "/" else f"/sign-in?next={quote(target)}"
     )
 
 
@@ -123,9 +123,9 @@ def _problem_of(
     if isinstance(error, HttpProblem):
         return _problem(error.status, error.detail, error.errors, error.code), error.headers
     if isinstance(error, StoreUnavailable):
-        logs.get(role="web").warning("store away", reason=str(error))
-        away = _problem(503, "the store is away just now; send this again in a moment")
-        return away, {"Retry-After": str(RETRY_AFTER)}
+        logs.get(role="web").warning("store unavailable", reason=str(error))
+        unavailable = _problem(503, "the store is unavailable; try again in a moment")
+        return unavailable, {"Retry-After": str(RETRY_AFTER)}
     if isinstance(error, NotFound):
         return _problem(404, str(error)), {}
     if isinstance(error, Refused):
@@ -134,22 +134,25 @@ def _problem_of(
     if isinstance(error, HTTPException) and (error.status_code < 500 or error.detail == _GONE):
         return _of_framework(request, error), dict(error.headers or {})
     if isinstance(error, UnicodeDecodeError | RecursionError):
-        return _problem(400, "the body is not UTF-8, or is nested too deep"), {}
+        return _problem(400, "the body is not UTF-8, or is nested too deeply"), {}
     name = ids.token()
     logs.get(role="web").error(
         "request failed", request=name, path=request.url.path, exc_info=error
     )
-    return msgspec.structs.replace(_problem(500, "the fault is ours"), request=name), {}
+    return msgspec.structs.replace(
+        _problem(500, "the server failed; its log has the details"),
+        request=name,
+    ), {}
 
 
 def _of_framework(request: Request[Any, Any, Any], error: HTTPException) -> Problem:
     if error.detail == _GONE:
-        return _problem(400, "the body did not come to its end")
+        return _problem(400, "the body is incomplete")
     if not isinstance(error, ValidationException):
         return _problem(error.status_code, error.detail)
     fields = _fields(request, error)
     sentences = (f"{one.field}: {one.reason}" if one.field else one.reason for one in fields)
-    return _problem(400, "; ".join(sentences) or "the request does not fit", fields)
+    return _problem(400, "; ".join(sentences) or "the request is not valid", fields)
 
 
 def _problem(
@@ -169,14 +172,14 @@ def _fields(request: Request[Any, Any, Any], error: ValidationException) -> list
 
 def _field(request: Request[Any, Any, Any], argument: str, message: str) -> FieldError:
     known = _arguments(request)
-    found = known.get(argument)
-    # What is wrong within a body is named by its own path.
-    kind, path = (found, "") if found else (known.get("data"), argument)
-    words = enum_choices.choices(kind.annotation, path) if kind else []
-    if words and message.startswith("Invalid enum value"):
-        message = f"{message}; expected one of {', '.join(words)}"
-    # `from` is no name in Python, so an argument may be called otherwise by who sends it.
-    name = getattr(found.kwarg_definition, "name", None) if found else None
+    parameter = known.get(argument)
+    # An error within a body has the path of the field.
+    kind, path = (parameter, "") if parameter else (known.get("data"), argument)
+    choices = enum_choices.choices(kind.annotation, path) if kind else []
+    if choices and message.startswith("Invalid enum value"):
+        message = f"{message}; expected one of {', '.join(choices)}"
+    # A parameter such as `from` can't be the name of an argument in Python.
+    name = getattr(parameter.kwarg_definition, "name", None) if parameter else None
     return _worded(str(name or argument), message)
 
 

@@ -39,4 +39,4 @@ def fits(if_match: str, current: str) -> None:
     asked = {one.strip().removeprefix("W/").strip('"') for one in if_match.split(",")}
     if asked & {"", "*", current}:
         return
-    raise HttpProblem(412, "this was changed by somebody else meanwhile; load it anew")
+    raise HttpProblem(412, "somebody else changed this in the meantime; load it again")

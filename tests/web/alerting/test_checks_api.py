@@ -244,7 +244,7 @@ async def test_maintenance_is_planned_and_ended_by_a_filter(site: Site, stage: S
         await eventually(lambda: they_are(names(alice, "maintenance=true"), told))
         body = {"checks": ["db-1:Load", "web-1:HTTP"], "kind": "scheduled"}
         ended = (await alice.post("/api/v1/checks/end-maintenance", json=body)).json()
-        assert [item["reason"] for item in ended["items"]] == ["", "no such maintenance is open"]
+        assert [item["reason"] for item in ended["items"]] == ["", "it is not in such maintenance"]
         await eventually(lambda: they_are(names(alice, "maintenance=true"), told[1:]))
         ended = (await alice.post("/api/v1/checks/end-maintenance", json={"filter": {}})).json()
         assert (ended["count"], ended["done"]) == (6, 1)
@@ -341,7 +341,7 @@ async def test_a_filter_that_means_too_many_is_refused(
     async with site.somebody("operator") as alice:
         answer = await alice.post("/api/v1/checks/acknowledge", json={"filter": {}})
     assert answer.status == 422
-    assert "means 6 checks; expected at most 5" in answer.json()["detail"]
+    assert "6 checks match; expected at most 5" in answer.json()["detail"]
 
 
 async def test_one_check_of_no_use_stops_none_of_the_others(site: Site, stage: Stage) -> None:

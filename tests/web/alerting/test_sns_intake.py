@@ -204,7 +204,7 @@ async def test_a_certificate_that_is_none_is_told_and_not_asked_for_at_once_agai
     async with sender(store, amazon) as program:
         answers = [await program.post("/state", json=amazon.message()) for _ in range(3)]
     assert {answer.status for answer in answers} == {503}
-    assert "is of no use" in answers[0].json()["detail"]
+    assert "can't be used" in answers[0].json()["detail"]
     assert len(amazon.sink.received) == 1
 
 

@@ -455,7 +455,7 @@ async def test_users_are_added_by_administrators_and_come_in_by_link(site: Site)
         added = await alice.post("/api/v1/users", json={"name": "bob", "role": "operator"})
         assert added.status == 201
         again = await alice.post("/api/v1/users", json={"name": "BOB"})
-        assert (again.status, again.json()["detail"]) == (422, "there is a user bob already")
+        assert (again.status, again.json()["detail"]) == (422, "user bob already exists")
         link = await alice.post("/api/v1/users/bob/link")
         nobody = await alice.post("/api/v1/users/nobody/link")
         assert nobody.status == 404

@@ -80,7 +80,9 @@ def _check(given: str) -> str:
         return ""
     entity, check = split_id(given)
     if not check:
-        raise HttpProblem(422, f"{given[:80]!r} is no check; expected ENTITY:CHECK", field="check")
+        raise HttpProblem(
+            422, f"{given[:80]!r} is not a check; expected ENTITY:CHECK", field="check"
+        )
     return f"{entity.lower()}:{check}"
 
 

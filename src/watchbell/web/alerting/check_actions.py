@@ -32,14 +32,14 @@ Judge = Callable[[CheckRow], str]
 
 async def select(table: CheckTable, names: Sequence[str], wanted: CheckFilter | None) -> Selection:
     if bool(names) == (wanted is not None):
-        raise HttpProblem(422, "name checks, or a filter that means them", field="checks")
+        raise HttpProblem(422, "give either checks or a filter", field="checks")
     if wanted is None:
         asked = list(dict.fromkeys(map(_named, names)))
         found = await table.read(asked)
         return {name: found.get(name) for name in asked}
     _, view = await table.view(wanted, "severity")
     if len(view.order) > MOST:
-        reason = f"this means {len(view.order):,} checks; expected at most {MOST:,}"
+        reason = f"{len(view.order):,} checks match; expected at most {MOST:,}"
         raise HttpProblem(422, reason, field="filter")
     return {row.id: row for row in view.order}
 
@@ -82,7 +82,7 @@ def has_open(kinds: Iterable[Kind]) -> Judge:
         is_open = (row.scheduled_until and "scheduled" in wanted) or (
             row.unscheduled_until and "unscheduled" in wanted
         )
-        return "" if is_open else "no such maintenance is open"
+        return "" if is_open else "it is not in such maintenance"
 
     return judge
 

@@ -57,20 +57,20 @@ class _Index:
 
 def columns(rows: Sequence[CheckRow], counts: CheckCounts, moment: str, now: int) -> Columns:
     entities, names, tags = _Index(), _Index(), _Index()
-    shown = rows[:MOST]
-    numbered = list(enumerate(shown))
+    first = rows[:MOST]
+    numbered = list(enumerate(first))
     return Columns(
         moment=moment,
         now=now,
         count=len(rows),
         counts=counts,
-        entity=[entities(row.entity) for row in shown],
-        name=[names(row.check) for row in shown],
-        tags=[tags(row.tags) for row in shown],
-        state=[SEVERITY[row.state] for row in shown],
-        since=[None if row.since is None else now - row.since for row in shown],
-        last_update=[None if row.last_update is None else now - row.last_update for row in shown],
-        summary=[row.summary for row in shown],
+        entity=[entities(row.entity) for row in first],
+        name=[names(row.check) for row in first],
+        tags=[tags(row.tags) for row in first],
+        state=[SEVERITY[row.state] for row in first],
+        since=[None if row.since is None else now - row.since for row in first],
+        last_update=[None if row.last_update is None else now - row.last_update for row in first],
+        summary=[row.summary for row in first],
         failing_since={i: now - row.failing_since for i, row in numbered if row.failing_since},
         scheduled_until={i: row.scheduled_until for i, row in numbered if row.scheduled_until},
         unscheduled_until={

@@ -167,16 +167,16 @@ async def acknowledge(request: Asked, data: JSONBody[Acknowledgement]) -> Action
     """
     services = services_of(request)
     seconds = _read("duration", lambda: phrases.length(data.duration))
-    said = data.summary.strip()
-    summary = acknowledgement.summary(actor_of(request), said)
+    comment = data.summary.strip()
+    summary = acknowledgement.summary(actor_of(request), comment)
 
     async def act(names: Sequence[str]) -> Refusals:
         return await check_actions.acknowledge(
             services.store, names, summary, seconds, services.now()
         )
 
-    return await _acted(
-        request, data, check_actions.can_be_acknowledged, act, "check.acknowledge", said
+    return await _act_on(
+        request, data, check_actions.can_be_acknowledged, act, "check.acknowledge", comment
     )
 
 
@@ -197,9 +197,9 @@ async def plan(request: Asked, data: JSONBody[PlannedMaintenance]) -> ActionResu
         finally:
             services.calendar.forget()
 
-    words = f"from {window.start} to {window.end}: {window.summary}".rstrip(": ")
-    acted = await _acted(request, data, check_actions.always, act, "check.maintenance", words)
-    return msgspec.structs.replace(acted, window=Alike("scheduled", window, []).id)
+    details = f"from {window.start} to {window.end}: {window.summary}".rstrip(": ")
+    results = await _act_on(request, data, check_actions.always, act, "check.maintenance", details)
+    return msgspec.structs.replace(results, window=Alike("scheduled", window, []).id)
 
 
 @post("/checks/end-maintenance", status_code=200, opt=needs("operate"))
@@ -217,7 +217,7 @@ async def end(request: Asked, data: JSONBody[EndOfMaintenance]) -> ActionResults
             services.calendar.forget()
 
     judge = check_actions.has_open(kinds)
-    return await _acted(request, data, judge, act, "check.end_maintenance", data.kind or "")
+    return await _act_on(request, data, judge, act, "check.end_maintenance", data.kind or "")
 
 
 @post("/checks/disable", status_code=200, opt=needs("write"))
@@ -230,7 +230,7 @@ async def disable(request: Asked, data: JSONBody[Targets]) -> ActionResults:
     async def act(names: Sequence[str]) -> Refusals:
         return await check_actions.disable(services_of(request).store, names)
 
-    return await _acted(request, data, check_actions.can_be_disabled, act, "check.disable")
+    return await _act_on(request, data, check_actions.can_be_disabled, act, "check.disable")
 
 
 @post("/checks/enable", status_code=200, opt=needs("write"))
@@ -240,7 +240,7 @@ async def enable(request: Asked, data: JSONBody[Targets]) -> ActionResults:
     async def act(names: Sequence[str]) -> Refusals:
         return await check_actions.enable(services_of(request).store, names)
 
-    return await _acted(request, data, check_actions.can_be_enabled, act, "check.enable")
+    return await _act_on(request, data, check_actions.can_be_enabled, act, "check.enable")
 
 
 @post("/checks/test-notifications", status_code=200, opt=needs("operate"))
@@ -253,11 +253,11 @@ async def try_notifications(request: Asked, data: JSONBody[NotificationTest]) ->
 
     async def act(names: Sequence[str]) -> Refusals:
         if len(names) > check_actions.MOST_TESTED:
-            most = f"at most {check_actions.MOST_TESTED} checks are tested at once"
+            most = f"at most {check_actions.MOST_TESTED} checks can be tested at once"
             raise HttpProblem(422, f"{most}; these are {len(names):,}", field="checks")
         return await check_actions.try_notifications(services.store, names, summary, services.now())
 
-    return await _acted(request, data, check_actions.always, act, "check.test", summary)
+    return await _act_on(request, data, check_actions.always, act, "check.test", summary)
 
 
 @post("/checks/settings", status_code=200, opt=needs("write"))
@@ -275,31 +275,31 @@ async def configure(request: Asked, data: JSONBody[CheckSettings]) -> ActionResu
     }
     given = {name: value for name, value in named.items() if not isinstance(value, UnsetType)}
     if not given:
-        raise HttpProblem(422, "say what is to be set, or null to take it back", field="ttl")
+        raise HttpProblem(422, "give a setting; null resets it", field="ttl")
 
     async def act(names: Sequence[str]) -> Refusals:
         return await check_actions.configure(services_of(request).store, names, given)
 
-    words = ", ".join(f"{name} {value}" for name, value in given.items())
-    return await _acted(request, data, check_actions.always, act, "check.settings", words)
+    details = ", ".join(f"{name} {value}" for name, value in given.items())
+    return await _act_on(request, data, check_actions.always, act, "check.settings", details)
 
 
-async def _acted(
+async def _act_on(
     request: Asked,
     data: Targets,
     judge: Judge,
     act: Callable[[Sequence[str]], Awaitable[Refusals]],
     action: str,
-    words: str = "",
+    details: str = "",
 ) -> ActionResults:
-    """Does it for the checks for which it makes sense, and returns the result for each."""
+    """Acts on the checks for which the action makes sense, and returns the result for each."""
     found = await check_actions.select(services_of(request).check_table, data.checks, data.filter)
     names, refused = check_actions.partition(found, judge)
     if names and not data.dry_run:
         refused |= await act(names)
         done = [name for name in names if name not in refused]
         subject = done[0] if len(done) == 1 else f"{len(done):,} checks"
-        await audited(request, action, subject, words)
+        await audited(request, action, subject, details)
     items = [ActionResult(name, name not in refused, refused.get(name, "")) for name in found]
     return ActionResults(
         count=len(items),

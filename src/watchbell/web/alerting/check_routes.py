@@ -51,7 +51,9 @@ def event_id_of(given: str) -> str:
     """The check's stored name; refuses what can't be one."""
     entity, check = split_id(given)
     if not entity.strip() or not check.strip():
-        raise HttpProblem(422, f"{given[:200]!r} is no check; expected ENTITY:CHECK", field="check")
+        raise HttpProblem(
+            422, f"{given[:200]!r} is not a check; expected ENTITY:CHECK", field="check"
+        )
     return f"{entity.lower()}:{check}"
 
 
@@ -86,8 +88,8 @@ async def history(
     last = LARGEST if end is None else end
     last = last if newer is None else min(last, newer - 1)
     found = await check_view.changes(services.store, event_id, start, last, newer, limit + 1)
-    shown = found[:limit]
-    return Page(shown, str(shown[-1].timestamp) if len(found) > limit else None)
+    changes = found[:limit]
+    return Page(changes, str(changes[-1].timestamp) if len(found) > limit else None)
 
 
 def _moment(cursor: str) -> int | None:

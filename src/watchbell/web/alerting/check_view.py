@@ -115,11 +115,11 @@ async def changes(
     found = await history.state_changes(store, event_id, start, end, limit)
     if newer is None:
         newer = await records.next_change(store, event_id, end)
-    shown: list[ChangeView] = []
+    views: list[ChangeView] = []
     for change in reversed(found):
-        shown.append(_change(change, newer))
+        views.append(_change(change, newer))
         newer = change.timestamp
-    return shown
+    return views
 
 
 def _change(change: Change, until: int | None) -> ChangeView:

@@ -45,7 +45,7 @@ from watchbell.web.problems import HttpProblem
 from watchbell.web.services import Asked, actor_of, audited, services_of
 from watchbell.web.versions import STALE, TRIES, IfMatch, fits, version
 
-_TOLD = 5
+_LINKS_LISTED = 5
 """Links of each contact that a list shows."""
 
 Id = Annotated[str, QueryParameter(min_length=1, max_length=500, description="A contact's id.")]
@@ -81,18 +81,18 @@ async def all_contacts(
     seconds.
     """
     services = services_of(request)
-    seen = await services.directory_cache.current()
-    found = await contacts.load(services.store, seen.contacts)
-    people = [replace(one, tags=seen.tags.get(one.id, ())) for one in found.values()]
-    chosen = [
+    directory = await services.directory_cache.current()
+    found = await contacts.load(services.store, directory.contacts)
+    people = [replace(one, tags=directory.tags.get(one.id, ())) for one in found.values()]
+    matching = [
         one
         for one in people
         if _has(one, text.lower())
         and (not tag or tag in one.tags)
         and (not medium or medium in one.media)
     ]
-    page = paged(sorted(chosen, key=_order), _order, cursor, limit)
-    return Page([_listed(one, seen) for one in page.items], page.next)
+    page = paged(sorted(matching, key=_order), _order, cursor, limit)
+    return Page([_listed(one, directory) for one in page.items], page.next)
 
 
 def _order(contact: Contact) -> str:
@@ -105,13 +105,13 @@ def _name(contact: Contact) -> str:
 
 
 def _has(contact: Contact, text: str) -> bool:
-    words = (contact.id, _name(contact), contact.email, *contact.tags, *contact.media)
+    texts = (contact.id, _name(contact), contact.email, *contact.tags, *contact.media)
     addresses = (medium.address for medium in contact.media.values())
-    return not text or any(text in one.lower() for one in (*words, *addresses))
+    return not text or any(text in one.lower() for one in (*texts, *addresses))
 
 
-def _listed(contact: Contact, seen: Directory) -> ContactRow:
-    about = [link.words for link in entities.links(seen.entities, contact.id)]
+def _listed(contact: Contact, directory: Directory) -> ContactRow:
+    about = [link.words for link in entities.links(directory.entities, contact.id)]
     return ContactRow(
         id=contact.id,
         name=_name(contact),
@@ -121,7 +121,7 @@ def _listed(contact: Contact, seen: Directory) -> ContactRow:
         media={name: medium.address for name, medium in contact.media.items()},
         rules=len(contact.rules),
         links=len(about),
-        told_about=about[:_TOLD],
+        told_about=about[:_LINKS_LISTED],
     )
 
 
@@ -132,17 +132,17 @@ async def add_contact(request: Asked, data: JSONBody[NewContact]) -> ContactView
     try:
         await contacts.save(services.store, contact, tags_before=(), replaces="")
     except Changed:
-        taken = f"there is a contact {data.id} already"
+        taken = f"contact {data.id} already exists"
         raise HttpProblem(422, taken, field="id") from None
     services.directory_cache.forget()
     await audited(request, "contact.add", data.id)
-    return _shown(request, await _known(request, data.id))
+    return _view(request, await _known(request, data.id))
 
 
 @get("/contact", opt=needs("read"))
 async def one_contact(request: Asked, id: Id) -> ContactView:  # noqa: A002
     """Get a contact."""
-    return _shown(request, await _known(request, id))
+    return _view(request, await _known(request, id))
 
 
 @put("/contact", opt=needs("write"), responses=STALE)
@@ -160,7 +160,7 @@ async def change_contact(
         with suppress(Changed):
             before, after = await _changed_to(request, id, data, if_match)
             await audited(request, "contact.change", id, _differences(before, after))
-            return _shown(request, await _known(request, id))
+            return _view(request, await _known(request, id))
     raise HttpProblem(412, f"contact {id} is being changed by others; try again")
 
 
@@ -199,8 +199,8 @@ async def links(request: Asked, id: Id, cursor: Cursor = "", limit: Limit = 100)
     A link is to an entity, to a single check, or to everything.
     """
     await _known(request, id)
-    seen = await services_of(request).directory_cache.current()
-    found = sorted(entities.links(seen.entities, id), key=_place)
+    directory = await services_of(request).directory_cache.current()
+    found = sorted(entities.links(directory.entities, id), key=_place)
     return paged(found, _place, cursor, limit)
 
 
@@ -224,9 +224,9 @@ async def link_contact(request: Asked, id: Id, data: JSONBody[LinkBody]) -> Crea
         raise Refused(error.reason, field=field) from error
     services_of(request).directory_cache.forget()
     name = data.entity if data.entity == ALL else data.entity.lower()
-    made = Link(entity=name, check=data.check)
-    await audited(request, "contact.link", id, made.words)
-    return CreatedLink(entity=name, check=data.check, words=made.words, is_new=is_new)
+    link = Link(entity=name, check=data.check)
+    await audited(request, "contact.link", id, link.words)
+    return CreatedLink(entity=name, check=data.check, words=link.words, is_new=is_new)
 
 
 @delete("/contact/links", opt=needs("write"))
@@ -310,8 +310,8 @@ async def _known(request: Asked, contact_id: str) -> Contact:
 
 
 async def _tagged(request: Asked, contact: Contact) -> Contact:
-    seen = await services_of(request).directory_cache.current()
-    return replace(contact, tags=seen.tags.get(contact.id, ()))
+    directory = await services_of(request).directory_cache.current()
+    return replace(contact, tags=directory.tags.get(contact.id, ()))
 
 
 def _contact(contact_id: str, data: ContactBody) -> Contact:
@@ -333,19 +333,19 @@ def _contact(contact_id: str, data: ContactBody) -> Contact:
     )
 
 
-def _shown(request: Asked, contact: Contact) -> ContactView:
-    seen = json_items.without_secrets(contact)
+def _view(request: Asked, contact: Contact) -> ContactView:
+    public = json_items.without_secrets(contact)
     return ContactView(
-        id=seen.id,
-        first_name=seen.first_name,
-        last_name=seen.last_name,
-        email=seen.email,
-        timezone=seen.timezone,
-        zone=zone_of(seen, services_of(request).settings.alerting.timezone).key,
-        tags=list(seen.tags),
-        media={name: _medium(one) for name, one in seen.media.items()},
-        pagerduty=seen.pagerduty,
-        warnings=addresses.warnings(seen, services_of(request).settings),
+        id=public.id,
+        first_name=public.first_name,
+        last_name=public.last_name,
+        email=public.email,
+        timezone=public.timezone,
+        zone=zone_of(public, services_of(request).settings.alerting.timezone).key,
+        tags=list(public.tags),
+        media={name: _medium(one) for name, one in public.media.items()},
+        pagerduty=public.pagerduty,
+        warnings=addresses.warnings(public, services_of(request).settings),
         version=_version(contact),
     )
 
@@ -359,7 +359,7 @@ def _medium(medium: Medium) -> MediumView:
 
 
 def _version(contact: Contact) -> str:
-    """A version of what is shown. A digest of secrets would let everybody guess them."""
+    """The version leaves out secrets: a digest of them would let everybody guess them."""
     return version(replace(json_items.without_secrets(contact), rules=()))
 
 

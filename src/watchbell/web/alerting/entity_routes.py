@@ -66,7 +66,7 @@ async def all_entities(
         and (not failing or failures[one.name])
     ]
     page = paged(sorted(chosen, key=_order), _order, cursor, limit)
-    return Page(await _shown(request, page.items, failures), page.next)
+    return Page(await _views(request, page.items, failures), page.next)
 
 
 async def _failures(request: Asked) -> Counter[str]:
@@ -99,7 +99,7 @@ async def add_entity(request: Asked, data: JSONBody[EntityBody]) -> EntityView:
         one.name == entity.name
         for one in (await services_of(request).directory_cache.current()).entities
     ):
-        raise HttpProblem(422, f"there is an entity {entity.name} already", field="name")
+        raise HttpProblem(422, f"entity {entity.name} already exists", field="name")
     await _save(request, entity)
     await audited(request, "entity.add", entity.name)
     return await _one(request, entity.name)
@@ -116,7 +116,9 @@ async def change_entity(
     before = await _known(request, name)
     fits(if_match, version(before))
     if before.id == ALL and (data.name != ALL or data.tags):
-        raise HttpProblem(422, "ALL stands for every entity; it has contacts only", field="name")
+        raise HttpProblem(
+            422, "ALL stands for every entity and can have contacts only", field="name"
+        )
     after = _entity(before, data)
     entities.checked(after)
     await _save(request, after)
@@ -167,8 +169,8 @@ async def import_entities(request: Asked, data: JSONBody[Rows]) -> list[Taken]:
 
 async def _one(request: Asked, name: str) -> EntityView:
     found = [await _known(request, name)]
-    [shown] = await _shown(request, found, await _failures(request))
-    return shown
+    [view] = await _views(request, found, await _failures(request))
+    return view
 
 
 async def _known(request: Asked, name: str) -> Entity:
@@ -196,7 +198,7 @@ async def _save(request: Asked, entity: Entity) -> None:
         services.directory_cache.forget()
 
 
-async def _shown(
+async def _views(
     request: Asked, found: list[Entity], failures: Mapping[str, int]
 ) -> list[EntityView]:
     counts = await entities.check_counts(services_of(request).store, [one.name for one in found])
@@ -206,7 +208,7 @@ async def _shown(
             id=one.id,
             tags=list(one.tags),
             contacts=list(one.contacts),
-            check_contacts={check: list(told) for check, told in one.check_contacts.items()},
+            check_contacts={check: list(ids) for check, ids in one.check_contacts.items()},
             checks=count,
             failing=failures.get(one.name, 0),
             version=version(one),

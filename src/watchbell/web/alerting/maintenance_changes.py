@@ -37,12 +37,10 @@ class Span(Struct, frozen=True):
         """Start and duration. Raises HttpProblem that names the field that was not understood."""
         start = _read("start", lambda: phrases.moment(self.start, now, zone))
         if (self.duration is None) == (self.end is None):
-            raise HttpProblem(
-                422, "say how long it lasts, by duration or by end, not both", field="duration"
-            )
+            raise HttpProblem(422, "give either duration or end", field="duration")
         if self.duration is not None:
-            said = self.duration
-            return start, _read("duration", lambda: phrases.length(said))
+            duration = self.duration
+            return start, _read("duration", lambda: phrases.length(duration))
         until = self.end or 0
         end = _read("end", lambda: phrases.moment(until, now, zone))
         if end <= start:
@@ -54,21 +52,21 @@ def _read(field: str, read: Callable[[], int]) -> int:
     with RefusedField(field):
         seconds = read()
     if not 0 <= seconds <= maintenance.LATEST:
-        raise HttpProblem(422, "this is too far off", field=field)
+        raise HttpProblem(422, "this time is too far away", field=field)
     return seconds
 
 
 async def select_checks(store: Store, pattern: str, checks: Sequence[str]) -> list[str]:
     """The checks that match a pattern, or those that are named, which all have to exist."""
     if bool(pattern) == bool(checks):
-        raise HttpProblem(422, "name checks, or say a pattern that means them", field="pattern")
+        raise HttpProblem(422, "give either checks or a pattern", field="pattern")
     if checks:
         return await _known(store, checks)
     with RefusedField("pattern"):
         found = await history.find(store, pattern, disabled=True)
     if len(found) > MOST:
-        many = f"{len(found):,} checks are meant; expected at most {MOST:,} at once"
-        raise HttpProblem(422, many, field="pattern")
+        reason = f"{len(found):,} checks match; expected at most {MOST:,}"
+        raise HttpProblem(422, reason, field="pattern")
     return found
 
 
@@ -88,7 +86,7 @@ async def alike(book: Calendar, id_: str) -> Alike:
     for one in found:
         if one.id == id_:
             return one
-    raise NotFound("there is no such maintenance; it may have been changed or ended meanwhile")
+    raise NotFound("there is no such maintenance; it may have been changed or ended")
 
 
 async def end(store: Store, one: Alike, checks: Sequence[str], now: int) -> list[str]:
@@ -101,9 +99,9 @@ async def end(store: Store, one: Alike, checks: Sequence[str], now: int) -> list
 async def resize(store: Store, one: Alike, checks: Sequence[str], until: int, now: int) -> None:
     """Sets another end for windows that are in progress or to come."""
     if one.window.end <= now:
-        raise Refused("this maintenance is over, and stays as it was")
+        raise Refused("this maintenance is over and can't be changed")
     if until <= max(one.window.start, now):
-        raise Refused("the new end is over already; end the maintenance instead")
+        raise Refused("the new end is in the past; end the maintenance instead")
     if one.kind == "unscheduled" and until < one.window.end:
         await maintenance.end(store, checks, one.kind, one.window.start, until, now)
     else:

@@ -75,11 +75,11 @@ async def calendar(
     if not first < last <= first + LONGEST:
         raise HttpProblem(422, "expected a time after `from`, and within 400 days", field="to")
     found = await services.calendar.within(first, last)
-    chosen = [one for one in found if kind in (None, one.kind)]
+    matching = [one for one in found if kind in (None, one.kind)]
     if pattern:
-        chosen = _matching(chosen, pattern)
-    page = paged(chosen, lambda one: one.order, cursor, limit)
-    return Page([_shown(one, now) for one in page.items], page.next)
+        matching = _matching(matching, pattern)
+    page = paged(matching, lambda one: one.order, cursor, limit)
+    return Page([_view(one, now) for one in page.items], page.next)
 
 
 def _matching(found: list[Alike], pattern: str) -> list[Alike]:
@@ -123,13 +123,15 @@ async def plan_maintenance(request: Asked, data: JSONBody[NewMaintenance]) -> Ma
     """
     plan = await _plan(request, data)
     if not plan.checks:
-        raise HttpProblem(422, f"no check is meant by {data.pattern[:80]!r}", field="pattern")
+        raise HttpProblem(422, f"no check matches {data.pattern[:80]!r}", field="pattern")
     services = services_of(request)
     try:
         await windows.create(services.store, plan.checks, plan.kind, plan.window, services.now())
     finally:
         services.calendar.forget()
-    await audited(request, "maintenance.plan", _subject(plan.checks, data.pattern), _words(plan))
+    await audited(
+        request, "maintenance.plan", _subject(plan.checks, data.pattern), _audit_details(plan)
+    )
     return _preview(plan, data)
 
 
@@ -139,7 +141,7 @@ async def _plan(request: Asked, data: NewMaintenance) -> Plan:
     span = Span(data.start, data.duration, data.end)
     start, duration = span.seconds(now, _zone(request, data.zone))
     if data.kind == "unscheduled" and start > now:
-        raise HttpProblem(422, "unscheduled maintenance begins at once or has begun", field="start")
+        raise HttpProblem(422, "unscheduled maintenance can't start in the future", field="start")
     found = await maintenance_changes.select_checks(services.store, data.pattern, data.checks)
     return Plan(data.kind, Window(start, duration, data.summary.strip()), found)
 
@@ -157,14 +159,14 @@ async def end_maintenance(request: Asked, data: JSONBody[MaintenanceEnd]) -> Don
     """
     services = services_of(request)
     one = await maintenance_changes.alike(services.calendar, data.id)
-    chosen = _chosen(one, data.checks)
+    checks = _selected(one, data.checks)
     try:
-        ended = await maintenance_changes.end(services.store, one, chosen, services.now())
+        ended = await maintenance_changes.end(services.store, one, checks, services.now())
     finally:
         services.calendar.forget()
-    left = sorted(set(chosen) - set(ended))
+    left = sorted(set(checks) - set(ended))
     await audited(
-        request, "maintenance.end", _subject(ended), _words(Plan(one.kind, one.window, []))
+        request, "maintenance.end", _subject(ended), _audit_details(Plan(one.kind, one.window, []))
     )
     return Done(count=len(ended), left=left[:_NAMED])
 
@@ -175,19 +177,19 @@ async def resize_maintenance(request: Asked, data: JSONBody[MaintenanceResize]) 
     services = services_of(request)
     now = services.now()
     one = await maintenance_changes.alike(services.calendar, data.id)
-    chosen = _chosen(one, data.checks)
+    checks = _selected(one, data.checks)
     span = Span(one.window.start, None, data.end)
     start, duration = span.seconds(now, _zone(request, data.zone))
     try:
-        await maintenance_changes.resize(services.store, one, chosen, start + duration, now)
+        await maintenance_changes.resize(services.store, one, checks, start + duration, now)
     finally:
         services.calendar.forget()
-    resized = Plan(one.kind, Window(start, duration, one.window.summary), chosen)
-    await audited(request, "maintenance.resize", _subject(chosen), _words(resized))
-    return Done(count=len(chosen))
+    resized = Plan(one.kind, Window(start, duration, one.window.summary), checks)
+    await audited(request, "maintenance.resize", _subject(checks), _audit_details(resized))
+    return Done(count=len(checks))
 
 
-def _chosen(one: Alike, checks: list[str]) -> list[str]:
+def _selected(one: Alike, checks: list[str]) -> list[str]:
     """The checks that were named, which have to have such a window; else all that have one."""
     strange = set(checks) - set(one.checks)
     if strange:
@@ -197,7 +199,7 @@ def _chosen(one: Alike, checks: list[str]) -> list[str]:
 
 def _preview(plan: Plan, data: NewMaintenance) -> MaintenancePreview:
     window = plan.window
-    dates = [said for said in (data.start, data.end) if isinstance(said, str)]
+    texts = [text for text in (data.start, data.end) if isinstance(text, str)]
     return MaintenancePreview(
         kind=plan.kind,
         start=window.start,
@@ -206,11 +208,11 @@ def _preview(plan: Plan, data: NewMaintenance) -> MaintenancePreview:
         count=len(plan.checks),
         checks=plan.checks[:_NAMED],
         id=Alike(plan.kind, window, plan.checks).id,
-        remark="; ".join(filter(None, map(spoken.remark, dates))),
+        remark="; ".join(filter(None, map(spoken.remark, texts))),
     )
 
 
-def _shown(one: Alike, now: int) -> MaintenanceView:
+def _view(one: Alike, now: int) -> MaintenanceView:
     window = one.window
     return MaintenanceView(
         id=one.id,
@@ -229,7 +231,7 @@ def _subject(checks: list[str], pattern: str = "") -> str:
     return pattern or (checks[0] if len(checks) == 1 else f"{len(checks):,} checks")
 
 
-def _words(plan: Plan) -> str:
+def _audit_details(plan: Plan) -> str:
     window = plan.window
     many = f"{len(plan.checks):,} checks, " if plan.checks else ""
     return f"{plan.kind}, {many}from {window.start} to {window.end}: {window.summary}".rstrip(": ")

@@ -17,9 +17,9 @@ from watchbell.web.problems import wrong_cursor
 from watchbell.web.services import Asked, services_of
 
 MOST_BYTES = 256 << 10
-"""Of one that is shown whole."""
+"""The most bytes of one event that are returned."""
 COUNTED = 5_000
-"""The newest, whose reasons are counted."""
+"""The number of newest events whose reasons are counted."""
 _REASONS = 50
 
 Few = Annotated[int, QueryParameter(ge=1, le=200, description="The maximum number of items.")]
@@ -87,11 +87,11 @@ async def rejected_events(
         services.store, services.settings.alerting.rejected_days, services.now()
     )
     found = await rejected.newest(services.store, counts, limit + 1, after)
-    shown = [_shown(one) for one in found[:limit]]
-    return Page(shown, shown[-1].id if len(found) > limit else None)
+    views = [_view(one) for one in found[:limit]]
+    return Page(views, views[-1].id if len(found) > limit else None)
 
 
-def _shown(one: Found) -> RejectedView:
+def _view(one: Found) -> RejectedView:
     return RejectedView(
         id=one.place.id,
         time=one.rejected.time,

@@ -64,7 +64,7 @@ TimesText = Annotated[
 async def all_rules(request: Asked, contact: Of) -> Page[RuleView]:
     """List the rules of a contact."""
     person = await contacts.known(services_of(request).store, contact)
-    return Page([_shown(services_of(request), rule, person) for rule in person.rules])
+    return Page([_view(services_of(request), rule, person) for rule in person.rules])
 
 
 @post("/rules", opt=needs("write"))
@@ -76,7 +76,7 @@ async def add_rule(request: Asked, contact: Of, data: JSONBody[RuleBody]) -> Rul
     await rules.save(services.store, rule)
     await audited(request, "rule.add", contact, _audit_details(rule))
     await _generalised(request, contact, data)
-    return _shown(services, rule, person)
+    return _view(services, rule, person)
 
 
 @get("/rule", opt=needs("read"))
@@ -84,7 +84,7 @@ async def one_rule(request: Asked, contact: Of, id: Id) -> RuleView:  # noqa: A0
     """Get a rule of a contact."""
     services = services_of(request)
     person = await contacts.known(services.store, contact)
-    return _shown(services, _own(person, id), person)
+    return _view(services, _own(person, id), person)
 
 
 @put("/rule", opt=needs("write"), responses=STALE)
@@ -103,7 +103,7 @@ async def change_rule(
     await _replaced(services, rule, if_match)
     await audited(request, "rule.change", contact, _audit_details(rule))
     await _generalised(request, contact, data)
-    return _shown(services, rule, person)
+    return _view(services, rule, person)
 
 
 async def _generalised(request: Asked, contact: str, data: RuleBody) -> None:
@@ -195,8 +195,8 @@ async def said_times(request: Asked, text: TimesText) -> Times:
     with RefusedField("text"):
         found = spoken.windows(text)
     grid, reasons = _week(found, services_of(request))
-    words = [_when(one) for one in found]
-    return Times(time_restrictions=found, week=grid, not_weekly=reasons, words=words)
+    texts = [_when(one) for one in found]
+    return Times(time_restrictions=found, week=grid, not_weekly=reasons, words=texts)
 
 
 @post("/rules/try", status_code=200, opt=needs("read"))
@@ -288,7 +288,7 @@ def _own(person: Contact, rule_id: str) -> Rule:
     raise NotFound(f"{person.first_name} has no rule {rule_id[:80]}")
 
 
-def _shown(services: Services, rule: Rule, person: Contact) -> RuleView:
+def _view(services: Services, rule: Rule, person: Contact) -> RuleView:
     bad = rule_format.unreadable(rule)
     readable = rule_format.without_unreadable(rule, bad)
     grid, reasons = _week(rule.time_restrictions, services)

@@ -74,8 +74,8 @@ class _Streaming(ASGIResponse):
             writer = _Writer(send, link_of(scope))
             try:
                 await self._run(writer, receive)
-            except* StoreUnavailable as away:
-                logs.get(role="web").warning("store away", reason=str(away.exceptions[0]))
+            except* StoreUnavailable as errors:
+                logs.get(role="web").warning("store unavailable", reason=str(errors.exceptions[0]))
             except* _Over:
                 pass
             except* Exception as failed:  # noqa: BLE001 the stream ends, the server does not

@@ -22,11 +22,11 @@ Wanted = Annotated[
 
 
 def topics_of(given: list[str] | None) -> list[Topic]:
-    words = {word.strip() for text in given or () for word in text.split(",")} - {""}
-    if not words or words - set(TOPICS):
+    names = {name.strip() for text in given or () for name in text.split(",")} - {""}
+    if not names or names - set(TOPICS):
         expected = ", ".join(TOPICS)
         raise HttpProblem(422, f"expected some of {expected}", field="topics")
-    return [topic for topic in TOPICS if topic in words]
+    return [topic for topic in TOPICS if topic in names]
 
 
 @get("/live", opt=needs("read"), media_type=EVENT_STREAM)

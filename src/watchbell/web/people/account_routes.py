@@ -72,7 +72,7 @@ async def set_password(request: Asked, data: JSONBody[NewPassword]) -> None:
     All your other sessions end.
     """
     if not identity_of(request).session:
-        raise HttpProblem(403, "a password is set by who has signed in, not by an API key")
+        raise HttpProblem(403, "an API key can't set a password; sign in first")
     with RefusedField("new"):
         await sign_in.change_password(request, data.old, data.new, stamp_of(request))
 

@@ -37,8 +37,8 @@ async def api_keys(
     services = services_of(request)
     uses = await services.api_keys.uses()
     found = await services.api_keys.all(_owner(request))
-    shown = [_shown(key, uses.get(key.id)) for key in found if owner in (None, key.owner)]
-    return paged(shown, lambda key: key.id, cursor, limit)
+    views = [_view(key, uses.get(key.id)) for key in found if owner in (None, key.owner)]
+    return paged(views, lambda key: key.id, cursor, limit)
 
 
 @post("/api-keys", opt=needs("read"))
@@ -49,9 +49,9 @@ async def make_key(request: Asked, data: JSONBody[NewKey]) -> CreatedKey:
     """
     services, identity = services_of(request), identity_of(request)
     if not identity.session:
-        raise HttpProblem(403, "a key is made by who has signed in, not by another key")
+        raise HttpProblem(403, "an API key can't create keys; sign in first")
     if not may_create_key(identity.role, data.scopes):
-        raise HttpProblem(403, "a key may have no more scopes than you have", field="scopes")
+        raise HttpProblem(403, "a key can have only scopes that you have", field="scopes")
     if not may(identity.actor, "admin"):
         await spend(request, KEYS_MADE, identity.name)
     now = services.now()
@@ -64,7 +64,7 @@ async def make_key(request: Asked, data: JSONBody[NewKey]) -> CreatedKey:
         ping=_ping(data.ping, now),
     )
     url = f"{server_url(services.settings)}/ping/{secret}" if key.ping else None
-    return CreatedKey(key=_shown(key, None), secret=secret, ping_url=url)
+    return CreatedKey(key=_view(key, None), secret=secret, ping_url=url)
 
 
 @delete("/api-keys/{id:str}", opt=needs("read"))
@@ -75,7 +75,7 @@ async def revoke_key(request: Asked, id: Id) -> None:  # noqa: A002
     """
     identity = identity_of(request)
     if not identity.session and not may(identity.actor, "admin"):
-        raise HttpProblem(403, "a key is revoked by who has signed in, not by another key")
+        raise HttpProblem(403, "an API key can't revoke keys; sign in first")
     await services_of(request).api_keys.revoke(id, stamp_of(request), _owner(request))
 
 
@@ -89,7 +89,7 @@ def _owner(request: Asked) -> str | None:
     return None if may(identity.actor, "admin") else identity.name
 
 
-def _shown(key: ApiKey, used: int | None) -> KeyView:
+def _view(key: ApiKey, used: int | None) -> KeyView:
     return KeyView(
         id=key.id,
         name=key.name,

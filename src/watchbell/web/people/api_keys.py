@@ -77,7 +77,7 @@ class ApiKeys:
     ) -> tuple[str, ApiKey]:
         """The key as its holder sees it once, and the record that is stored."""
         if ("ping" in scopes) != (ping is not None) or (ping and len(scopes) > 1):
-            raise Refused("a key for pings names its check, and has no other scope")
+            raise Refused("a ping key needs a check and can't have other scopes")
         given = secret()
         key = ApiKey(
             id=short_id(),
@@ -93,7 +93,7 @@ class ApiKeys:
         entry = by.entry("key.add", key.id, f"{key.name}: {', '.join(scopes)}")
         table = self._keys.api_keys()
         if not await change(self._store, table, key.id, b"", msgspec.json.encode(key), entry):
-            raise Refused("this id was given out before; try again")
+            raise Refused("this id is already used; try again")
         return f"wb_{key.id}_{given}", key
 
     async def all(self, owner: str | None = None) -> list[ApiKey]:

@@ -18,7 +18,9 @@ def check(password: str, user: str) -> None:
     if not SHORTEST <= len(password) <= LONGEST:
         raise Refused(f"a password has {SHORTEST} to {LONGEST:,} characters")
     if len(set(password)) < 5 or user in password.lower():
-        raise Refused("a password has at least five different characters, and not the user's name")
+        raise Refused(
+            "a password has at least five different characters, and is not the user's name"
+        )
 
 
 async def hashed(password: str) -> str:

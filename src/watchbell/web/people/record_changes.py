@@ -43,5 +43,5 @@ async def change(
     deleted in the same step."""
     pairs = [word for pair in (unchanged or {}).items() for word in pair]
     keys = [table, Web(store.prefix).audit(), *revoked]
-    words = [field, old, new, audit.encoded(entry), audit.MOST, *pairs]
-    return bool(await _CHANGE(store, keys, words))
+    arguments = [field, old, new, audit.encoded(entry), audit.MOST, *pairs]
+    return bool(await _CHANGE(store, keys, arguments))

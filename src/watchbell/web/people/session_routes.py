@@ -36,12 +36,12 @@ async def sessions(
     """
     this = identity_of(request).session
     found = sorted((await _visible(request)).items())
-    shown = [
+    views = [
         _shown(name, session, is_this=name == this)
         for name, session in found
         if user in ("", session.user)
     ]
-    return paged(shown, lambda one: one.id, cursor, limit)
+    return paged(views, lambda one: one.id, cursor, limit)
 
 
 @delete("/sessions", opt=needs("read"))
@@ -72,7 +72,7 @@ def _by_a_person(request: Asked) -> None:
     """A key that may only read must not sign its owner out."""
     identity = identity_of(request)
     if not identity.session and not may(identity.actor, "admin"):
-        raise HttpProblem(403, "a session is ended by who has signed in, not by an API key")
+        raise HttpProblem(403, "an API key can't end sessions; sign in first")
 
 
 def _shown(name: str, session: Session, *, is_this: bool) -> SessionView:

@@ -44,22 +44,22 @@ async def make(store: Store, user: User, by: Stamp) -> str:
     """The path of a new link by which its holder signs in as this user; it revokes earlier ones."""
     given, keys = secret(), Web(store.prefix)
     entry = audit.encoded(by.entry("link.add", user.name))
-    words = (f"{digest(given)} {user.name}", LASTS, entry, audit.MOST)
-    await _MAKE(store, [keys.link(user.id), keys.audit()], words)
+    arguments = (f"{digest(given)} {user.name}", LASTS, entry, audit.MOST)
+    await _MAKE(store, [keys.link(user.id), keys.audit()], arguments)
     return f"/sign-in/{user.id}_{given}"
 
 
 async def peek(store: Store, token: str) -> User | None:
     """The user of a link. Does not use it up, because mail servers open links."""
-    return await _found(store, token, is_used=False)
+    return await _user_of(store, token, is_used=False)
 
 
 async def use(store: Store, token: str) -> User | None:
     """The user of a link, which is used up: of several uses at once only one gets the user."""
-    return await _found(store, token, is_used=True)
+    return await _user_of(store, token, is_used=True)
 
 
-async def _found(store: Store, token: str, *, is_used: bool) -> User | None:
+async def _user_of(store: Store, token: str, *, is_used: bool) -> User | None:
     form = _TOKEN.fullmatch(token)
     if form is None:
         return None

@@ -45,9 +45,9 @@ async def submit_sign_in(request: Asked) -> Response[bytes]:
     try:
         user = await sign_in.by_password(request, form.get("user", ""), form.get("password", ""))
     except HttpProblem as error:
-        shown = _page("sign_in.html", error.status, problem=error.detail, user="", next=onwards)
-        shown.headers.update(error.headers)
-        return shown
+        response = _page("sign_in.html", error.status, problem=error.detail, user="", next=onwards)
+        response.headers.update(error.headers)
+        return response
     return await _let_in(request, user, "password", onwards)
 
 

@@ -22,8 +22,8 @@ async def users(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page
     """List users."""
     services = services_of(request)
     seen = await services.users.sign_ins()
-    shown = [_shown(user, seen) for user in await services.users.all()]
-    return paged(shown, lambda user: user.name, cursor, limit)
+    views = [_view(user, seen) for user in await services.users.all()]
+    return paged(views, lambda user: user.name, cursor, limit)
 
 
 @post("/users", opt=needs("admin"))
@@ -44,7 +44,7 @@ async def change_user(request: Asked, name: Name, data: JSONBody[UserChange]) ->
     It applies at once to their sessions and API keys.
     """
     user = await services_of(request).users.set_role(name, data.role, stamp_of(request))
-    return _shown(user, await services_of(request).users.sign_ins())
+    return _view(user, await services_of(request).users.sign_ins())
 
 
 @delete("/users/{name:str}", opt=needs("admin"))
@@ -71,7 +71,7 @@ async def _link(request: Asked, user: User) -> SignInLink:
     return SignInLink(user=user.name, link=server_url(services.settings) + path)
 
 
-def _shown(user: User, seen: dict[str, int]) -> UserView:
+def _view(user: User, seen: dict[str, int]) -> UserView:
     return UserView(
         name=user.name,
         role=user.role,

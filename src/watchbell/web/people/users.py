@@ -44,7 +44,7 @@ def role_of(text: str) -> Role:
     for known in ROLES:
         if known == text:
             return known
-    raise Refused(f"{text[:40]!r} is no role; expected one of {', '.join(ROLES)}")
+    raise Refused(f"{text[:40]!r} is not a role; expected one of {', '.join(ROLES)}")
 
 
 class Users:
@@ -73,7 +73,7 @@ class Users:
     async def add(self, name: str, role: Role, by: Stamp) -> User:
         user = User(name=user_name(name), id=short_id(), role=role, created=by.now)
         if not await self._changed(None, user, by.entry("user.add", user.name, role)):
-            raise Refused(f"there is a user {user.name} already")
+            raise Refused(f"user {user.name} already exists")
         return user
 
     async def set_role(self, name: str, role: Role, by: Stamp) -> User:
@@ -124,7 +124,7 @@ class Users:
         for other in others:
             if other.role == "administrator":
                 return {other.name: msgspec.json.encode(other)}
-        raise Refused(f"{user.name} is the only administrator; make another one first")
+        raise Refused(f"{user.name} is the only administrator; add another one first")
 
     async def _changed(
         self,

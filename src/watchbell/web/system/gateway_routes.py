@@ -51,7 +51,7 @@ async def gateways(request: Asked) -> list[GatewayView]:
     statuses = await overview.statuses(services.store, [one.name for one in media])
     now, all_of_it = services.clock.now(), bool(may(actor_of(request), "admin"))
     return [
-        _shown(one, medium_status, now, _settings(one) if all_of_it else [])
+        _view(one, medium_status, now, _settings(one) if all_of_it else [])
         for one, medium_status in zip(media, statuses, strict=True)
     ]
 
@@ -60,7 +60,7 @@ def _settings(one: Configured) -> list[GatewaySetting]:
     return [GatewaySetting(name, value) for name, value in one.shown() if name in one.given]
 
 
-def _shown(
+def _view(
     one: Configured, medium_status: MediumStatus, now: float, settings: list[GatewaySetting]
 ) -> GatewayView:
     health = overview.health(medium_status, now)
@@ -101,8 +101,8 @@ async def failed(
     time, name = (int(place[1]), place[2]) if place else (0, "")
     found = await failures.page(services.store, one.name, limit + 1, name, time)
     last = found[limit - 1] if len(found) > limit else None
-    shown = [_failure(each) for each in found[:limit]]
-    return Page(shown, f"{last.given_up} {last.id}" if last else None)
+    views = [_failure(each) for each in found[:limit]]
+    return Page(views, f"{last.given_up} {last.id}" if last else None)
 
 
 def _failure(one: Listed) -> FailedAlert:
@@ -128,7 +128,7 @@ async def retry(request: Asked, data: JSONBody[RetryRequest]) -> RetryResults:
     """
     services = services_of(request)
     if bool(data.ids) == data.all:
-        raise HttpProblem(422, "name the alerts, or say all", field="ids")
+        raise HttpProblem(422, "give either ids or all", field="ids")
     medium = test_send.configured(services.settings, data.medium).name
     if data.all:
         count, answered = (
@@ -158,7 +158,7 @@ async def send_test(request: Asked, data: JSONBody[TestRequest]) -> TestAnswer:
         answer = await test_send.send_test(services.settings, one, data.address, log.warning)
     except DeliveryFailed as error:
         await audited(request, "gateway.test", one.name, f"{data.address}: {error}")
-        raise HttpProblem(422, f"the message was not taken: {error}", field="address") from None
+        raise HttpProblem(422, f"the message was not accepted: {error}", field="address") from None
     await audited(request, "gateway.test", one.name, f"{data.address}: {answer}")
     return TestAnswer(answer)
 

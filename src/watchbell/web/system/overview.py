@@ -164,8 +164,8 @@ def of_media(statuses: Sequence[MediumStatus], now: float) -> Iterator[SystemPro
         if one.queued and not one.is_alive(now):
             waiting = f"{one.queued:,} alert{' is' if one.queued == 1 else 's are'} waiting"
             advice = f"add [gateways.{one.medium}] to watchbell.toml"
-            words = f"{waiting}: no gateway is configured; {advice}"
-            yield SystemProblem("gateway", one.medium, words, "critical")
+            text = f"{waiting}: no gateway is configured; {advice}"
+            yield SystemProblem("gateway", one.medium, text, "critical")
 
 
 def of_checks(failing: Sequence[CheckRow]) -> Iterator[SystemProblem]:
@@ -183,8 +183,8 @@ def _severity(state: str) -> Severity:
 def of_processes(processes: Sequence[Process]) -> Iterator[SystemProblem]:
     for process in processes:
         if not process.is_alive:
-            words = f"process {process.pid} has stopped reporting"
-            yield SystemProblem("process", process.host, words, "critical")
+            text = f"process {process.pid} has stopped reporting"
+            yield SystemProblem("process", process.host, text, "critical")
             continue
         for role in process.roles:
             if role.state in ("failed", "waiting"):
@@ -197,8 +197,8 @@ async def _of_store(services: Services) -> list[SystemProblem]:
     for primary in await services.store.primaries():
         for one in health.judge(primary.name, await health.facts(primary)):
             if one.level != "ok":
-                words = f"{one.text}; {one.advice}" if one.advice else one.text
-                found.append(SystemProblem("store", one.subject, words))
+                text = f"{one.text}; {one.advice}" if one.advice else one.text
+                found.append(SystemProblem("store", one.subject, text))
     return found
 
 
@@ -208,5 +208,5 @@ async def _of_events(services: Services, now: int) -> list[SystemProblem]:
     counts = [int(await services.store.call("LLEN", family(hour))) for hour in hours_back(now, 2)]
     if not sum(counts):
         return []
-    words = f"{sum(counts):,} since the beginning of the last hour"
-    return [SystemProblem("rejected", "rejected events", words)]
+    text = f"{sum(counts):,} since the beginning of the last hour"
+    return [SystemProblem("rejected", "rejected events", text)]

@@ -112,12 +112,12 @@ def _server(name: str, facts: Mapping[str, Any]) -> StoreServer:
 
 async def _queues(services: Services) -> list[QueueView]:
     keys, own = Alerting(services.store.prefix), StoreKeys()
-    shown = []
+    views = []
     for name, key in (("events", keys.events()), ("notifications", keys.notifications())):
         takers = await services.store.call("ZRANGE", own.takers(tagged(key)), 0, -1)
         length = await services.store.call("LLEN", key)
-        shown.append(QueueView(name, length, [one.decode(errors="replace") for one in takers]))
-    return shown
+        views.append(QueueView(name, length, [one.decode(errors="replace") for one in takers]))
+    return views
 
 
 async def _instances(services: Services, statuses: list[MediumStatus]) -> list[Instance]:
@@ -209,8 +209,8 @@ async def audit_log(
     wanted = AuditFilter(who=who, action=action, text=text, since=since, until=until)
     chosen = None if wanted == AuditFilter() else wanted
     found = await audit.read(services_of(request).store, cursor, limit + 1, chosen)
-    shown = [_entry(one) for one in found[:limit]]
-    return Page(shown, shown[-1].id if len(found) > limit else None)
+    views = [_entry(one) for one in found[:limit]]
+    return Page(views, views[-1].id if len(found) > limit else None)
 
 
 def _entry(one: Logged) -> AuditEntry:

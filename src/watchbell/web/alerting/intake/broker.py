@@ -101,11 +101,11 @@ async def states(
     """
     after, found = await services_of(request).intake.states.page(cursor, limit)
     more = f'</state?cursor={after}&limit={limit}>; rel="next"'
-    shown = {name: _shown(held) for name, held in found.items()}
-    return Response(shown, headers={"Link": more} if after else {})
+    views = {name: _view(held) for name, held in found.items()}
+    return Response(views, headers={"Link": more} if after else {})
 
 
-def _shown(held: Held) -> StateView:
+def _view(held: Held) -> StateView:
     event = held.event
     return StateView(
         entity=event.entity,

@@ -231,7 +231,7 @@ async def _pinged(request: Asked, key: str, signal: str) -> Response[str]:
     now = services.now()
     known = await services.api_keys.find(key, now)
     if known is None or known.key.ping is None:
-        raise HttpProblem(404, "this ping is not known, was revoked, or is over")
+        raise HttpProblem(404, "this ping key is unknown, revoked or expired")
     if not may_ping(known.owner):
         reason = f"the owner of this ping key is a {known.role} now and may no longer report"
         raise HttpProblem(403, f"{reason}; use a key of an operator")

@@ -71,8 +71,8 @@ def read(body: object) -> Envelope | Rejection:
 
 def signed_text(body: Mapping[str, Any], kind: Kind) -> bytes:
     """The text that is signed: names and values, each on a line. A subject may be missing."""
-    words = [f"{name}\n{body[name]}\n" for name in _SIGNED[kind] if body.get(name) is not None]
-    return "".join(words).encode(errors="replace")
+    lines = [f"{name}\n{body[name]}\n" for name in _SIGNED[kind] if body.get(name) is not None]
+    return "".join(lines).encode(errors="replace")
 
 
 def is_old(envelope: Envelope, now: float) -> bool:

@@ -43,12 +43,12 @@ class SnsTrust:
         if sns.is_old(envelope, self._clock.now()):
             raise _distrusted("Timestamp", "expected a message of the last day")
         if not self._hosts.has_certificate(envelope.certificate):
-            raise _distrusted("SigningCertURL", "expected one of Amazon's")
+            raise _distrusted("SigningCertURL", "expected a URL of Amazon")
         signed = envelope.signed
         key = await self._key(envelope.certificate)
         text = sns.signed_text(body, envelope.kind)
         if signed is None or not signatures.fits(key, envelope.digest, text, signed):
-            raise _distrusted("Signature", "it is not one of this message by this certificate")
+            raise _distrusted("Signature", "it does not match the message and its certificate")
 
     async def confirm(self, envelope: Envelope) -> str:
         """Confirm a subscription if the settings name its topic. Returns what was done."""
@@ -60,7 +60,7 @@ class SnsTrust:
             )
             return "not confirmed: the topic is not in web.sns_topics; the URL is in the log"
         if not self._hosts.has_confirmation(envelope.confirmation):
-            raise _distrusted("SubscribeURL", "expected one of Amazon's")
+            raise _distrusted("SubscribeURL", "expected a URL of Amazon")
         try:
             answer = await self._fetched(envelope.confirmation)
         except DeliveryFailed as error:
@@ -77,7 +77,7 @@ class SnsTrust:
             if url not in self._keys and until <= self._clock.monotonic():
                 why = await self._fetch_key(url)
         if url not in self._keys:
-            raise _try_later(f"the certificate {url} is of no use: {why}")
+            raise _try_later(f"the certificate {url} can't be used: {why}")
         return self._keys[url]
 
     async def _fetch_key(self, url: str) -> str:

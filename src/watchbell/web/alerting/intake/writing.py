@@ -99,11 +99,11 @@ class Intake:
         held: tuple[str, bytes] = ("", b""),
     ) -> list[bool]:
         keys = [self._events, self._keys.tries(digest(f"intake {sender}")), self._keys.states()]
-        words: list[Argument] = [cost, self._most, WINDOW, self._ids, _KEPT, *held]
+        arguments: list[Argument] = [cost, self._most, WINDOW, self._ids, _KEPT, *held]
         for item in items:
-            words += (item.id, item.event)
+            arguments += (item.id, item.event)
         probe("intake.before_write")
-        answers = await _PUSH(self._store, keys, words)
+        answers = await _PUSH(self._store, keys, arguments)
         probe("intake.after_write")
         if answers and answers[0] < 0:
             raise TooMany(-answers[0])
