@@ -17,7 +17,8 @@ from watchbell.alerting.keys import Alerting
 from watchbell.cron import history
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import Record, Status, decoded, encoded, lock_of
-from watchbell.cron.result_writer import Outcome, ResultWriter, RunResult
+from watchbell.cron.result_writer import Outcome, ResultWriter
+from watchbell.cron.run_results import RunResult
 from watchbell.runs.output_lines import Lines
 from watchbell.runs.writer import RunWriter
 from watchbell.store.client import Store

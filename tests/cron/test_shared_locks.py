@@ -12,7 +12,7 @@ from watchbell import ids
 from watchbell.cron.claims import BEGUN, LEFT_OUT, QUEUED
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.model import Begun, Overlap, Record, encoded, lock_of
-from watchbell.cron.result_writer import RunResult
+from watchbell.cron.run_results import RunResult
 from watchbell.store.client import Store
 
 KEYS, OWN = Cron(), CronOwn()

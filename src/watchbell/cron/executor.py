@@ -9,10 +9,10 @@ import msgspec
 
 from watchbell import logs
 from watchbell.clock import Clock
-from watchbell.cron import check_reports, fires
-from watchbell.cron.fires import Attempt
-from watchbell.cron.model import Begun, Detail, Fire, Job, Record, encoded
-from watchbell.cron.result_writer import Outcome, RunResult
+from watchbell.cron import run_results
+from watchbell.cron.model import Begun, Fire, Job
+from watchbell.cron.result_writer import Outcome
+from watchbell.cron.run_results import End, RunResult
 from watchbell.errors import Refused
 from watchbell.probes import probe
 from watchbell.process.command import Command, Ending, Terms
@@ -108,8 +108,8 @@ class Executor:
         finally:
             self._leave(running)
         probe("cron.ended")
-        end = self._clock.now()
-        await self._finish(begun, running, job, ended, reason, printed, end)
+        end = _end(running, ended, reason, printed.tail(), self._clock.now())
+        await self._finish(begun, running, job, end)
 
     async def _read(self, question: Callable[[], Awaitable[T]]) -> T:
         """Retries until it succeeds, because a failure here would end all other runs."""
@@ -178,55 +178,16 @@ class Executor:
                 process.output.overlook()
         self._writer.print(process.id, printed.rest())
 
-    async def _finish(
-        self,
-        begun: Begun,
-        running: Running,
-        job: Job | None,
-        ended: Ended | None,
-        reason: str,
-        printed: OutputLines,
-        end: float,
-    ) -> None:
-        retcode = ended.returncode if ended else None
-        record = Record(
-            job_name=running.name,
-            start_time=begun.start,
-            host=self._host,
-            status="success" if retcode == 0 and not reason else "fail",
-            retcode=retcode,
-            output=printed.tail(),
-            duration=round(max(end - begun.start, 0), 6),
-        )
-        fire, succeeded = begun.fire, record.status == "success"
-        attempt = fires.described(fire.attempt or 1, fire.attempts or 1)
-        event = (
-            check_reports.ended(record, reason, end, attempt) if job and job.options.alert else b""
-        )
-        retry = fires.following(
+    async def _finish(self, begun: Begun, running: Running, job: Job | None, end: End) -> None:
+        result = run_results.ended(
+            begun,
             job,
-            fire,
-            self._instance,
             end,
-            succeeded=succeeded,
-            cancelled=running.is_cancelled,
+            instance=self._instance,
+            host=self._host,
+            upstream=self._settings.upstream_data,
         )
-        outcome = await self._writer.finish(
-            RunResult(
-                run=running.id,
-                job=running.name,
-                lock=running.lock,
-                verdict=record.status,
-                record=encoded(record, upstream=self._settings.upstream_data),
-                detail=msgspec.json.encode(self._detail(begun, running, ended, reason, retry)),
-                score=end,
-                event=event,
-                retry=retry.fire if retry else b"",
-                instance=self._instance,
-                retry_at=retry.at if retry else 0.0,
-                is_kept=begun.fire.is_kept,
-            )
-        )
+        outcome = await self._writer.finish(result)
         self._leases.end(running)
         if running.process:
             running.process.forget()
@@ -236,33 +197,23 @@ class Executor:
                 "a result was refused: another instance had ended the run",
                 run=running.id,
                 job=running.name,
-                status=record.status,
+                status=result.verdict,
             )
 
-    def _detail(
-        self,
-        begun: Begun,
-        running: Running,
-        ended: Ended | None,
-        reason: str,
-        retry: Attempt | None,
-    ) -> Detail:
-        fire = begun.fire
-        return Detail(
-            job=fire.job,
-            fire=fire.fire,
-            why=fire.why,
-            attempt=fire.attempt or 1,
-            attempts=fire.attempts or 1,
-            retry_at=round(retry.at, 3) if retry else 0,
-            lock=running.lock,
-            instance=self._instance,
-            reason=reason,
-            cpu=round(ended.user + ended.system, 6) if ended else 0,
-            memory=ended.peak if ended else 0,
-            output_bytes=running.process.output.size if running.process else 0,
-            leftovers=ended.leftovers if ended else (),
-        )
+
+def _end(running: Running, ended: Ended | None, reason: str, output: str, at: float) -> End:
+    return End(
+        at=at,
+        retcode=ended.returncode if ended else None,
+        reason=reason,
+        output=output,
+        lock=running.lock,
+        is_cancelled=running.is_cancelled,
+        output_bytes=running.process.output.size if running.process else 0,
+        cpu=round(ended.user + ended.system, 6) if ended else 0,
+        memory=ended.peak if ended else 0,
+        leftovers=ended.leftovers if ended else (),
+    )
 
 
 def _command(job: Job, fire: Fire, shell: str) -> Command:

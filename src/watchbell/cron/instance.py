@@ -21,7 +21,8 @@ from watchbell.cron.placement import Site
 from watchbell.cron.reading import reading
 from watchbell.cron.reaper import Reaper
 from watchbell.cron.renewals import Renewals
-from watchbell.cron.result_writer import Outcome, ResultWriter, RunResult
+from watchbell.cron.result_writer import Outcome, ResultWriter
+from watchbell.cron.run_results import RunResult
 from watchbell.cron.scheduler import Scheduler
 from watchbell.cron.unattended_jobs import UnplacedJobs
 from watchbell.cron.watchdog import Watchdog

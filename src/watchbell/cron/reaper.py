@@ -6,13 +6,14 @@ from collections.abc import Callable, Container, Sequence
 import msgspec
 
 from watchbell import logs
-from watchbell.cron import check_reports, fires, history, instances, pending_fires
+from watchbell.cron import history, instances, pending_fires, run_results
 from watchbell.cron.claims import Claims
 from watchbell.cron.fires import Left
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
 from watchbell.cron.last_handled import MOST_AHEAD
-from watchbell.cron.model import Beat, Detail, Fire, Job, Record, decoded, encoded, parsed
-from watchbell.cron.result_writer import Outcome, RunResult
+from watchbell.cron.model import Beat, Detail, Fire, Job, Record, decoded, parsed
+from watchbell.cron.result_writer import Outcome
+from watchbell.cron.run_results import RunResult
 from watchbell.cron.unattended_jobs import UnplacedJobs
 from watchbell.errors import LockLost, Refused, StoreUnavailable
 from watchbell.runs.writer import RunWriter
@@ -130,35 +131,16 @@ class Reaper:
     async def _freeze_one(
         self, run: str, record: Record, raw_detail: bytes | None, stale: float
     ) -> None:
-        now = self._clock.now()
-        detail = parsed(raw_detail, Detail) or Detail()
-        detail.reason = f"frozen: no heartbeat from {record.host}"
-        record.status, record.duration = "frozen", round(max(now - record.start_time, 0), 6)
-        record.output = await history.output(self._store, run).tail(self._settings.last_lines)
-        job = self._find(record.job_name)
-        alert = job is None or job.options.alert
-        attempt = fires.described(detail.attempt, detail.attempts)
-        event = check_reports.ended(record, detail.reason, now, attempt) if alert else b""
-        # A job without a lock is retried only on the instance where it failed, which is gone.
-        failed = fires.fire_from(record.job_name, detail)
-        retry = fires.following(job, failed, "", now) if job and job.lock else None
-        detail.retry_at = round(retry.at, 3) if retry else 0
-        outcome = await self._writer.finish(
-            RunResult(
-                run=run,
-                job=record.job_name,
-                lock=detail.lock,
-                verdict="fail",
-                record=encoded(record, upstream=self._settings.upstream_data),
-                detail=msgspec.json.encode(detail),
-                score=now,
-                event=event,
-                stale=f"{stale:.6f}",
-                retry=retry.fire if retry else b"",
-                retry_at=retry.at if retry else 0.0,
-                is_kept=detail.is_kept,
-            )
+        result = run_results.frozen(
+            run,
+            (record, parsed(raw_detail, Detail) or Detail()),
+            self._find(record.job_name),
+            await history.output(self._store, run).tail(self._settings.last_lines),
+            self._clock.now(),
+            stale,
+            upstream=self._settings.upstream_data,
         )
+        outcome = await self._writer.finish(result)
         if outcome is Outcome.DONE:
             self._log.warning("run is frozen", run=run, job=record.job_name, host=record.host)
 

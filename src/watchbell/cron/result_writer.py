@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -10,6 +10,7 @@ from watchbell import logs
 from watchbell.alerting.keys import Alerting
 from watchbell.cron.keys import Cron, CronOwn
 from watchbell.cron.lua import SHARED, prefixes
+from watchbell.cron.run_results import RunResult
 from watchbell.errors import StoreUnavailable
 from watchbell.runs.output_writes import WRITE_LINES, packed
 from watchbell.runs.writer import Unwritten
@@ -139,28 +140,6 @@ class Outcome(Enum):
     GONE = "gone"
     ALIVE = "alive"
     """The run sent a heartbeat meanwhile, so it was not ended."""
-
-
-class RunResult(NamedTuple):
-    run: str
-    job: str
-    lock: str
-    verdict: str
-    record: bytes
-    detail: bytes
-    score: float
-    event: bytes = b""
-    stale: str = ""
-    retry: bytes = b""
-    """The next attempt, a `Fire` as JSON; empty if none follows."""
-    instance: str = ""
-    retry_at: float = 0.0
-    is_kept: bool = False
-    """Whether the job is in the store; others were only announced on the channel."""
-
-    @property
-    def size(self) -> int:
-        return len(self.record) + len(self.detail) + len(self.event)
 
 
 class ResultWriter:

@@ -2,64 +2,27 @@
 clock, and check events that alerting does not process."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from watchbell import logs
 from watchbell.alerting.keys import Alerting
-from watchbell.cron import check_reports, last_handled, latest_runs, lua
+from watchbell.cron import check_reports, last_handled, late_survey, latest_runs, lua
 from watchbell.cron.fires import JobEntry
-from watchbell.cron.keys import Cron, CronOwn
-from watchbell.cron.last_handled import handled
-from watchbell.cron.lateness import Holder, Limits, Skips, Survey, allowed, late
-from watchbell.cron.model import Fire, Job, decoded, parsed
+from watchbell.cron.keys import CronOwn
+from watchbell.cron.lateness import Limits, Survey, late
+from watchbell.cron.model import Job
 from watchbell.errors import StoreUnavailable
 from watchbell.schedule.agenda import Agenda
 from watchbell.settings import Cron as CronSettings
 from watchbell.store.client import Argument, Store
 from watchbell.store.effects import verbatim
-from watchbell.store.script import READ, Script
+from watchbell.store.script import Script
 
 _EVERY = 5.0
 _LEASE, _MARKS_LEASE = 4_000, 20_000
 """Milliseconds for which no other instance does the same task."""
-
-# KEYS skipped, awaited, pending, overdue, rundata, pools; ARGV[1] prefix of locks, ARGV[2] of
-# fires that wait for one, ARGV[3] of pending fires by placement. Returns the time, skipped fires,
-# those that wait for a lock, the oldest pending ones, what was reported, and who holds the locks.
-_SURVEY = Script(
-    READ
-    + """
-local locks, waiting, holders = {}, {}, {}
-
-local function add(list, key, most)
-  for _, text in ipairs(read('LRANGE', key, 0, most - 1) or {}) do list[#list + 1] = text end
-end
-
-local skipped = read('HGETALL', KEYS[1]) or {}
-for i = 2, #skipped, 2 do
-  local lock = string.match(skipped[i], ':(%x+)$')
-  if lock then locks[lock] = true end
-end
-for _, lock in ipairs(read('SMEMBERS', KEYS[2]) or {}) do
-  locks[lock] = true
-  add(waiting, ARGV[2] .. lock, 100)
-end
-local pending = {}
-add(pending, KEYS[3], 200)
-for _, pool in ipairs(read('SMEMBERS', KEYS[6]) or {}) do
-  add(pending, ARGV[3] .. redis.sha1hex(pool), 50)
-end
-for lock in pairs(locks) do
-  local token = read('GET', ARGV[1] .. lock)
-  if token then holders[#holders + 1] = {lock, token, read('HGET', KEYS[5], token) or ''} end
-end
-local reported = read('HKEYS', KEYS[4]) or {}
-return {redis.call('TIME'), skipped, waiting, pending, reported, holders}
-"""
-)
 
 _KEYS_AND_LIMITS = (
     """
@@ -117,7 +80,7 @@ class Watchdog:
         self._store, self._name, self._agenda = store, name, agenda
         self._is_drained, self._most_events = is_drained, settings.most_events
         self._limits = Limits(settings.most_skipped, settings.overdue_after, settings.missed_grace)
-        self._keys, self._own = Cron(store.prefix), CronOwn(store.prefix)
+        self._own = CronOwn(store.prefix)
         self._report_keys = [
             Alerting(store.prefix).events(),
             self._own.unreported(),
@@ -154,78 +117,33 @@ class Watchdog:
         return entry.job if entry else None
 
     async def report_late(self) -> None:
-        survey, reported = await self._survey()
-        found = late(survey, self._limits, self._job)
-        new = [name for name in found if name.encode() not in reported]
-        over = [name for name in reported if name.decode(errors="replace") not in found]
+        left = self._agenda if self._is_drained() else ()
+        survey, reported = await late_survey.read(self._store, left, self._limits)
+        reasons = late(survey, self._limits, self._job)
+        new = [name for name in reasons if name.encode() not in reported]
+        over = [name for name in reported if name.decode(errors="replace") not in reasons]
         if not new and not over:
             return
         failing = await self._failing(new)
-        items = [(name, found[name], self._event(name, found, failing, survey)) for name in new]
+        items = [(name, reasons[name], self._event(name, reasons, failing, survey)) for name in new]
         packed = [msgspec.msgpack.encode(items), msgspec.msgpack.encode(list(map(verbatim, over)))]
         args: list[Argument] = [self._most_events, *packed]
         for name in await _REPORT(self._store, self._report_keys, args):
             job = name.decode(errors="replace")
-            self._log.warning("job is overdue", job=job, reason=found[job])
+            self._log.warning("job is overdue", job=job, reason=reasons[job])
 
-    def _event(self, name: str, found: dict[str, str], failing: set[str], survey: Survey) -> str:
+    def _event(self, name: str, reasons: dict[str, str], failing: set[str], survey: Survey) -> str:
         job = self._job(name)
         if job is None or not job.options.alert:
             return ""
         is_failing = name in failing
-        return check_reports.late(name, found[name], survey.now, is_failing=is_failing).decode()
+        return check_reports.late(name, reasons[name], survey.now, is_failing=is_failing).decode()
 
     async def _failing(self, names: Sequence[str]) -> set[str]:
         """Returns which of these jobs failed in their last run."""
         lasts = await latest_runs.lasts(self._store, [name.encode() for name in names])
         pairs = zip(names, lasts, strict=True)
         return {name for name, last in pairs if last and last.record.status != "success"}
-
-    async def _survey(self) -> tuple[Survey, list[bytes]]:
-        own = self._own
-        keys = [
-            own.skipped(),
-            own.awaited(),
-            own.pending(),
-            own.overdue(),
-            self._keys.runs(),
-            own.pools(),
-        ]
-        begin = [self._keys.lock, own.waiting, own.pool_pending]
-        args = [family.literals[0] for family in begin]
-        time, skipped, waiting, pending, reported, holders = await _SURVEY(self._store, keys, args)
-        now = int(time[0]) + int(time[1]) / 1e6
-        survey = Survey(
-            now=now,
-            skipped=dict(_skips(skipped)),
-            waiting=[fire for text in waiting if (fire := parsed(text, Fire))],
-            pending=[fire for text in pending if (fire := parsed(text, Fire))],
-            unclaimed=await self._unclaimed(now),
-            holders={lock.decode(): _holder(token, raw) for lock, token, raw in holders},
-        )
-        return survey, reported
-
-    async def _unclaimed(self, now: float) -> dict[str, int]:
-        """Fires that a drained instance has left, and that no other instance has claimed."""
-        if not self._is_drained():
-            return {}
-        entries = [
-            entry
-            for entry in self._agenda
-            if entry.job.lock and not entry.is_paused and not entry.is_elsewhere
-            if entry.fire is not None and entry.at + allowed(entry.job, self._limits) < now
-        ]
-        if not entries:
-            return {}
-        names = [entry.job.name for entry in entries]
-        found = await self._store.call("HMGET", self._own.fired(), *names)
-        due = {}
-        for entry, mark in zip(entries, found, strict=True):
-            last = handled(mark, entry.job)
-            fire = entry.job.schedule.next_after(entry.mark if last is None else last)
-            if fire is not None:
-                due[entry.job.name] = fire
-        return due
 
     async def return_events(self) -> None:
         length, kept = await _RETURN(self._store, self._report_keys, [self._most_events])
@@ -239,22 +157,3 @@ class Watchdog:
         elif self._is_keeping_back and not kept:
             self._log.info("alerting processes events again; events that were kept back are added")
         self._is_keeping_back = bool(kept)
-
-
-def _skips(flat: Sequence[bytes]) -> Iterator[tuple[str, Skips]]:
-    for name, text in zip(flat[::2], flat[1::2], strict=True):
-        count, _, rest = text.partition(b":")
-        first, _, lock = rest.partition(b":")
-        if count.isdigit() and first.isdigit():
-            skips = Skips(int(count), int(first), lock.decode(errors="replace"))
-            yield name.decode(errors="replace"), skips
-
-
-def _holder(token: bytes, raw: Any) -> Holder:
-    turn = token.removeprefix(b"turn:")
-    if turn != token:
-        return Holder(job=turn.decode(errors="replace"))
-    record = decoded(raw) if raw else None
-    if record is None:
-        return Holder()
-    return Holder(record.job_name, token.decode(errors="replace"), record.host, record.start_time)
