@@ -95,7 +95,7 @@ async def put(store: Store, count: int, definition: bytes) -> None:
 def instance(store: Store) -> Iterator[psutil.Process]:
     with tempfile.TemporaryDirectory(prefix="wb-", dir="/tmp") as data:
         command = [sys.executable, "-m", "watchbell", "run", "cron", "--data", data]
-        command += ["--store", store.url.shown()]
+        command += ["--store", store.url.redacted()]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
             try:
                 yield psutil.Process(process.pid)

@@ -141,7 +141,7 @@ def gateway(store: Store, settings: str, folder: Path) -> Iterator[psutil.Proces
     config = folder / "watchbell.toml"
     config.write_text(settings)
     command = [sys.executable, "-m", "watchbell", "run", "gateways", "--config", str(config)]
-    command += ["--store", store.url.shown()]
+    command += ["--store", store.url.redacted()]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:
             yield psutil.Process(process.pid)

@@ -123,7 +123,15 @@ async def measured() -> Measured:
 @asynccontextmanager
 async def processor(store: Store) -> AsyncIterator[None]:
     """Runs in its own process."""
-    command = [sys.executable, "-m", "watchbell", "run", "processor", "--store", store.url.shown()]
+    command = [
+        sys.executable,
+        "-m",
+        "watchbell",
+        "run",
+        "processor",
+        "--store",
+        store.url.redacted(),
+    ]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:  # noqa: ASYNC220
         try:
             yield

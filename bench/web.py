@@ -80,7 +80,7 @@ async def web(store: Store, port: int) -> AsyncIterator[psutil.Process]:
     code = "import os, sys; os.environ['WATCHBELL_WEB_PORT'] = sys.argv[1]; "
     code += "os.environ['WATCHBELL_WEB_INTAKE_RATE'] = '0'; "
     code += "os.execv(sys.executable, [sys.executable, '-m', 'watchbell', *sys.argv[2:]])"
-    command = [sys.executable, "-c", code, str(port), "run", "web", "--store", store.url.shown()]
+    command = [sys.executable, "-c", code, str(port), "run", "web", "--store", store.url.redacted()]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:  # noqa: ASYNC220
         try:
             await answering(f"http://127.0.0.1:{port}/healthz")

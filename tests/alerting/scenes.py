@@ -79,19 +79,19 @@ class Stage:
         return self
 
     async def fails(self, name: str = "web:http", state: str = "critical") -> Drained:
-        """Fails for long enough to be told."""
+        """Fails for long enough to notify contacts."""
         await self.send(state, name)
         return await self.later(30).send(state, name)
 
     async def alerts(self, medium: str = "email") -> list[Alert]:
-        """What was queued for the medium since the last look."""
+        """The alerts that were queued for the medium since the last call."""
         key = self.keys.queue(medium)
         found = await self.store.call("LRANGE", key, 0, -1)
         await self.store.call("DEL", key)
         return [msgspec.json.decode(one, type=Alert) for one in found]
 
-    async def told(self, medium: str = "email") -> list[str]:
-        """The same in short: contact, kind, check, state."""
+    async def alert_lines(self, medium: str = "email") -> list[str]:
+        """New alerts as `CONTACT KIND CHECK STATE`."""
         return [
             " ".join(
                 [

@@ -65,7 +65,7 @@ async def test_the_notifier_processes_another_programs_notification(store: Store
     raw = msgspec.json.encode({**LEAST, **nulls})
     await store.call("RPUSH", stage.keys.notifications(), raw)
     await stage.drain()
-    assert sorted(await stage.told()) == [
+    assert sorted(await stage.alert_lines()) == [
         "alice problem web.example.com:HTTP 80 critical",
         "bob problem web.example.com:HTTP 80 critical",
     ]

@@ -242,7 +242,7 @@ class World(RuleBasedStateMachine):
 
     @rule()
     def silence_is_heard(self) -> None:
-        assert self.run(self.silence.call(self.now)) == self.model.call_silent(self.now)
+        assert self.run(self.silence.report(self.now)) == self.model.call_silent(self.now)
 
     @rule()
     def everything_is_done(self) -> None:

@@ -99,7 +99,7 @@ async def test_what_became_of_some_checks_meanwhile_counts_for_them_alone(store:
     await fail(stage, "web:http", "web:ssh", "web:dns")
     await create_scheduled(store, "web:http", stage.now, 3_600, "new disks", stage.now)
     await stage.send("ok", "web:ssh")
-    assert await stage.told() == [
+    assert await stage.alert_lines() == [
         "alice problem web:http critical",
         "alice problem web:ssh critical",
         "alice problem web:dns critical",
@@ -120,7 +120,7 @@ async def test_each_notification_of_a_piece_reaches_those_who_ask_for_it(store: 
     # As older installations have it, with the entity's own key alone.
     await store.call("HDEL", stage.keys.entity_ids(), "db")
     await stage.drain()
-    assert await stage.told() == [
+    assert await stage.alert_lines() == [
         "alice problem web:http critical",
         "alice problem web:ssh critical",
         "bob problem web:ssh critical",

@@ -263,7 +263,7 @@ async def test_what_others_wrote_into_our_keys_stops_nothing(store: Store) -> No
         await stage.send("critical", name)
     await call("HSET", keys.current(*at), "last_change", "never")
     await stage.later(5_000).send("critical", "friend:http")
-    assert any("friend:http" in line for line in await stage.told())
+    assert any("friend:http" in line for line in await stage.alert_lines())
     assert await call("LLEN", own.parked()) == 5
     await call("FLUSHALL")
 
@@ -280,7 +280,7 @@ async def test_a_shared_key_of_a_wrong_type_stops_nothing(store: Store, family: 
     await stage.contact("alice", "email")
     await store.call("SETEX", getattr(stage.keys, family)(), 600, "not of this type")
     await stage.send("critical")
-    assert await stage.told() == ["alice problem web:http critical"]
+    assert await stage.alert_lines() == ["alice problem web:http critical"]
     await store.call("FLUSHALL")
 
 

@@ -29,19 +29,19 @@ async def test_an_expiry_that_an_operator_prolongs_holds_alerts_back_until_then(
     await stage.contact("alice", "email", interval=900)
     await stage.fails()
     await store.call("EXPIRE", await drop(stage), 86_400)
-    assert await stage.told() == ["alice problem web:http critical"]
+    assert await stage.alert_lines() == ["alice problem web:http critical"]
     await stage.later(1_000).send("critical")
-    assert await stage.told() == []
+    assert await stage.alert_lines() == []
     await stage.send("critical", "web:disk")  # the next batch tidies up what has ended
     await stage.later(60).send("critical")
-    assert await stage.told() == []
+    assert await stage.alert_lines() == []
 
 
 async def test_an_expiry_that_an_operator_shortens_is_when_alerts_go_on(store: Store) -> None:
     stage = Stage(store)
     await stage.contact("alice", "email", interval=900)
     await stage.fails()
-    assert await stage.told() == ["alice problem web:http critical"]
+    assert await stage.alert_lines() == ["alice problem web:http critical"]
     key = await drop(stage)
     await store.call("EXPIRE", key, 300)
     stage.later(60)
@@ -52,7 +52,7 @@ async def test_an_expiry_that_an_operator_shortens_is_when_alerts_go_on(store: S
     await store.call("PEXPIRE", key, 1)
     await eventually(lambda: absent(store, key))
     await stage.send("critical")
-    assert await stage.told() == ["alice problem web:http critical"]
+    assert await stage.alert_lines() == ["alice problem web:http critical"]
 
 
 async def test_an_expiry_that_nobody_changed_ends_by_the_clock_of_a_replay(store: Store) -> None:
@@ -60,9 +60,9 @@ async def test_an_expiry_that_nobody_changed_ends_by_the_clock_of_a_replay(store
     await stage.contact("alice", "email", interval=900)
     await stage.fails()
     await stage.later(800).send("critical")
-    assert await stage.told() == ["alice problem web:http critical"]
+    assert await stage.alert_lines() == ["alice problem web:http critical"]
     await stage.later(100).send("critical")
-    assert await stage.told() == ["alice problem web:http critical"]
+    assert await stage.alert_lines() == ["alice problem web:http critical"]
 
 
 async def test_what_no_longer_holds_alerts_back_leaves_no_record(store: Store) -> None:
@@ -139,10 +139,10 @@ async def test_a_check_that_no_longer_counts_ends_the_rollup_when_the_contact_is
     stage = Stage(store)
     await three_fail(stage, threshold=3)
     assert await alerting(stage) == [b"db:c", b"web:a", b"web:b"]
-    assert (await stage.told())[-1] == "alice rollup-problem db:c critical"
+    assert (await stage.alert_lines())[-1] == "alice rollup-problem db:c critical"
     await change(stage.later(900))
     await stage.send("critical", "web:a")
-    assert await stage.told() == ["alice rollup-recovery web:a critical"]
+    assert await stage.alert_lines() == ["alice rollup-recovery web:a critical"]
     assert await alerting(stage) == [b"web:a", b"web:b"]
     assert await store.call("EXISTS", stage.own.alerting_media("db", "c")) == 0
 
@@ -185,7 +185,7 @@ async def test_however_many_no_longer_count_all_are_dropped(store: Store) -> Non
     await store.call("ZADD", stage.keys.alerting_checks("alice", "email"), *strays, 0, b"\xff")
     await stage.later(900).send("ok", "db:c")
     assert await alerting(stage) == [b"web:a", b"web:b"]
-    assert await stage.told() == ["alice rollup-recovery db:c ok"]
+    assert await stage.alert_lines() == ["alice rollup-recovery db:c ok"]
 
 
 async def test_a_rollup_of_another_program_ends_as_ours_do(store: Store) -> None:
@@ -196,4 +196,4 @@ async def test_a_rollup_of_another_program_ends_as_ours_do(store: Store) -> None
     ours = [name for name in names if name in (b"rollups", b"drops", b"drop_expiries")]
     await store.call("DEL", *ours)
     await stage.later(900).send("ok", "db:c")
-    assert await stage.told() == ["alice rollup-recovery db:c ok"]
+    assert await stage.alert_lines() == ["alice rollup-recovery db:c ok"]

@@ -135,9 +135,9 @@ def test_a_passive_result_is_an_event(line: bytes, event: CheckEvent) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        (b"", "is no command of the form [TIME] COMMAND;ARGUMENT;"),
-        (b"PROCESS_HOST_CHECK_RESULT;a;0;", "is no command"),
-        (b"[now] PROCESS_HOST_CHECK_RESULT;a;0;", "is no command"),
+        (b"", "is not a command of the form [TIME] COMMAND;ARGUMENT;"),
+        (b"PROCESS_HOST_CHECK_RESULT;a;0;", "is not a command"),
+        (b"[now] PROCESS_HOST_CHECK_RESULT;a;0;", "is not a command"),
         (b"[1] ENABLE_NOTIFICATIONS", "ENABLE_NOTIFICATIONS is none of PROCESS_SERVICE"),
         (b"[1] PROCESS_SERVICE_CHECK_RESULT", "has 1 arguments; expected at least 3"),
         (b"[1] PROCESS_SERVICE_CHECK_RESULT;a;b", "has 2 arguments; expected at least 3"),
@@ -341,7 +341,7 @@ async def test_a_delivery_pushes_the_good_and_tells_of_the_bad(store: Store) -> 
     await delivery.deliver([("there", NOOP)])
     await delivery.deliver([])
     assert told == ["there: no"]
-    assert delivery.told() == "2 sent, 1 skipped"
+    assert delivery.summary() == "2 sent, 1 skipped"
     assert await waiting(store) == ["1", "2"]
 
 

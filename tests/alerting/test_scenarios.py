@@ -39,9 +39,9 @@ async def test_one_failing_event_alerts_nobody_and_two_thirty_seconds_apart_do(
     await stage.contact("alice", "email")
     await stage.send("critical")
     await stage.later(29).send("critical")
-    assert await stage.told() == []
+    assert await stage.alert_lines() == []
     await stage.later(1).send("critical")
-    assert await stage.told() == ["alice problem web:http critical"]
+    assert await stage.alert_lines() == ["alice problem web:http critical"]
 
 
 async def test_the_documented_keys_tell_the_whole_story(stage: Stage) -> None:
@@ -86,12 +86,12 @@ async def test_a_recovery_in_maintenance_is_told_after_it(stage: Stage) -> None:
     start, keys = stage.now, stage.keys
     await stage.store.call("ZADD", keys.scheduled_windows("web", "http"), 600, start)
     await stage.store.call("ZADD", keys.scheduled_times("web", "http"), start, start)
-    await stage.told()
+    await stage.alert_lines()
     await stage.later(60).send("ok")
-    assert await stage.told() == []
+    assert await stage.alert_lines() == []
     assert await stage.store.call("GET", keys.scheduled("web", "http")) == str(start).encode()
     await stage.later(540).send("ok")
-    assert await stage.told() == ["alice recovery web:http ok"]
+    assert await stage.alert_lines() == ["alice recovery web:http ok"]
     assert await stage.store.call("EXISTS", keys.scheduled("web", "http")) == 0
 
 
@@ -101,15 +101,15 @@ async def test_an_acknowledgement_silences_until_it_ends_or_the_check_recovers(
     await stage.contact("alice", "email", interval=1)
     await stage.fails()
     await stage.later(10).send("acknowledgement", duration=600, summary="on it")
-    assert await stage.told() == [
+    assert await stage.alert_lines() == [
         "alice problem web:http critical",
         "alice acknowledgement web:http acknowledgement",
     ]
     assert await stage.store.call("GET", stage.keys.unscheduled("web", "http"))
     await stage.later(500).send("critical")
-    assert await stage.told() == []
+    assert await stage.alert_lines() == []
     await stage.later(100).send("critical")
-    assert await stage.told() == ["alice problem web:http critical"]
+    assert await stage.alert_lines() == ["alice problem web:http critical"]
     await stage.later(100).send("acknowledgement")
     await stage.later(10).send("ok")
     assert await stage.store.call("EXISTS", stage.keys.unscheduled("web", "http")) == 0
@@ -117,7 +117,7 @@ async def test_an_acknowledgement_silences_until_it_ends_or_the_check_recovers(
         "ZRANGE", stage.keys.unscheduled_windows("web", "http"), 0, -1, "WITHSCORES"
     )
     assert sorted(float(length) for _, length in _pairs(windows)) == [10, 600]
-    assert (await stage.told())[-1] == "alice recovery web:http ok"
+    assert (await stage.alert_lines())[-1] == "alice recovery web:http ok"
 
 
 def _pairs(answer: list[Any]) -> list[tuple[Any, Any]]:
@@ -134,7 +134,7 @@ async def test_an_acknowledgement_of_a_failure_nobody_was_told_of_reaches_nobody
     await stage.contact("alice", "email")
     await stage.send("critical")
     await stage.later(5).send("acknowledgement")
-    assert await stage.told() == []
+    assert await stage.alert_lines() == []
     assert "severity" in (await decisions(stage))[0].contacts[0].reason
 
 
@@ -142,7 +142,7 @@ async def test_a_test_reaches_people_at_once_and_once_in_an_interval(stage: Stag
     await stage.contact("alice", "email")
     await stage.send("test_notifications")
     await stage.later(60).send("test_notifications")
-    assert await stage.told() == ["alice test web:http test_notifications"]
+    assert await stage.alert_lines() == ["alice test web:http test_notifications"]
 
 
 async def test_silence_becomes_unknown(stage: Stage) -> None:
@@ -190,7 +190,7 @@ async def test_delays_set_for_a_check_hold_for_it_alone(stage: Stage) -> None:
     await stage.store.call("HSET", stage.own.check_settings(), "web:http", settings)
     await stage.send("critical")
     await stage.send("critical", "web:disk")
-    assert await stage.told() == ["alice problem web:http critical"]
+    assert await stage.alert_lines() == ["alice problem web:http critical"]
 
 
 # --- contacts and rules
@@ -206,7 +206,7 @@ async def test_a_contact_reached_twice_is_told_once(stage: Stage) -> None:
     ):
         await stage.store.call("SADD", key, "alice")
     await stage.later(10).fails()
-    assert await stage.told() == ["alice problem web:http critical"]
+    assert await stage.alert_lines() == ["alice problem web:http critical"]
 
 
 async def test_an_entity_that_is_in_no_index_keeps_its_id_and_contacts(
@@ -219,7 +219,7 @@ async def test_an_entity_that_is_in_no_index_keeps_its_id_and_contacts(
 
     await stage.fails()
 
-    assert await stage.told() == ["alice problem web:http critical"]
+    assert await stage.alert_lines() == ["alice problem web:http critical"]
     assert await call("GET", keys.entity_id("web")) == b"17"
     assert await call("HGETALL", keys.entity_ids()) == {b"web": b"17"}
     assert await call("HGETALL", keys.entity_names()) == {b"17": b"web"}
@@ -228,18 +228,18 @@ async def test_an_entity_that_is_in_no_index_keeps_its_id_and_contacts(
 async def test_the_general_rule_means_media_too_that_a_contact_gets_later(stage: Stage) -> None:
     await stage.contact("alice", "email")
     await stage.fails()
-    assert await stage.told() == ["alice problem web:http critical"]
+    assert await stage.alert_lines() == ["alice problem web:http critical"]
     await stage.contact("alice", "email", "oncall")
     await stage.fails("web:smtp")
-    assert await stage.told("oncall") == ["alice problem web:smtp critical"]
+    assert await stage.alert_lines("oncall") == ["alice problem web:smtp critical"]
 
 
 async def test_unknown_reaches_nobody_by_the_general_rule(stage: Stage) -> None:
     await stage.contact("alice", "email", "sms")
     await stage.fails(state="unknown")
-    assert await stage.told() == []
+    assert await stage.alert_lines() == []
     await stage.fails("web:disk", "warning")
-    assert await stage.told("sms") == ["alice problem web:disk warning"]
+    assert await stage.alert_lines("sms") == ["alice problem web:disk warning"]
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ async def test_a_matching_specific_rule_wins_over_the_general_one(
 ) -> None:
     await stage.contact("alice", "email", "sms", rule=rule)
     await stage.fails()
-    reached = [medium for medium in ("email", "sms") if await stage.told(medium)]
+    reached = [medium for medium in ("email", "sms") if await stage.alert_lines(medium)]
     assert reached == told
 
 
@@ -272,7 +272,7 @@ async def test_an_expression_that_would_take_for_ever_does_not(stage: Stage) -> 
     slow = {"regex_entities": ("(a+)+$", "^(a|aa)+$"), "critical_media": ("sms",)}
     await stage.contact("alice", "email", "sms", rule=slow)
     await stage.fails("a" * 400 + "!:http")
-    assert len(await stage.told("email")) == 1
+    assert len(await stage.alert_lines("email")) == 1
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ async def test_a_rule_keeps_to_the_hours_of_its_contact(
     await stage.rule("alice", id="alice-else", warning_media=("sms",))
     stage.now = local - 30
     await stage.fails()
-    assert bool(await stage.told("sms")) is reached
+    assert bool(await stage.alert_lines("sms")) is reached
 
 
 # --- intervals and rollups
@@ -314,21 +314,21 @@ async def test_the_same_is_told_again_after_the_interval(stage: Stage) -> None:
     await stage.contact("alice", "email", interval=900)
     await stage.fails()
     first = stage.now
-    assert len(await stage.told()) == 1
+    assert len(await stage.alert_lines()) == 1
     stage.now = first + 899
     await stage.send("critical")
-    assert await stage.told() == []
+    assert await stage.alert_lines() == []
     assert (await decisions(stage))[0].contacts[0].media == {"email": f"INTERVAL:{first + 900}"}
     stage.now = first + 960
     await stage.send("critical")
-    assert len(await stage.told()) == 1
+    assert len(await stage.alert_lines()) == 1
 
 
 async def test_another_state_is_told_within_the_interval(stage: Stage) -> None:
     await stage.contact("alice", "email")
     await stage.fails()
     await stage.later(10).fails(state="warning")
-    assert await stage.told() == [
+    assert await stage.alert_lines() == [
         "alice problem web:http critical",
         "alice problem web:http warning",
     ]
@@ -339,7 +339,7 @@ async def test_a_recovery_clears_the_interval(stage: Stage) -> None:
     await stage.fails()
     await stage.later(10).send("ok")
     await stage.later(10).fails()
-    assert await stage.told() == [
+    assert await stage.alert_lines() == [
         "alice problem web:http critical",
         "alice recovery web:http ok",
         "alice problem web:http critical",
@@ -361,13 +361,13 @@ async def test_many_failures_become_one_summary_and_its_end_another(stage: Stage
     assert await stage.store.call("ZCARD", stage.keys.alerting_checks("alice", "email")) == 5
     await stage.later(100).send("ok", checks[0])
     await stage.later(1).send("ok", checks[1])
-    assert await stage.told() == []  # still three, and a summary was sent a moment ago
+    assert await stage.alert_lines() == []  # still three, and a summary was sent a moment ago
     await stage.later(1).send("ok", checks[2])
     alerts = await stage.alerts()
     assert [alert.rollup for alert in alerts] == ["recovery"]
     assert sorted(alerts[0].rollup_alerts) == checks[3:]
     await stage.later(1).send("ok", checks[3])
-    assert await stage.told() == ["alice recovery web:disk 3 ok"]
+    assert await stage.alert_lines() == ["alice recovery web:disk 3 ok"]
 
 
 async def unlinked(stage: Stage) -> None:
@@ -396,12 +396,12 @@ async def test_what_a_contact_is_told_of_no_longer_counts_in_no_summary(
     await stage.contact("alice", "email", linked="id-web", threshold=2)
     await stage.fails("db:mysql")
     await stage.fails("web:http")
-    assert (await stage.told())[-1] == "alice rollup-problem web:http critical"
+    assert (await stage.alert_lines())[-1] == "alice rollup-problem web:http critical"
     await lost(stage)
     alerted = stage.keys.alerting_checks("alice", "email")
     assert await stage.store.call("ZRANGE", alerted, 0, -1) == [b"web:http"]
     await stage.later(900).send("critical", "web:http")
-    assert await stage.told() == ["alice rollup-recovery web:http critical"]
+    assert await stage.alert_lines() == ["alice rollup-recovery web:http critical"]
 
 
 async def test_a_summary_is_repeated_after_the_interval(stage: Stage) -> None:
@@ -430,7 +430,7 @@ async def test_many_recoveries_at_once_are_few_messages(stage: Stage) -> None:
 async def test_pagerduty_is_never_rolled_up(stage: Stage) -> None:
     await stage.contact("alice", "pagerduty", threshold=1)
     await stage.fails()
-    assert await stage.told("pagerduty") == ["alice problem web:http critical"]
+    assert await stage.alert_lines("pagerduty") == ["alice problem web:http critical"]
 
 
 async def test_an_alert_is_found_by_contact_medium_check_and_day(stage: Stage) -> None:
@@ -456,14 +456,14 @@ async def test_a_check_called_like_the_state_of_another_is_told(stage: Stage) ->
     await stage.contact("alice", "email")
     await stage.fails("web:disk")
     await stage.fails("web:disk:critical", "warning")
-    assert await stage.told() == [
+    assert await stage.alert_lines() == [
         "alice problem web:disk critical",
         "alice problem web:disk:critical warning",
     ]
     drop = stage.keys.check_drop("alice", "email", "web", "load:critical")
     await stage.store.call("SET", drop, "d", "EX", 600)  # by an operator
     await stage.fails("web:load:critical")
-    assert await stage.told() == []
+    assert await stage.alert_lines() == []
 
 
 # --- what can't be understood
@@ -522,7 +522,7 @@ async def test_a_contact_whose_rules_can_t_be_read_keeps_nobody_from_being_told(
 
     await stage.fails()
 
-    assert await stage.told() == [
+    assert await stage.alert_lines() == [
         "alice problem web:http critical",
         "bob problem web:http critical",
     ]
@@ -552,7 +552,7 @@ async def test_alerting_works_on_every_kind_of_store(topology: Any) -> None:
         await stage.later(5).send("acknowledgement")
         await stage.later(5).send("ok", "db:disk", ttl=60)
         await stage.later(60).drain()
-        assert await stage.told() == [
+        assert await stage.alert_lines() == [
             "alice problem web:http critical",
             "alice rollup-problem db:disk critical",
             "alice rollup-recovery web:http acknowledgement",

@@ -101,7 +101,7 @@ async def test_the_tags_of_the_latest_report_decide_as_they_will_in_the_notifier
     for _ in range(2):
         await stage.send("critical", tags=("db", "prod"))
         stage.later(30)
-    assert await stage.told() == ["charlie problem web:http critical"]
+    assert await stage.alert_lines() == ["charlie problem web:http critical"]
     newest = explained((await decisions(store, HTTP, 1))[0])
     assert newest.tags == found.tags
     assert called(await ask(stage, tags=["dev"])) == {

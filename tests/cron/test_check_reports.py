@@ -29,7 +29,7 @@ async def test_a_single_failed_run_calls_somebody_and_a_success_calls_it_off(sto
     stage.later(86_400)
     await stage.push(check_reports.ended(record("success", 0), "", stage.now))
     await stage.drain()
-    assert await stage.told() == ["alice recovery cron:backup ok"]
+    assert await stage.alert_lines() == ["alice recovery cron:backup ok"]
 
 
 async def test_a_fire_that_never_came_about_calls_somebody(store: Store) -> None:
@@ -37,4 +37,4 @@ async def test_a_fire_that_never_came_about_calls_somebody(store: Store) -> None
     await stage.contact("alice", "email")
     await stage.push(check_reports.missed("backup", "no instance was running", "1 fire", stage.now))
     await stage.drain()
-    assert await stage.told() == ["alice problem cron:backup critical"]
+    assert await stage.alert_lines() == ["alice problem cron:backup critical"]

@@ -205,7 +205,7 @@ async def _two_wait(store: Store) -> bool:
 async def test_a_run_whose_instance_is_killed_is_tried_again_once_by_another(
     store: Store, folder: Path
 ) -> None:
-    fleet = Fleet(store.url.shown(), folder)
+    fleet = Fleet(store.url.redacted(), folder)
     try:
         one = fleet.start()
         await fleet.ready(store, one)

@@ -37,7 +37,7 @@ from watchbell.alerting.intake import submit_raw
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import Alert
 from watchbell.clock import SYSTEM
-from watchbell.roles.alerting import hear_silence
+from watchbell.roles.alerting import report_silence
 from watchbell.roles.role import Context
 from watchbell.settings import Settings
 from watchbell.store.client import Store
@@ -281,7 +281,11 @@ async def test_a_report_that_comes_late_counts_from_when_it_comes(store: Store) 
     await stage.later(10).send("critical", time=START - 300)
     await stage.later(10).send("ok")
     await stage.later(10).send("critical", time=START - 300)
-    assert [line.split()[1] for line in await stage.told()] == ["problem", "recovery", "problem"]
+    assert [line.split()[1] for line in await stage.alert_lines()] == [
+        "problem",
+        "recovery",
+        "problem",
+    ]
     times = await store.call("LRANGE", stage.keys.states("web", "http"), 0, -1)
     assert [int(time) for time in times] == [START, START + 10, START + 20, START + 30]
 
@@ -301,7 +305,7 @@ async def test_what_waited_long_is_told_as_if_it_had_come_one_by_one(store: Stor
     assert {alert.state_duration for alert in alerts} == {0}
     assert await store.call("EXISTS", stage.keys.alerting_checks("alice", "email")) == 0
     await stage.later(10).send("ok")
-    assert await stage.told() == []
+    assert await stage.alert_lines() == []
 
 
 async def test_nobody_is_called_silent_while_reports_wait_unread(store: Store) -> None:
@@ -311,7 +315,7 @@ async def test_nobody_is_called_silent_while_reports_wait_unread(store: Store) -
     looks: list[str] = []
     context = Context(Settings(data=Path()), store, SYSTEM, looks.append)
     async with asyncio.TaskGroup() as group:
-        task = group.create_task(hear_silence(context))
+        task = group.create_task(report_silence(context))
         await eventually(lambda: len(looks) >= 2)
         assert await store.call("LLEN", keys.events()) == 1
         await store.call("DEL", keys.events())

@@ -43,7 +43,7 @@ class Gateway:
     """The real loop in a process of its own."""
 
     def __init__(self, store: Store, config: Path, lease: float = LEASE) -> None:
-        self._command = [sys.executable, "-m", "tests.faults.gateway_worker", store.url.shown()]
+        self._command = [sys.executable, "-m", "tests.faults.gateway_worker", store.url.redacted()]
         self._command += [str(config), str(lease)]
 
     @contextmanager

@@ -33,7 +33,7 @@ class Server:
     """`watchbell run web` on one port, killed and started again."""
 
     def __init__(self, store: Store, port: int) -> None:
-        self._command = watchbell("run", "web", "--store", store.url.shown())
+        self._command = watchbell("run", "web", "--store", store.url.redacted())
         self._environment = bare_environment(
             WATCHBELL_WEB_PORT=str(port), WATCHBELL_WEB_INTAKE_RATE="0"
         )

@@ -35,7 +35,7 @@ class Keeper:
     async def run(self) -> None:
         for fault in itertools.chain(self._faults, itertools.repeat("")):
             process = await asyncio.create_subprocess_exec(
-                *watchbell("run", "web", "--store", self._store.url.shown()),
+                *watchbell("run", "web", "--store", self._store.url.redacted()),
                 env=bare_environment(WATCHBELL_WEB_PORT=str(self._port), WATCHBELL_FAULT=fault),
                 stdout=subprocess.DEVNULL,
                 stderr=sys.stderr,

@@ -39,7 +39,7 @@ async def check(store: Store, medium: str, config: Path, address: str) -> None:
 
 
 def queue(store: Store, medium: str, address: str, fault: str) -> None:
-    command = [sys.executable, "-m", "tests.faults.message_worker", store.url.shown()]
+    command = [sys.executable, "-m", "tests.faults.message_worker", store.url.redacted()]
     command += [medium, address, str(COUNT), *([fault] if fault else [])]
     ended = subprocess.run(command, check=False).returncode
     assert ended == (-signal.SIGKILL if fault else 0)

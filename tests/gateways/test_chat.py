@@ -199,7 +199,7 @@ async def test_a_test_is_sent(scene: Scene) -> None:
         "test_notifications",
         "web:http",
     )
-    assert await scene.told() == ["alice test web:http test_notifications"]
+    assert await scene.alert_lines() == ["alice test web:http test_notifications"]
 
 
 async def test_what_is_known_of_a_check_is_told(scene: Scene) -> None:

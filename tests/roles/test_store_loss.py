@@ -159,20 +159,20 @@ async def test_people_are_told_once_they_are_contacts_again_and_of_nothing_else(
             await stage.drain()
 
     await pass_by(120)
-    assert await stage.told() == []
+    assert await stage.alert_lines() == []
     await stage.contact("bob", "email", interval=900)
     for number in range(50):
         await stage.send("ok", f"host-{number}:disk")
     await pass_by(300)
-    assert await stage.told() == ["bob problem watchbell:store critical"]
+    assert await stage.alert_lines() == ["bob problem watchbell:store critical"]
     await stage.send("acknowledgement", "watchbell:store")
     await pass_by(20)
-    assert await stage.told() == [
+    assert await stage.alert_lines() == [
         "bob acknowledgement watchbell:store acknowledgement",
         "bob recovery watchbell:store ok",
     ]
     await pass_by(300)
-    assert await stage.told() == []
+    assert await stage.alert_lines() == []
     assert await post.look() == []
 
 

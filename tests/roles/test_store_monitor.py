@@ -124,7 +124,7 @@ async def test_a_clock_that_is_off_is_found(store: Store) -> None:
         found = await store_monitor.look(context(store, [], off))
         (clock,) = [finding for finding in found if finding.subject == "clock"]
         assert clock.level == "warning"
-        assert f"the clock of {store.url.shown()} is {sign}" in clock.text
+        assert f"the clock of {store.url.redacted()} is {sign}" in clock.text
 
 
 async def test_a_clock_that_is_right_is_not_worth_a_word(store: Store) -> None:

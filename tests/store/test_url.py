@@ -226,7 +226,7 @@ def test_any_text_is_a_url_or_is_refused(text: str) -> None:
     ],
 )
 def test_a_store_is_shown_by_its_place(url: str, shown: str) -> None:
-    assert parse(url).shown() == shown
+    assert parse(url).redacted() == shown
     assert "geheim" not in repr(parse(url))
     assert "alice" not in repr(parse(url))
 
@@ -242,5 +242,5 @@ def test_neither_user_nor_password_is_ever_shown(user: str, password: str) -> No
         sentinel_user=user,
         sentinel_password=password,
     )
-    assert url.shown() == "redis+sentinel://h:1/s"
+    assert url.redacted() == "redis+sentinel://h:1/s"
     assert repr(url) == "StoreURL('redis+sentinel://h:1/s')"

@@ -16,13 +16,13 @@ from watchbell.store.client import Store
 
 
 def told(store: Store, *arguments: str) -> str:
-    done = ran(*arguments, "--store", store.url.shown(), WATCHBELL_WEB_PORT="8180")
+    done = ran(*arguments, "--store", store.url.redacted(), WATCHBELL_WEB_PORT="8180")
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def refused(store: Store, *arguments: str) -> str:
-    done = ran(*arguments, "--store", store.url.shown())
+    done = ran(*arguments, "--store", store.url.redacted())
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     return done.stderr
@@ -41,10 +41,12 @@ def _keep_users(store: Store) -> None:
     assert "only administrator" in refused(store, "users", "role", "alice", "viewer")
     told(store, "users", "add", "bob")
     told(store, "users", "role", "bob", "editor")
-    given = ran(*("users", "password", "bob", "--store", store.url.shown()), given=PASSWORD + "\n")
+    given = ran(
+        *("users", "password", "bob", "--store", store.url.redacted()), given=PASSWORD + "\n"
+    )
     assert given.returncode == 0
     assert PASSWORD not in given.stdout + given.stderr
-    rows = printed("users", "list", "--store", store.url.shown())
+    rows = printed("users", "list", "--store", store.url.redacted())
     assert [(one["name"], one["role"], one["has_password"]) for one in rows] == [
         ("alice", "administrator", False),
         ("bob", "editor", True),
@@ -126,7 +128,7 @@ async def test_a_password_set_on_the_command_line_ends_the_sessions_of_its_user(
     site: Site, store: Store
 ) -> None:
     async with site.somebody("editor", "bob") as bob, site.somebody("viewer", "carol") as carol:
-        command = ("users", "password", "bob", "--store", store.url.shown())
+        command = ("users", "password", "bob", "--store", store.url.redacted())
         done = await asyncio.to_thread(ran, *command, given=PASSWORD + "\n")
         assert done.returncode == 0, done.stderr
         assert (await bob.get("/api/v1/session")).status == 401

@@ -1,4 +1,4 @@
-"""What the notifier writes: the commands for alerts, for what suppresses further ones, and why."""
+"""The commands by which the notifier writes alerts, their suppression, and its decisions."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -22,11 +22,11 @@ from watchbell.store.effects import Command, Word, verbatim
 
 PARKED_KEPT, PARKED_SHOWN = 1_000, 10_000
 TAGS_KEPT = 50
-"""Tags that are kept of a decision, at the most."""
+"""The most tags that are kept with a decision."""
 _SENDING = frozenset(fate.name for fate in SENDING)
 _TIDIED = 1_000
 _WORDS = 996
-"""As many words as a script passes on at once; whole pairs and triples."""
+"""The most words that a script can pass to one command; a multiple of 2 and 3."""
 
 Ends = dict[str, int | None]
 """When keys stop suppressing alerts; None for those that are removed."""
@@ -53,8 +53,8 @@ class AlertWrites:
     def settled(
         self, notification: Notification, fated: Sequence[Fated], ends: Ends, now: int
     ) -> Iterable[Command]:
-        """What the fates of a notification's media leave behind, besides alerts, and besides the
-        records of what holds alerts back, which go to `ends`."""
+        """The writes that follow from the fates of a notification's media, except alerts.
+        Records of what suppresses further alerts are added to `ends`."""
         check = split_id(notification.event_id)
         yield from self._counted(check, notification, fated, now)
         yield from self._rolled_up(fated, ends, now)
@@ -63,7 +63,7 @@ class AlertWrites:
     def _counted(
         self, check: tuple[str, str], notification: Notification, fated: Sequence[Fated], now: int
     ) -> Iterable[Command]:
-        """Whom a check is counted for as failing, by which media."""
+        """Updates for which contacts and media a check counts as failing."""
         keys, event_id, media = self.keys, notification.event_id, self.own.alerting_media(*check)
         words: list[Word] = []
         for one in fated:
@@ -123,8 +123,8 @@ class AlertWrites:
                 ends[key] = now + one.interval
 
     def suppressed(self, ends: Ends, now: int) -> Iterable[Command]:
-        """The keys that hold alerts back: by their expiry, as others read it, and by their end as
-        of our clock."""
+        """The keys that suppress alerts: by their expiry, as other programs read it, and by
+        their end on our clock."""
         records = self.own.drops(), self.own.drop_expiries()
         gone = [key for key, end in ends.items() if end is None]
         held: list[Word] = []
@@ -140,11 +140,11 @@ class AlertWrites:
             yield ["HINCRBY", self.own.notification_counters(), kind, number]
 
     def end_suppressed(self, now: int) -> Command:
-        """In a replay a key that held alerts back outlives its end, so it goes with its record."""
+        """In a replay a suppressing key outlives its end, so it is removed with its record."""
         return ["END_SUPPRESSED", self.own.drops(), self.own.drop_expiries(), now, _TIDIED]
 
     def alerts(self, alerts: Sequence[Alert], now: int) -> Iterable[Command]:
-        """The alerts on their queues, and in the records by which people find them."""
+        """Pushes alerts to their queues and records them for listings."""
         keys = self.keys
         by_date = keys.alerts_by_date(f"{datetime.fromtimestamp(now, UTC):%Y%m%d}")
         queues: dict[str, list[Word]] = {}
@@ -200,6 +200,6 @@ class AlertWrites:
 
 
 def _pieces(head: Sequence[Word], words: Sequence[Word]) -> Iterable[Command]:
-    """A command with as many words as a script can pass on at once."""
+    """Splits a command into several that a script can pass on."""
     for first in range(0, len(words), _WORDS):
         yield [*head, *words[first : first + _WORDS]]

@@ -1,7 +1,7 @@
-"""Maintenance of all checks within a range of time; windows that are alike are told as one.
+"""Maintenance of all checks within a range of time, with equal windows grouped.
 
-There is no index of windows: other programs write them, too. All checks are asked, a slice at a
-time, and of those without any window that is one command.
+There is no index of windows, because other programs write them too. All checks are read, a slice at
+a time; a check without windows costs one command.
 """
 
 import hashlib
@@ -45,33 +45,33 @@ return #found > 0 and found
 
 
 class Named(Struct, frozen=True):
-    """What the id of windows that are alike tells of them."""
+    """Kind and start of a group, as its id has them."""
 
     kind: Kind
     start: int
 
 
 class Alike(Struct, frozen=True):
-    """Windows of one kind, beginning, length and summary, of one check or of many."""
+    """Windows of one or more checks with the same kind, start, length and summary."""
 
     kind: Kind
     window: Window
     checks: list[str]
-    """In order."""
+    """Sorted."""
 
     @property
     def id(self) -> str:
-        said = hashlib.sha256(self.window.summary.encode()).hexdigest()[:12]
-        return f"{self.kind}-{self.window.start}-{self.window.duration}-{said}"
+        digest = hashlib.sha256(self.window.summary.encode()).hexdigest()[:12]
+        return f"{self.kind}-{self.window.start}-{self.window.duration}-{digest}"
 
     @property
     def order(self) -> str:
-        """By this they are sorted: when they begin."""
+        """The sort key: by start, then by id."""
         return f"{self.window.start:013} {self.id}"
 
 
 def named(id_: str) -> Named | None:
-    """None where no windows can be called so."""
+    """None where the text is not a group's id."""
     form = _ID.fullmatch(id_)
     if form is None:
         return None
@@ -80,7 +80,7 @@ def named(id_: str) -> Named | None:
 
 
 def grouped(found: Iterable[tuple[str, Kind, Window]]) -> list[Alike]:
-    """In the order of their beginnings. What comes twice counts once."""
+    """Sorted by start; a window that is found twice counts once."""
     groups: dict[tuple[Kind, Window], set[str]] = {}
     for check, kind, window in found:
         groups.setdefault((kind, window), set()).add(check)
@@ -89,7 +89,7 @@ def grouped(found: Iterable[tuple[str, Kind, Window]]) -> list[Alike]:
 
 
 async def within(store: Store, start: int, end: int) -> list[Alike]:
-    """All windows of which a part lies in [start, end)."""
+    """All windows that overlap [start, end)."""
     return grouped([one async for one in _found(store, start, end)])
 
 

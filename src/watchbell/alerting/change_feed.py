@@ -1,4 +1,4 @@
-"""Messages for those who show checks live, published as checks change; none has to arrive."""
+"""Publishes changes of checks to open pages; a message may be lost."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from watchbell.store.effects import Command
 
 
 class ChangeFeed(Struct):
-    """What changed in a batch: checks in what is seen of them, and those whose windows did."""
+    """Checks of a batch that look different now, and those whose windows changed."""
 
     checks: dict[str, None] = {}
     windows: dict[str, None] = {}
@@ -36,7 +36,7 @@ def of_checks(own: AlertingOwn, ids: Iterable[str]) -> list[str]:
 
 
 def of_windows(own: AlertingOwn, ids: Iterable[str]) -> list[str]:
-    """A command, for what changed the maintenance of checks."""
+    """A command that publishes checks whose maintenance changed."""
     return ["PUBLISH", own.changed_windows(), _encoded(ids)]
 
 
@@ -45,7 +45,7 @@ async def publish(store: Store, ids: Iterable[str]) -> None:
 
 
 def checks_named(body: bytes) -> list[str]:
-    """The checks that a message names; none where it is not one of ours."""
+    """The checks that a message names; none where the message is not ours."""
     try:
         return msgspec.json.decode(body, type=list[str])
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""A script that is run for each of many checks, and makes their keys itself."""
+"""A Lua script that runs for each of many checks and builds their keys."""
 
 from collections.abc import AsyncIterator, Sequence
 from functools import lru_cache
@@ -13,9 +13,9 @@ from watchbell.store.script import Script
 
 
 class CheckScript(Script):
-    """Lua that is run for each of many `checks`; what it returns for one is its answer.
+    """Lua that runs for each of many `checks` and returns an answer for each.
 
-    It has `key(family, part, …)`, `entity` and `check`, and `given`, its further arguments.
+    It can use `key(family, part, …)`, `entity`, `check`, and `given`, the further arguments.
     """
 
     def __init__(self, lua: str) -> None:
@@ -43,10 +43,8 @@ return answers
     async def over(
         self, store: Store, ids: Sequence[str], given: Sequence[Argument], at_once: int
     ) -> AsyncIterator[tuple[str, Any]]:
-        """Each check with its answer; `at_once` of them are asked in one step.
-
-        One that can't be read, since somebody left a key of a wrong type, is left out.
-        """
+        """Each check with its answer, `at_once` checks per call. A check with a key of a wrong
+        type is skipped."""
         families, route = _families(store.prefix)
         for first in range(0, len(ids), at_once):
             some = ids[first : first + at_once]

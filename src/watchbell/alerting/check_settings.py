@@ -1,4 +1,4 @@
-"""What people set for one check: its delays, how often it reports, whether it counts at all."""
+"""Settings of one check: its delays, how often it reports, whether it is enabled."""
 
 import msgspec
 
@@ -75,7 +75,7 @@ async def settings(store: Store, event_id: str) -> dict[str, int]:
 
 
 async def configure(store: Store, event_id: str, given: dict[str, int | None]) -> dict[str, int]:
-    """Sets what is given, takes back what is None, and returns what holds now."""
+    """Sets given values, removes those that are None, and returns the settings that result."""
     for name, value in given.items():
         if name not in SETTINGS or (value is not None and value < 0):
             reason = f"{value} is not allowed; expected seconds, 0 or more"
@@ -94,7 +94,7 @@ async def configure(store: Store, event_id: str, given: dict[str, int | None]) -
 
 
 async def disable(store: Store, event_id: str) -> None:
-    """Hides the check until it reports again."""
+    """Disables the check until it reports again."""
     keys, own = Alerting(store.prefix), AlertingOwn(store.prefix)
     entity, check = split_id(event_id)
     named = [
@@ -110,7 +110,7 @@ async def disable(store: Store, event_id: str) -> None:
 
 
 async def enable(store: Store, event_id: str) -> None:
-    """Shows a hidden check again, as it was when it last reported."""
+    """Enables a disabled check, as it was when it last reported."""
     keys = Alerting(store.prefix)
     entity, check = split_id(event_id)
     named = [

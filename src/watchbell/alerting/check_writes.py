@@ -1,4 +1,4 @@
-"""What is written of checks: the commands that follow from an event."""
+"""The commands that write what follows from an event."""
 
 import uuid
 from collections.abc import Iterable, Sequence
@@ -41,7 +41,7 @@ class CheckWrites:
     def commands(
         self, facts: Facts, event: CheckEvent, outcome: Outcome, count: int, now: int
     ) -> list[Command]:
-        """Everything that has to be written for one event, except what a batch shares."""
+        """All writes for one event, except those that a batch shares."""
         keys, entity, check = self.keys, event.entity, event.check
         if outcome is QUIET:
             return self._reported_ok(facts, event, now)
@@ -66,7 +66,7 @@ class CheckWrites:
         return found
 
     def set_tags(self, event_id: str, tags: Sequence[str]) -> Iterable[Command]:
-        """That the reports of a check have other tags now; open pages read it again."""
+        """Stores the changed tags of a check and publishes the check to open pages."""
         key = self.own.event_tags()
         if tags:
             yield ["HSET", key, event_id, verbatim(msgspec.json.encode(tags))]
@@ -75,11 +75,12 @@ class CheckWrites:
         yield change_feed.of_checks(self.own, [event_id])
 
     def mark_reported(self, unchanged: Iterable[str], now: int) -> Command:
-        """That checks, given by their keys, reported the same again: all that most events need."""
+        """Marks checks, given by their keys, as reported unchanged: the only write of most
+        events."""
         return ["HSET_MANY", "last_update", now, *unchanged]
 
     def _reported_ok(self, facts: Facts, event: CheckEvent, now: int) -> list[Command]:
-        """That a quiet check is ok still, with another summary or other fields."""
+        """Stores a new summary or other fields of a quiet check that is still ok."""
         if facts.has_fields or has_more(event) or event.summary is None:
             return list(self._state(facts, event, QUIET, 0, now))
         key = self.keys.current(event.entity, event.check)
@@ -170,7 +171,7 @@ class CheckWrites:
             yield from commands_for_current(keys, event.id, "scheduled", windows, now)
 
     def no_longer_alerting(self, event_id: str, media: Iterable[str]) -> Iterable[Command]:
-        """Removes the check from the rollups of everybody who was alerted about it."""
+        """Removes the check from the rollups of all contacts that were alerted about it."""
         for member in media:
             contact, _, medium = member.rpartition(":media:")
             yield ["ZREM", self.keys.alerting_checks(contact, medium), event_id]
@@ -178,12 +179,12 @@ class CheckWrites:
         yield ["DEL", self.own.alerting_media(entity, check)]
 
     def stop_alerting(self, entity: str, check: str) -> Command:
-        """The same for whoever is alerted about it at the time of writing."""
+        """The same for all contacts that are alerted about it at the time of the write."""
         begin = self.keys.alerting_checks.literals[0]
         return ["STOP_ALERTING", self.own.alerting_media(entity, check), begin, f"{entity}:{check}"]
 
     def new_entity(self, entity: str) -> Command:
-        """Gives the entity an id, unless somebody else has just done so."""
+        """Gives the entity an id, unless it got one meanwhile."""
         keys = self.keys
         return [
             *("NAME_ENTITY", keys.entity_ids(), keys.entity_names()),
@@ -191,7 +192,7 @@ class CheckWrites:
         ]
 
     def _decision(self, facts: Facts, event: CheckEvent, outcome: Outcome) -> Iterable[Command]:
-        """Kept newest first; one that repeats the last one takes its place."""
+        """Newest first; a decision that repeats the last one replaces it."""
         key = self.own.decisions(event.entity, event.check)
         if is_repeated(facts, event, outcome):
             # By its content: the notifier may have put one of its own in front meanwhile.

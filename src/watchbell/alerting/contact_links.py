@@ -26,7 +26,7 @@ return 1
 
 
 async def link(store: Store, contact_id: str, entity_id: str, check: str | None = None) -> None:
-    """From now on the contact is notified about an entity, about ALL, or about one check."""
+    """Links a contact to an entity, to ALL, or to one check."""
     keys = Alerting(store.prefix)
     places = [_contacts_key(keys, entity_id, check), keys.contact(contact_id)]
     if not await _LINK(store, places, [contact_id]):
@@ -50,7 +50,7 @@ def _contacts_key(keys: Alerting, entity_id: str, check: str | None) -> str:
 
 
 async def interested(store: Store, entity_id: str, check: str) -> list[str]:
-    """Who is notified about a check: through its entity, through ALL, through itself; each once."""
+    """Contacts that are linked to a check, to its entity or to ALL; each once."""
     keys = Alerting(store.prefix)
     sets = [*map(keys.entity_contacts, (entity_id, ALL)), keys.check_contacts(entity_id, check)]
     found: dict[str, None] = {}
@@ -73,7 +73,7 @@ return found
 
 
 async def interested_in(store: Store, event_ids: Sequence[str]) -> dict[str, set[str]]:
-    """Who is notified about each of the checks."""
+    """Contacts that are notified about each of the checks."""
     return {
         event_id: {one.decode(errors="replace") for one in contacts}
         async for event_id, contacts in _INTERESTED.over(store, event_ids, [], _PIECE)

@@ -1,4 +1,4 @@
-"""Contacts as they are read: all there is of one in a single text, by which it is known again."""
+"""Reads a contact as one string, which also serves to detect changes."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ def parsed(contact_id: str, packed: bytes) -> Contact:
 
 
 def _unpacked(packed: bytes, at: int = 0) -> tuple[Any, int]:
-    """What is at a place of MessagePack made of lists, bytes and false, and where it ends."""
+    """Decodes MessagePack of lists, bytes and false at a position; also returns where it ends."""
     kind, at = packed[at], at + 1
     if kind == 0xC2:
         return None, at

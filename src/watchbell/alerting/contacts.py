@@ -1,4 +1,4 @@
-"""Contacts: how they are read, saved and removed."""
+"""Reads, saves and removes contacts."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
@@ -38,8 +38,10 @@ return found
 
 
 async def load(store: Store, ids: Iterable[str]) -> dict[str, Contact]:
-    """Those of the contacts that there are, with their rules and without their tags, in one round
-    trip. They are shared with other callers: change none of their dictionaries."""
+    """The contacts that exist, with rules, without tags, in one round trip.
+
+    They are shared with other callers: do not change their dictionaries.
+    """
     wanted = list(dict.fromkeys(ids))
     found: dict[str, Contact] = {}
     for first in range(0, len(wanted), _PIECE):
@@ -58,7 +60,7 @@ async def _packed(store: Store, ids: Sequence[str]) -> list[bytes | None]:
 
 
 def _layout(store: Store) -> list[bytes]:
-    """What Lua has to know to read contacts."""
+    """The arguments of Lua that reads contacts."""
     keys = Alerting(store.prefix)
     families = {name: getattr(keys, name).literals for name in contact_loading.FAMILIES}
     return [msgspec.msgpack.encode(part) for part in (families, rule_format.FIELDS)]
@@ -73,7 +75,7 @@ async def known(store: Store, contact_id: str) -> Contact:
 
 
 async def stamped(store: Store, contact_id: str) -> tuple[Contact, str]:
-    """The same, and by what it is known again as long as nobody changes it."""
+    """The same, with a stamp that changes with the contact."""
     raw = (await _packed(store, [contact_id]))[0]
     if raw is None:
         raise NotFound(f"there is no contact {contact_id}")
@@ -81,7 +83,7 @@ async def stamped(store: Store, contact_id: str) -> tuple[Contact, str]:
 
 
 async def rule_by_prefix(store: Store, prefix: str) -> Rule:
-    """The rule whose id begins like this."""
+    """The rule whose id begins with this text."""
     with suppress(NotFound):
         return await rules.find(store, prefix)
     people = await everybody(store)
@@ -94,7 +96,7 @@ async def rule_by_prefix(store: Store, prefix: str) -> Rule:
 
 
 async def everybody(store: Store, wanted: Sequence[str] = ()) -> list[Contact]:
-    """Contacts with their rules and tags: those that are wanted, or all."""
+    """Contacts with their rules and tags: those with the given ids, or all."""
     found = await load(store, wanted or await all_ids(store))
     for contact_id in wanted:
         if contact_id not in found:
@@ -211,11 +213,11 @@ async def save(
     tags_before: Collection[str] | None = None,
     replaces: str | None = None,
 ) -> None:
-    """Stores a contact in place of the one with its id. Its rules are kept, unless `with_rules`
-    replaces them; its tags too, unless it is said which ones are to be replaced.
+    """Stores a contact in place of the one with its id.
 
-    With `replaces`, a stamp, it is Changed that is raised where there is another contact by now;
-    an empty one says that there must be none.
+    Rules are kept unless `with_rules` is set; tags are kept unless the tags to replace are given.
+    `replaces` is the stamp of the contact that has to be stored now, empty for none; Changed is
+    raised where another one is.
     """
     contact, keys = checked_contact(contact), Alerting(store.prefix)
     media, retag = contact.media.items(), tags_before is not None
@@ -289,7 +291,7 @@ return there
 
 
 async def remove(store: Store, contact_id: str) -> None:
-    """Removes a contact and everything that names it; alerts that were sent stay on record."""
+    """Removes a contact and all references to it; records of sent alerts stay."""
     keys = Alerting(store.prefix)
     begin = keys.alerting_checks(contact_id, "")
     media = [key[len(begin.encode()) :] for key in await _keys_of(store, begin, "zset")]

@@ -1,4 +1,4 @@
-"""Draining: everything queued goes through processor and notifier as of a given time, once."""
+"""Processes everything that is queued, as of a given time, for a replay."""
 
 from msgspec import Struct
 
@@ -9,8 +9,6 @@ from watchbell.alerting.silence import Silence
 
 
 class Drained(Struct):
-    """What was done, as it is answered to a replay."""
-
     events: int = 0
     notifications: int = 0
     alerts: int = 0
@@ -27,7 +25,7 @@ async def _processed(processing: Processor, done: Drained, now: int) -> None:
 async def drain(silence: Silence, processing: Processor, notifying: Notifier, now: int) -> Drained:
     done = Drained()
     await _processed(processing, done, now)
-    if await silence.call(now):  # after what waits: who sent that is not silent
+    if await silence.report(now):  # after queued events: their checks are not silent
         await _processed(processing, done, now)
     while (alert_writes := await notifier.step(notifying, now)) is not None:
         done.alerts += alert_writes.alerts

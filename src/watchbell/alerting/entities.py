@@ -1,4 +1,4 @@
-"""Entities: their names, ids and tags, and how those are found and kept together."""
+"""Reads, saves and removes entities: their names, ids, tags and contacts."""
 
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
@@ -17,7 +17,7 @@ from watchbell.store.script import Script
 from watchbell.store.search import MEMBERS, memberships, scanned, turned
 
 KIND = "entity_tag"
-"""What tags of entities are listed under."""
+"""The kind of tag that entities have."""
 
 
 class Entity(Struct, frozen=True, kw_only=True):
@@ -26,11 +26,11 @@ class Entity(Struct, frozen=True, kw_only=True):
     contacts: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     check_contacts: dict[str, tuple[str, ...]] = {}
-    """Who is told about single checks of it."""
+    """Contacts of single checks."""
 
 
 class Link(Struct, frozen=True, kw_only=True):
-    """What a contact is told about: an entity, one check of it, or everything."""
+    """What a contact is notified about: an entity, one check of it, or everything."""
 
     entity: str
     """Its name, or ALL."""
@@ -44,14 +44,14 @@ class Link(Struct, frozen=True, kw_only=True):
 
 
 def links(found: Iterable[Entity], contact_id: str) -> list[Link]:
-    """Those of a contact, in the order of the entities."""
-    told = []
+    """The links of a contact, in the order of the entities."""
+    linked = []
     for entity in found:
         if contact_id in entity.contacts:
-            told.append(Link(entity=entity.name))
+            linked.append(Link(entity=entity.name))
         checks = entity.check_contacts.items()
-        told += [Link(entity=entity.name, check=one) for one, who in checks if contact_id in who]
-    return told
+        linked += [Link(entity=entity.name, check=one) for one, who in checks if contact_id in who]
+    return linked
 
 
 # ARGV: keys of this server. Returns the names of those that are entities.
@@ -66,7 +66,7 @@ return found
 
 
 def named(name: str) -> str:
-    """The name as it is kept."""
+    """The name as it is stored: in lower case. Raises Refused for a reserved one."""
     kept = identifier("name", name, "a name").lower()
     if is_reserved(kept):
         raise Refused(
@@ -92,7 +92,7 @@ return id
 
 
 async def ensure(store: Store, name: str) -> str:
-    """The id of the entity with this name, which is made where there is none."""
+    """The id of the entity with this name, which is created if missing."""
     name, keys = named(name), Alerting(store.prefix)
     places = [keys.entity_ids(), keys.entity_names(), keys.entity_id(name)]
     raw: bytes = await _ENSURE(store, places, [name, ids.token(), keys.entity("")])
@@ -100,7 +100,7 @@ async def ensure(store: Store, name: str) -> str:
 
 
 async def id_of(store: Store, name_or_id: str) -> str:
-    """The id that belongs to a name, or that is given as it is."""
+    """The id of an entity that is given by name or by id."""
     if name_or_id == ALL:
         return ALL
     found = await holder(store, name_or_id.lower())
@@ -112,7 +112,7 @@ async def id_of(store: Store, name_or_id: str) -> str:
 
 
 async def id_or_new(store: Store, name_or_id: str) -> tuple[str, bool]:
-    """The id that belongs to a name, or a new one; and whether it is new."""
+    """The id of an entity, which is created if missing; and whether it is new."""
     try:
         return await id_of(store, name_or_id), False
     except NotFound:
@@ -120,7 +120,7 @@ async def id_or_new(store: Store, name_or_id: str) -> tuple[str, bool]:
 
 
 async def holder(store: Store, name: str) -> str:
-    """The id that has the name; empty where none has."""
+    """The id of the entity with this name; empty if there is none."""
     keys = Alerting(store.prefix)
     raw: bytes = await store.call("HGET", keys.entity_ids(), name) or b""
     raw = raw or await store.call("GET", keys.entity_id(name)) or b""
@@ -134,7 +134,7 @@ async def holder(store: Store, name: str) -> str:
 # they are under: its own, or that of the one whose name it takes).
 _COMMON = """
 local ids, names, known = unpack(KEYS)
-local entity_at, id_at, told_at, tag_at, id = unpack(ARGV, 1, 5)
+local entity_at, id_at, contacts_at, tag_at, id = unpack(ARGV, 1, 5)
 local count = tonumber(ARGV[6])
 local function forget_name(of)
   local name = redis.call('HGET', names, of) or redis.call('HGET', entity_at .. of, 'name')
@@ -163,7 +163,7 @@ if id ~= 'ALL' then
   if other and other ~= '' and other ~= id then
     forget_name(other)
     untag(other)
-    redis.call('DEL', told_at .. other)
+    redis.call('DEL', contacts_at .. other)
   end
   forget_name(id)
   redis.call('HSET', ids, name, id)
@@ -176,16 +176,16 @@ if id ~= 'ALL' then
     redis.call('SADD', known, tag)
   end
 end
-redis.call('DEL', told_at .. id)
-for _, contact in ipairs(new.contacts) do redis.call('SADD', told_at .. id, contact) end
+redis.call('DEL', contacts_at .. id)
+for _, contact in ipairs(new.contacts) do redis.call('SADD', contacts_at .. id, contact) end
 for _, had in ipairs(new.had) do
-  local from, to = told_at .. had[1] .. ':' .. had[2], told_at .. id .. ':' .. had[2]
+  local from, to = contacts_at .. had[1] .. ':' .. had[2], contacts_at .. id .. ':' .. had[2]
   if not new.checks and from ~= to then redis.call('SUNIONSTORE', to, to, from) end
   if new.checks or from ~= to then redis.call('DEL', from) end
 end
 for _, check in ipairs(new.checks or {}) do
   for _, contact in ipairs(check[2]) do
-    redis.call('SADD', told_at .. id .. ':' .. check[1], contact)
+    redis.call('SADD', contacts_at .. id .. ':' .. check[1], contact)
   end
 end
 return ''
@@ -198,17 +198,17 @@ _REMOVE = Script(
     + """
 untag(id)
 for i = 7 + count, #ARGV do redis.call('DEL', ARGV[i]) end
-return forget_name(id) + redis.call('DEL', told_at .. id)
+return forget_name(id) + redis.call('DEL', contacts_at .. id)
 """
 )
 
 
 class Survey(Struct):
-    """What has to be searched for: the tags of entities, and what there is for single checks."""
+    """What only a scan can find: tags of entities, and contacts of single checks."""
 
     tags: dict[str, set[str]]
-    told: dict[str, set[str]]
-    """What follows `contacts_for:`, by what comes before its first colon."""
+    check_contacts: dict[str, set[str]]
+    """What follows `contacts_for:` in keys, by its part before the first colon."""
 
     def tags_of(self, entity_ids: Iterable[str]) -> set[str]:
         return {tag for one in entity_ids for tag in self.tags.get(one, ())}
@@ -218,7 +218,7 @@ class Survey(Struct):
         found = (
             _split(rest, {one})
             for one in entity_ids
-            for rest in self.told.get(one.partition(":")[0], ())
+            for rest in self.check_contacts.get(one.partition(":")[0], ())
         )
         return sorted(split for split in found if split and split[1])
 
@@ -228,25 +228,27 @@ async def survey(store: Store) -> Survey:
     tags = turned(await memberships(store, keys.entity_tag("")))
     seen = Survey({one: set(several) for one, several in tags.items()}, {})
     for rest in await memberships(store, keys.entity_contacts("")):
-        seen.told.setdefault(rest.partition(":")[0], set()).add(rest)
+        seen.check_contacts.setdefault(rest.partition(":")[0], set()).add(rest)
     return seen
 
 
 async def save(
     store: Store, entity: Entity, *, with_checks: bool = False, seen: Survey | None = None
 ) -> None:
-    """Stores an entity in place of the one with its id, under a new name perhaps. A name that
-    another id had goes over to this one, with the contacts of its single checks. Who saves many
-    passes a survey, which is kept up to date."""
+    """Stores an entity in place of the one with its id; the name may be new.
+
+    A name that another id had moves to this one, with the contacts of its single checks. To save
+    many, pass a survey, which is kept up to date.
+    """
     checked(entity)
     name, keys = named(entity.name), Alerting(store.prefix)
     seen = seen or await survey(store)
     holders = {entity.id, entity.id if entity.id == ALL else await holder(store, name)} - {""}
     had, tags = seen.checks_of(holders), seen.tags_of(holders)
-    told = await _told(store, holders, had)
+    linked = await _linked(store, holders, had)
     before = await store.call("HGET", keys.entity_names(), entity.id)
-    if before == name.encode():  # whoever stays with it loses nothing
-        told -= set(entity.contacts)
+    if before == name.encode():  # contacts that stay linked lose nothing
+        linked -= set(entity.contacts)
     new = {
         "name": name,
         "contacts": entity.contacts,
@@ -256,47 +258,52 @@ async def save(
     }
     args = [*_begins(keys), entity.id, len(tags), *tags, msgspec.json.encode(new)]
     await _SAVE(store, _index(keys), args)
-    await contact_links.remove_unlinked(store, told)
+    await contact_links.remove_unlinked(store, linked)
     await change_feed.publish(store, [f"{name}:"])
     seen.tags[entity.id] = set(entity.tags)
     checks = {check for _, check in had}.union(entity.check_contacts)
-    seen.told.setdefault(entity.id, set()).update(f"{entity.id}:{check}" for check in checks)
+    seen.check_contacts.setdefault(entity.id, set()).update(
+        f"{entity.id}:{check}" for check in checks
+    )
 
 
 def checked(entity: Entity) -> None:
-    """Raises Refused, naming the field, where an entity may not be stored."""
+    """Raises Refused with the field where an entity is invalid."""
     identifier("id", entity.id)
     named(entity.name)
-    told = entity.check_contacts
+    of_checks = entity.check_contacts
     for field, texts in (
         ("contacts", entity.contacts),
         ("tags", entity.tags),
-        ("check_contacts", (*told, *(one for several in told.values() for one in several))),
+        (
+            "check_contacts",
+            (*of_checks, *(one for several in of_checks.values() for one in several)),
+        ),
     ):
         for text in texts:
             plain(field, text)
 
 
 async def remove(store: Store, entity_id: str) -> None:
-    """Removes an entity's names, tags and contacts; what its checks reported stays."""
+    """Removes an entity's names, tags and contacts; states of its checks stay."""
     keys, seen = Alerting(store.prefix), await survey(store)
     checks = seen.checks_of([entity_id])
-    told = await _told(store, [entity_id], checks)
+    linked = await _linked(store, [entity_id], checks)
     gone = [keys.check_contacts(*split) for split in checks]
     tags = seen.tags_of([entity_id])
     args = [*_begins(keys), entity_id, len(tags), *tags, *gone]
     name = await store.call("HGET", keys.entity_names(), entity_id)
     if not await _REMOVE(store, _index(keys), args):
         raise NotFound(f"there is no entity {entity_id}")
-    await contact_links.remove_unlinked(store, told)
+    await contact_links.remove_unlinked(store, linked)
     if name is not None:
         await change_feed.publish(store, [f"{name.decode(errors='replace')}:"])
 
 
-async def _told(
+async def _linked(
     store: Store, entity_ids: Iterable[str], checks: Iterable[tuple[str, str]]
 ) -> set[str]:
-    """Who is told about the entities, or about these of their checks."""
+    """Contacts of the entities and of these of their checks."""
     keys = Alerting(store.prefix)
     sets = [*map(keys.entity_contacts, entity_ids), *(keys.check_contacts(*c) for c in checks)]
     found = await MEMBERS(store, sets) if sets else []
@@ -313,7 +320,7 @@ def _begins(keys: Alerting) -> list[Argument]:
 
 
 def _split(rest: str, known: Collection[str]) -> tuple[str, str] | None:
-    """Entity and check of what follows `contacts_for:`, told by the ids that there are."""
+    """Entity and check of what follows `contacts_for:`, split after a known id."""
     at = len(rest)
     while at >= 0:
         if rest[:at] in known:
@@ -323,7 +330,7 @@ def _split(rest: str, known: Collection[str]) -> tuple[str, str] | None:
 
 
 async def names(store: Store) -> dict[str, str]:
-    """All entities, id to name; those too that other programs wrote without the two indexes."""
+    """All entities, id to name, with those that other programs wrote without the indexes."""
     keys = Alerting(store.prefix)
     begin = keys.entity("")
     found: dict[str, str] = {}
@@ -360,19 +367,19 @@ async def find(store: Store, pattern: str = "*") -> list[Entity]:
     matches, keys = compiled(f"{pattern}:*").matches, Alerting(store.prefix)
     known = await names(store)
     tags = turned(await memberships(store, keys.entity_tag("")))
-    told: dict[str, dict[str, tuple[str, ...]]] = {}
+    links: dict[str, dict[str, tuple[str, ...]]] = {}
     for rest, members in (await memberships(store, keys.entity_contacts(""))).items():
         split = _split(rest, known.keys() | {ALL})
         if split and not rest.endswith(":"):
-            told.setdefault(split[0], {})[split[1]] = tuple(sorted(members))
-    everyone = {ALL: ALL} if ALL in told and ALL not in known else {}
+            links.setdefault(split[0], {})[split[1]] = tuple(sorted(members))
+    everyone = {ALL: ALL} if ALL in links and ALL not in known else {}
     return [
         Entity(
             id=entity_id,
             name=name,
-            contacts=told.get(entity_id, {}).pop("", ()),
+            contacts=links.get(entity_id, {}).pop("", ()),
             tags=tags.get(entity_id, ()),
-            check_contacts=dict(sorted(told.get(entity_id, {}).items())),
+            check_contacts=dict(sorted(links.get(entity_id, {}).items())),
         )
         for entity_id, name in sorted((known | everyone).items(), key=lambda item: item[1])
         if matches(name.lower(), "")

@@ -1,4 +1,4 @@
-"""What a check event looks like: how bytes become one, and why others do not."""
+"""Parses check events; rejects what is not one, with a reason."""
 
 import json
 import math
@@ -21,13 +21,13 @@ from watchbell.alerting.model import (
 )
 
 MOST_BYTES = 8 << 20
-"""What is longer is no check event."""
+"""The longest check event, in bytes."""
 NOOP = Rejection("a noop")
-"""What some programs push to wake a processor that is to stop."""
+"""What some programs push to wake a processor that should stop."""
 
 REQUIRED = ("type", "state", "entity", "check")
 
-# What no check can be: an event with such a state is an action, whatever its type says.
+# States that no check has: an event with one is an action, whatever its type.
 _ACTIONS = dict.fromkeys(("acknowledgement", "test_notifications"), "action")
 _DEEPEST = 64
 _MOST_NAMED = 10
@@ -45,7 +45,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def parse(raw: bytes, now: int | None) -> CheckEvent | Rejection:
-    """The event that the bytes are, or why they are none. Never raises, whatever the bytes.
+    """The event, or why the bytes are not one. Never raises.
 
     `now` is the time of an event that has none; None leaves that to the processor.
     """
@@ -80,7 +80,7 @@ def parse(raw: bytes, now: int | None) -> CheckEvent | Rejection:
 
 
 def _tidy(event: CheckEvent) -> None:
-    """Puts what most events do not have into its normal form."""
+    """Normalises fields that most events do not have."""
     if event.tags != ():
         force_setattr(event, "tags", _distinct(event.tags) if event.tags else ())
     details, perfdata = event.details, event.perfdata
@@ -91,7 +91,7 @@ def _tidy(event: CheckEvent) -> None:
 
 
 def from_fields(fields: Mapping[str, object], now: int | None) -> CheckEvent | Rejection:
-    """The event that has these fields, each of any type; `parse` for what is no JSON any more."""
+    """The event with these fields, which may have any type: `parse` for decoded fields."""
     if fields == {"type": "noop"}:
         return NOOP
     missing = [name for name in REQUIRED if _is_empty(fields.get(name))]
@@ -118,7 +118,7 @@ def from_fields(fields: Mapping[str, object], now: int | None) -> CheckEvent | R
 
 
 def encode(event: CheckEvent) -> bytes:
-    """The event as it lies on `events`."""
+    """The event as it is pushed to `events`."""
     try:
         return _encode(event)
     except UnicodeEncodeError:
@@ -134,7 +134,7 @@ def acknowledge(
     acknowledgement_id: str | None = None,
     time: int | None = None,
 ) -> CheckEvent:
-    """Somebody knows of the failure and needs no more telling for `duration` seconds."""
+    """An action that acknowledges a failure for `duration` seconds."""
     return CheckEvent(
         type="action",
         state="acknowledgement",
@@ -155,7 +155,7 @@ def try_notifications(
     details: str | None = None,
     time: int | None = None,
 ) -> CheckEvent:
-    """Everybody who would be told of the check's failure is to be told of a test."""
+    """An action that notifies the check's contacts of a test."""
     return CheckEvent(
         type="action",
         state="test_notifications",
@@ -177,13 +177,13 @@ def perfdata_items(text: str | None) -> list[dict[str, str]]:
 
 
 def ephemeral_tags(entity: str, check: str) -> set[str]:
-    """The tags an event has by its names: host and domain, and the words of the check."""
+    """Tags that names imply: host, domain, and the words of the check."""
     host, _, domain = entity.lower().partition(".")
     return {host, domain, *check.lower().split()} - {""}
 
 
 def _judged(raw: bytes, now: int | None) -> CheckEvent | Rejection:
-    """As `parse`, for all that is not plain: slower, and with reasons."""
+    """As `parse`, for what the fast path can't read: slower, and with reasons."""
     if _is_deep(raw):
         return Rejection(f"nested more than {_DEEPEST} deep")
     try:
@@ -199,7 +199,7 @@ def _judged(raw: bytes, now: int | None) -> CheckEvent | Rejection:
 
 
 class _NotJSON(ValueError):
-    """The word is understood by Python's JSON, and by nobody else's."""
+    """Rejects a constant that only Python's JSON knows."""
 
 
 def _refuse_constant(word: str) -> None:
@@ -207,7 +207,7 @@ def _refuse_constant(word: str) -> None:
 
 
 def _is_deep(raw: bytes) -> bool:
-    """Whether reading the JSON would take more of the stack than anybody has a use for."""
+    """Whether the JSON is nested too deeply to be read safely."""
     if raw.count(b"[") + raw.count(b"{") <= _DEEPEST:
         return False
     depth = 0
@@ -227,7 +227,7 @@ def _is_empty(value: object) -> bool:
 
 
 def _scrubbed(text: str) -> str:
-    """The text with a question mark for all that is no Unicode."""
+    """The text with a question mark for each character that is not Unicode."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
@@ -247,7 +247,7 @@ def _scrubbed_fields(event: CheckEvent) -> dict[str, Any]:
 
 
 class _Unfit(Exception):
-    """Its text says what would fit."""
+    """Its text says what was expected."""
 
 
 def _one_of(words: tuple[str, ...]) -> Callable[[object], str]:
@@ -301,7 +301,7 @@ def _number(value: object) -> float:
 
 
 def is_number(text: str) -> bool:
-    """Whether an event can have it as a number."""
+    """Whether the text is a number that an event may have."""
     try:
         _number(text)
     except _Unfit:

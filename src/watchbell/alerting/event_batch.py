@@ -1,4 +1,4 @@
-"""A batch of check events, judged one after the other: outcomes, and the commands that follow."""
+"""Judges a batch of check events, one after the other, and collects the commands that follow."""
 
 from collections.abc import Iterable
 
@@ -22,9 +22,9 @@ Wanted = tuple[str, str, bool]
 
 
 class EventBatch:
-    """Judges the events of a batch, piece by piece, and remembers what the store may not have yet.
+    """Judges the events of a batch and remembers what the store may not have yet.
 
-    A check is read once, before its first event of the batch, and from then on known here.
+    A check is read once, before its first event of the batch.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class EventBatch:
         self._current, self._unchanged = checks.keys.current, dict[str, None]()
 
     def unread(self, events: Iterable[CheckEvent]) -> list[Wanted]:
-        """What has to be read before these can be judged."""
+        """The checks to read before these events can be judged."""
         wanted = {
             event_id: (event.entity, event.check, event_id in self._in_depth)
             for event in events
@@ -54,20 +54,20 @@ class EventBatch:
         return list(wanted.values())
 
     def remember(self, read: Iterable[Facts], count: int) -> None:
-        """Facts that were read, and how many events there had been by then."""
+        """Adds facts that were read, and the number of events until then."""
         if self._count is None:
             self._count = count
         for facts in read:
             self._facts[f"{facts.entity}:{facts.check}"] = facts
 
     def numbered(self, count: int) -> range:
-        """The numbers of so many further events, among all that there ever were."""
+        """The numbers of the next `count` events among all events ever."""
         first = (self._count or 0) + 1
         self._count = first + count - 1
         return range(first, first + count)
 
     def judged(self, event: CheckEvent, number: int) -> tuple[list[Word], Outcome]:
-        """The words of the commands that follow, and the outcome."""
+        """The commands that follow, as words, and the outcome."""
         event_id = event.id
         facts, now, words = self._facts[event_id], self._now, list[Word]()
         if facts.is_quiet and _is_well(event) and not says_more(facts, event):
@@ -89,12 +89,12 @@ class EventBatch:
         return words, outcome
 
     def unchanged_commands(self) -> list[Word]:
-        """The words of the command for all checks that stayed as they were since the last call."""
+        """The command for all checks that did not change since the last call."""
         unchanged, self._unchanged = self._unchanged, {}
         return flat([self._checks.mark_reported(unchanged, self._now)]) if unchanged else []
 
     def _silence(self, event_id: str, ttl: int | None) -> Command:
-        """A report promises the next one, or takes back what the one before it promised."""
+        """Records by when the next report is due, or that none is."""
         silence = self._checks.own.silence()
         if ttl:
             return ["ZADD", silence, self._now + ttl, event_id]
@@ -102,5 +102,5 @@ class EventBatch:
 
 
 def _is_well(event: CheckEvent) -> bool:
-    """Whether it is a report that the check is ok, for which few facts need to be read."""
+    """Whether the event reports ok, for which few facts are read."""
     return event.state == "ok" and event.type == "service"

@@ -41,7 +41,7 @@ class Explained(Struct, frozen=True, kw_only=True):
     state: str
     outcome: str
     is_notified: bool
-    """Whether the event is passed on, or an alert is sent."""
+    """Whether a notification was created, or an alert was queued."""
     reason: str = ""
     until: int | None = None
     """Until when it is held back."""

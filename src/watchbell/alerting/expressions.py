@@ -1,4 +1,4 @@
-"""Regular expressions that people write, matched by RE2: no text can make one of them slow."""
+"""Regular expressions that people write, matched by RE2 in linear time."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -6,12 +6,12 @@ from functools import lru_cache
 from watchbell.errors import Refused
 
 _MEMORY = 1 << 20
-"""Bytes that one expression may take, at the most."""
+"""The most bytes that a compiled expression may take."""
 
 
 @lru_cache(4_096)
 def compiled(expression: str) -> Callable[[str], bool]:
-    """Whether the expression is found in a text. Refused, with the reason, where it is none."""
+    """A search for the expression in a text. Raises Refused with the reason if it is invalid."""
     import re2  # type: ignore[import-untyped] # noqa: PLC0415  (few need it, and it takes a while)
 
     options = re2.Options()
@@ -31,7 +31,7 @@ def compiled(expression: str) -> Callable[[str], bool]:
 
 @lru_cache(16_384)
 def matches(expression: str, text: str) -> bool:
-    """The same, and never where the expression is none."""
+    """Whether the expression is found in the text; an invalid one never is."""
     try:
         return compiled(expression)(text)
     except Refused:

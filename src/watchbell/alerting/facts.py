@@ -1,4 +1,4 @@
-"""What is known of checks: the facts of a whole batch, read in one round trip."""
+"""Reads the facts of all checks of a batch in one round trip."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -40,8 +40,8 @@ _OWN_FAMILIES = ("check_settings", "decisions", "event_tags", "open_problems", "
 # KEYS[1] any key of the namespace, by which a cluster finds the server.
 # ARGV[1] msgpack: what stands between the parts of each family of keys; ARGV[2] msgpack: checks,
 # flat: entity, check, whether in depth. Returns for each check that is well its summary, or its
-# fields where it has more of them than most. Where it is new, fails, was told of, is maintained or
-# is asked for in depth, returns its fields and also: the beginnings of the present
+# fields where it has more of them than most. Where it is new, fails, was notified of, is
+# maintained or is asked for in depth, returns its fields and also: the beginnings of the present
 # maintenances and the times of notifications, recorded lengths and remaining ms of the former,
 # planned windows, whether the entity is known, the recorded summary of the present state and the
 # record before it, the last decision. At the end, what was set for each check, until when it
@@ -140,8 +140,8 @@ class CheckFacts:
     async def load(
         self, store: Store, wanted: Sequence[tuple[str, str, bool]], now: int
     ) -> tuple[list[Facts], list[Command], int]:
-        """The facts of checks (entity, check, whether in depth), what has to be tidied up, and how
-        many events there were so far."""
+        """The facts of checks (entity, check, whether in depth), the commands that tidy up, and
+        the number of events so far."""
         flat = [part for one in wanted for part in one]
         args = [self._families, msgspec.msgpack.encode(flat)]
         answers = await _FACTS(store, [self._keys.events()], args)
@@ -242,7 +242,7 @@ class CheckFacts:
 
 @lru_cache(4096)
 def event_tags(stored: bytes) -> tuple[str, ...]:
-    """The tags of a check's latest report; what makes no sense counts as none."""
+    """The tags of a check's latest report; none where the value is unreadable."""
     try:
         return _tags(stored)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -250,7 +250,7 @@ def event_tags(stored: bytes) -> tuple[str, ...]:
 
 
 def check_settings(stored: bytes) -> dict[str, int]:
-    """What was set for a check; what makes no sense counts as not set."""
+    """The settings of a check; unreadable values count as not set."""
     try:
         given = msgspec.json.decode(stored, type=dict[str, int])
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -265,7 +265,7 @@ def _text(value: bytes | None) -> str | None:
 
 
 def _number(value: bytes | None) -> int | None:
-    """A whole number that somebody wrote, or nothing where it is none that we could count with."""
+    """The whole number that the bytes are; None where they are not one that we can use."""
     try:
         number = None if value is None else int(float(value))
     except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""What alerting has done and what waits: the figures that metrics show."""
+"""Counters and queue lengths of alerting, for metrics."""
 
 import msgspec
 from msgspec import Struct
@@ -20,11 +20,9 @@ return {
 
 
 class Waiting(Struct, frozen=True):
-    """How much waits in a queue."""
-
     length: int
     oldest: float | None
-    """When its oldest item was made, in seconds since 1970, if the item says so."""
+    """The time of its oldest item, in seconds since 1970, if the item has one."""
 
 
 class Figures(Struct, frozen=True):

@@ -36,7 +36,7 @@ def notification(raw: bytes) -> Notification:
 
 
 def alert(raw: bytes, medium: str, alert_id: str) -> Alert:
-    """The alert on the queue of a medium; `alert_id` is for one that has none. Raises as above.
+    """An alert from the queue of a medium; `alert_id` is for one that has none. Raises as above.
 
     Required: `address`, `event_id` and `state`.
     """

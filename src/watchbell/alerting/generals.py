@@ -26,8 +26,7 @@ class Prospect(Struct, frozen=True):
 
 
 def is_automatic(rule: Rule) -> bool:
-    """Whether it is as the rule that is made for a contact; the contact's media may have changed
-    since."""
+    """Whether the rule equals the automatic one; the contact's media may have changed since."""
     made = rules.general(rule.contact_id, (), rule.id)
     media = set(rule.critical_media)
     return (

@@ -1,4 +1,4 @@
-"""What is and what was: states, their history, notifications and alerts, read many at a time."""
+"""Reads states of checks, their history, notifications and alerts, many at a time."""
 
 import re
 from collections.abc import AsyncIterator, Sequence
@@ -37,7 +37,7 @@ class Notified(Struct, frozen=True):
 
 
 class Sent(Struct, frozen=True, kw_only=True):
-    """An alert, as it is kept."""
+    """An alert, as it is recorded."""
 
     id: str
     timestamp: int
@@ -70,7 +70,7 @@ class Status(Struct, frozen=True, kw_only=True):
     repeat_failure_delay: int | None = None
     initial_recovery_delay: int | None = None
     last_notifications: dict[str, int] = {}
-    """Kind to when the latest of that kind was made."""
+    """When the latest notification of each kind was created."""
 
     @property
     def maintenance(self) -> Maintenance | None:
@@ -157,14 +157,14 @@ return answers
 
 
 async def check_states(store: Store, ids: Sequence[str], now: int) -> list[Status]:
-    """The checks as they are, in the order of `ids`; two hundred are read in one step."""
+    """The present states of the checks, in the order of `ids`."""
     return [_status(i, answer) async for i, answer in _STATUS.over(store, ids, [now], 200)]
 
 
 async def state_changes(
     store: Store, event_id: str, start: int | None, end: int | None, limit: int | None = None
 ) -> list[Change]:
-    """The changes in [start, end] in their order; with `limit`, only the latest so many."""
+    """The changes in [start, end], oldest first; with `limit`, only the latest."""
     wanted: list[Argument] = [*_scores(start, end), limit or -1, 0]
     return [
         change
@@ -174,7 +174,7 @@ async def state_changes(
 
 
 async def one_before(store: Store, event_id: str, time: int) -> Change | None:
-    """The change into the state in which the check was just before `time`."""
+    """The last change before `time`."""
     found = await state_changes(store, event_id, None, time - 1, 1)
     return found[0] if found else None
 
@@ -191,14 +191,14 @@ async def histories(
 async def windows_of(
     store: Store, ids: Sequence[str], kind: Kind
 ) -> AsyncIterator[tuple[str, list[Window]]]:
-    """The maintenance windows of each check, in the order of their beginnings."""
+    """The maintenance windows of each check, sorted by start."""
     async for event_id, answer in _WINDOWS.over(store, ids, [kind], 100):
         found = [_window(one) for one in answer]
         yield event_id, sorted((w for w in found if w), key=lambda window: window.start)
 
 
 async def failing(store: Store) -> list[tuple[str, int]]:
-    """Checks that fail, with when they last changed their state, the latest first."""
+    """Failing checks with the time of their last change, latest first."""
     found: dict[str, int] = {}
     async for page in replies.scored_members(store, Alerting(store.prefix).failed_checks()):
         found.update(page)
@@ -206,7 +206,7 @@ async def failing(store: Store) -> list[tuple[str, int]]:
 
 
 async def find(store: Store, pattern: str, *, disabled: bool = False) -> list[str]:
-    """The checks that a pattern means, in order; one of exactly this name is meant alone."""
+    """The checks that match a pattern, sorted; only the one of exactly this name if it exists."""
     keys = Alerting(store.prefix)
     entity, check = split_id(pattern)
     exact = f"{entity.lower()}:{check}"
@@ -221,7 +221,7 @@ async def find(store: Store, pattern: str, *, disabled: bool = False) -> list[st
 
 
 async def matching(store: Store, pattern: str, *, disabled: bool = False) -> list[str]:
-    """As `find`, but a pattern other than `*` has to match something: NotFound otherwise."""
+    """As `find`, but raises NotFound where a pattern other than `*` matches nothing."""
     ids = await find(store, pattern, disabled=disabled)
     if ids or pattern == "*":
         return ids
@@ -234,7 +234,7 @@ async def matching(store: Store, pattern: str, *, disabled: bool = False) -> lis
 
 
 async def by_short_id(store: Store, short_id: str) -> str | None:
-    """The check whose alerts carry this id; None if there is none, or it is no such id."""
+    """The check with this short id; None if there is none."""
     if not _SHORT_ID.fullmatch(short_id):
         return None
     found = await store.call("HGET", Alerting(store.prefix).checks_by_hash(), short_id.lower())
@@ -255,25 +255,25 @@ async def _matching(store: Store, wanted: patterns.Pattern) -> list[str]:
 async def notifications(
     store: Store, event_id: str, start: int | None, end: int | None
 ) -> list[Notified]:
-    """The notifications made in [start, end], in their order."""
+    """The notifications created in [start, end], oldest first."""
     keys, (entity, check) = Alerting(store.prefix), split_id(event_id)
     times: dict[str, list[int]] = {}
     for kind, family in NOTIFICATIONS.items():
         found = await store.call("LRANGE", getattr(keys, family)(entity, check), 0, -1)
         times[kind] = [t for t in replies.numbers(found) if _is_within(t, start, end)]
     states = {time: state for state in FAILING for time in times[state]}
-    told = [
+    notifications = [
         Notified(time, kind, states.get(time) if kind == "problem" else None)
         for kind in times.keys() - set(FAILING)
         for time in times[kind]
     ]
-    return sorted(told, key=lambda one: (one.timestamp, one.kind))
+    return sorted(notifications, key=lambda one: (one.timestamp, one.kind))
 
 
 async def actions(
     store: Store, event_id: str, start: int | None, end: int | None
 ) -> list[tuple[int, str]]:
-    """What people did in [start, end], in its order."""
+    """The actions of people in [start, end], oldest first."""
     found = await replies.hash_fields(store, Alerting(store.prefix).actions(*split_id(event_id)))
     times = [(number(time), text(action)) for time, action in found.items()]
     return sorted((t, a) for t, a in times if t is not None and _is_within(t, start, end))
@@ -288,7 +288,7 @@ async def alerts(
     end: int | None = None,
     limit: int | None = None,
 ) -> list[Sent]:
-    """The alerts about a check or for a contact, or all, made in [start, end]; latest first."""
+    """The alerts of a check, of a contact, or all, created in [start, end]; latest first."""
     keys = Alerting(store.prefix)
     index = keys.alerts()
     if event_id is not None:
@@ -347,7 +347,7 @@ def _window(record: Sequence[bytes | None]) -> Window | None:
 
 
 def _changes(records: Sequence[Sequence[bytes | None]]) -> list[Change]:
-    """In their order; a time of which the state is not known is no change."""
+    """In their order; records without a state are skipped."""
     found = []
     for stamp, state, summary, details, count, latency in reversed(records):
         time = number(stamp)

@@ -9,7 +9,7 @@ def hour(now: int) -> str:
 
 
 def hours_back(now: int, count: int) -> Iterator[str]:
-    """The present hour and those before it, `count` in all, the latest first."""
+    """The current hour and those before it, `count` in all, latest first."""
     return (hour(now - back * 3_600) for back in range(count))
 
 

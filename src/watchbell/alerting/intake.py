@@ -1,4 +1,4 @@
-"""How events get in: checked, stamped with the time, pushed to `events`."""
+"""Validates check events, adds the time, and pushes them to `events`."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,13 +14,13 @@ _MOST_BYTES = 4 << 20
 
 
 async def submit(store: Store, event: CheckEvent, *more: CheckEvent) -> None:
-    """Pushes events in their order; Refused, and none is pushed, where one of them is invalid."""
+    """Pushes events in order; raises Refused and pushes none if one is invalid."""
     now = int(SYSTEM.now())
     await submit_raw(store, [_checked(one, now) for one in (event, *more)])
 
 
 async def submit_raw(store: Store, items: Sequence[bytes]) -> None:
-    """Pushes what is to be judged by the processor, the first to be taken first."""
+    """Pushes encoded events; the first is processed first."""
     key = Alerting(store.prefix).events()
     for piece in _pieces(items):
         await store.call("LPUSH", key, *piece)

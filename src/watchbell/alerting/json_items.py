@@ -1,4 +1,4 @@
-"""Contacts, entities and rules as they stand in JSON files: how items are read and written."""
+"""Reads and writes contacts, entities and rules as items of JSON files."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -20,7 +20,7 @@ Texts = tuple[str, ...] | None
 Ids = tuple[str | int, ...]
 
 HIDDEN = Secret("x").shown()
-"""What stands in place of a secret."""
+"""What is written in place of a secret."""
 
 _WORDS = {
     "str": "text",
@@ -94,7 +94,7 @@ class EntityItem(Struct, kw_only=True):
 
 
 def contact(item: Item, new_id: Callable[[], str]) -> Contact:
-    """The contact that an item describes, with the rules that it has for it."""
+    """The contact that an item describes, with its rules."""
     found = converted(item, ContactItem)
     contact_id = str(found.id)
     given = {
@@ -174,14 +174,14 @@ def entity(item: Item) -> Entity:
 
 
 def without_secrets(contact: Contact) -> Contact:
-    """The contact as anybody may see it."""
+    """The contact with its secrets hidden."""
     hidden = {name: Secret(contact.pagerduty.get(name, "")).shown() for name in contacts.SECRET}
     seen = {name: hidden.get(name, value) for name, value in contact.pagerduty.items()}
     return replace(contact, pagerduty=seen)
 
 
 def with_secrets(contact: Contact, before: Contact | None) -> Contact:
-    """The contact with the secrets that it had, where it was given as anybody may see it."""
+    """The contact with its former secrets where they were given hidden."""
     had = before.pagerduty if before is not None else {}
     kept = {
         name: had.get(name, value) if value == HIDDEN else value
@@ -191,7 +191,7 @@ def with_secrets(contact: Contact, before: Contact | None) -> Contact:
 
 
 def converted(value: object, kind: type[T], field: str = "") -> T:
-    """The value as that type; raises Refused with the field that does not fit."""
+    """The value as that type; raises Refused with the invalid field."""
     try:
         return msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as error:
@@ -209,7 +209,7 @@ def _in_words(types: re.Match[str]) -> str:
 
 
 class Taken(Struct, frozen=True, kw_only=True):
-    """What became of one item of many."""
+    """The result of one item of many."""
 
     number: int
     """Its position, from 1 on."""
@@ -217,13 +217,13 @@ class Taken(Struct, frozen=True, kw_only=True):
     status: Literal["imported", "skipped", "refused"]
     reason: str = ""
     ignored: list[str] = []
-    """Its fields that are not known."""
+    """Its unknown fields."""
 
 
 async def each_taken(
     items: Sequence[Any], kind: type[Struct], one: Callable[[Item], Awaitable[None]]
 ) -> AsyncIterator[Taken]:
-    """Does `one` with each item, and tells what became of it; one without an id is skipped."""
+    """Calls `one` with each item and yields its result; items without an id are skipped."""
     fields = {field.name for field in msgspec.structs.fields(kind)}
     for number, item in enumerate(items, 1):
         if not isinstance(item, dict):

@@ -127,7 +127,7 @@ NOTIFICATIONS = {
     "acknowledgement": "acknowledgements",
     "test": "tests",
 }
-"""Kind of notification to the family that keeps their times."""
+"""The family of keys that has the times of each kind of notification."""
 
 # Words that keys of other domains begin with, and in which names that people choose come last.
 _ELSEWHERE = ("pagerduty_acks",)
@@ -139,23 +139,23 @@ RESERVED_ENTITIES = frozenset(_ELSEWHERE).union(
     for word, colon, _ in [family.literals[0].partition(":")]
     if colon
 )
-"""What no entity is called: `check:a:b:states` would be the states of one check and all of another.
-Those who look for all keys that begin with such a word find what they expect."""
+"""Names that no entity may have: `check:a:b:states` would be the states of one check and all of
+another, and a search by prefix would find keys of others."""
 RESERVED_BEGINNING = "{"
-"""What no entity's name begins with, since keys of other domains do."""
+"""Prefixes that no entity's name may have, since keys of other domains have them."""
 
 RESERVED_MEDIA = frozenset(
     family.pattern.removesuffix(Alerting.queue.literals[-1])
     for family in AlertingOwn.families()
     if family.pattern.endswith(Alerting.queue.literals[-1])
 )
-"""What no medium is called, since its queue would be another list."""
+"""Names that no medium may have, since its queue would be another list."""
 
 
 def is_reserved(entity: str) -> bool:
-    """Whether no entity may be called so, in lower case as its name is kept."""
+    """Whether an entity may not have this name, given in lower case."""
     return entity.startswith(RESERVED_BEGINNING) or entity in RESERVED_ENTITIES
 
 
 ALL = "ALL"
-"""The id that stands for every entity where contacts are linked."""
+"""The id to link contacts to every entity."""

@@ -1,4 +1,4 @@
-"""Maintenance of checks: windows are planned, opened, extended and ended, each in one step."""
+"""Plans, opens, extends and ends maintenance windows of checks, each in one step."""
 
 from collections.abc import Callable, Sequence
 
@@ -61,21 +61,21 @@ Commands = Sequence[Sequence[object]]
 
 _AT_ONCE = 200
 LATEST = 1 << 40
-"""Seconds; longer than anybody plans, and exact in every number format."""
+"""The latest start and the longest duration, in seconds; exact in every number format."""
 
 
 class Known(Struct, frozen=True):
-    """What there is of one kind of maintenance of a check."""
+    """The maintenance of one kind that a check has."""
 
     windows: list[Window]
     present: int | None
-    """The beginning that the key of the open window holds."""
-    said: str
-    """Summary of the window in question."""
+    """The start that the key of the open window holds."""
+    summary: str
+    """The summary of the window in question."""
     alerted: list[str]
 
     def current_start(self, now: int) -> int | None:
-        """By the records; a window of which there is none is open while its key is there."""
+        """The start of the open window: by its record, or by its key where it has no record."""
         window = current_window(self.windows, now)
         if window is not None:
             return window.start
@@ -83,36 +83,36 @@ class Known(Struct, frozen=True):
 
 
 async def windows(store: Store, event_id: str, kind: Kind) -> list[Window]:
-    """In the order of their beginnings."""
+    """Sorted by start."""
     return [window async for _, found in windows_of(store, [event_id], kind) for window in found]
 
 
 async def create_scheduled(
     store: Store, event_id: str, start: int, duration: int, summary: str, now: int
 ) -> None:
-    """Plans a window; one that begins at the same time gets the new length and both summaries."""
+    """Plans a window; one with the same start gets the new length and both summaries."""
     await create(store, [event_id], "scheduled", Window(start, duration, summary), now)
 
 
 async def create_unscheduled(
     store: Store, event_id: str, start: int, duration: int, summary: str, now: int
 ) -> None:
-    """Opens a window, which takes over from one that is open; one that is over is recorded."""
+    """Opens a window in place of the open one; one that is over is only recorded."""
     await create(store, [event_id], "unscheduled", Window(start, duration, summary), now)
 
 
 async def end_scheduled(store: Store, event_id: str, start: int, now: int) -> bool:
-    """Takes a window to come back, or ends one that is open; False where it is neither."""
+    """Cancels a future window or ends an open one; False for any other."""
     return bool(await end(store, [event_id], "scheduled", start, now, now))
 
 
 async def end_unscheduled(store: Store, event_id: str, end_at: int, now: int) -> bool:
-    """Ends what is open; False where nothing is."""
+    """Ends the open window; False if none is open."""
     return bool(await end(store, [event_id], "unscheduled", 0, end_at, now))
 
 
 async def create(store: Store, ids: Sequence[str], kind: Kind, window: Window, now: int) -> None:
-    """The same window for many checks: each gets it in one step."""
+    """Adds the same window to many checks, to each in one step."""
     for event_id in ids:
         _check(event_id, window.start, window.duration)
     if kind == "unscheduled" and window.start > now:
@@ -129,8 +129,8 @@ async def create(store: Store, ids: Sequence[str], kind: Kind, window: Window, n
 async def end(
     store: Store, ids: Sequence[str], kind: Kind, start: int, end_at: int, now: int
 ) -> list[str]:
-    """The checks that had something to end: the planned window that begins at `start`, which ends
-    now, or the unscheduled ones that are open, which end at `end_at`."""
+    """Ends the scheduled window that begins at `start`, or open unscheduled ones at `end_at`;
+    returns the checks that had one."""
     checks = CheckWrites(store.prefix)
 
     def decided(event_id: str, known: Known) -> Commands:
@@ -147,7 +147,7 @@ def _scheduled(
     start, length = window.start, window.duration
     commands = commands_for_scheduled(
         checks.keys,
-        *(event_id, known.windows, start, length, window.summary, now, known.said),
+        *(event_id, known.windows, start, length, window.summary, now, known.summary),
     )
     others = [one for one in known.windows if one.start != start]
     opens = current_window([*others, Window(start, length)], now) is not None
@@ -160,7 +160,7 @@ def _unscheduled(
     commands = commands_for_create_unscheduled(
         checks.keys,
         *(event_id, known.current_start(now), window.start, window.duration, window.summary, now),
-        known.said,
+        known.summary,
     )
     return [*commands, *(_quiet(checks, event_id, known) if window.is_open(now) else [])]
 
@@ -196,8 +196,12 @@ async def _changed(
     start: int,
     decide: Callable[[str, Known], Commands],
 ) -> list[str]:
-    """The checks for which something followed from what is known, which is done; what has changed
-    meanwhile is decided anew. Refused, after all others are done, where one can't be."""
+    """Runs the commands that follow from what is known of each check, and returns the checks that
+    had any.
+
+    A check that changed meanwhile is decided anew. Raises Refused, after all others are done, for
+    one that can't be changed.
+    """
     changed, refused = list[str](), list[str]()
     names, own = family(Alerting(store.prefix), kind), AlertingOwn(store.prefix)
 
@@ -231,12 +235,12 @@ async def _changed(
 
 
 def _known(
-    present: bytes | None, flat: Sequence[bytes], said: bytes | None, alerted: Sequence[bytes]
+    present: bytes | None, flat: Sequence[bytes], summary: bytes | None, alerted: Sequence[bytes]
 ) -> Known:
     return Known(
         windows=[_window(*one) for one in pairs(flat)],
         present=number(present),
-        said=text_or_none(said) or "",
+        summary=text_or_none(summary) or "",
         alerted=[text(one) for one in alerted],
     )
 
@@ -246,7 +250,7 @@ def _window(start: bytes, duration: bytes) -> Window:
 
 
 def _quiet(checks: CheckWrites, event_id: str, known: Known) -> Commands:
-    """What is in maintenance counts in nobody's rollup."""
+    """A check in maintenance counts in no rollup."""
     if not known.alerted:
         return []
     return list(checks.no_longer_alerting(event_id, known.alerted))

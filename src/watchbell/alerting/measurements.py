@@ -1,4 +1,4 @@
-"""What a check measured of late: numbers in the copies of events that are kept for a while."""
+"""The latest measurements of a check, from archived copies of its events."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,11 +15,11 @@ from watchbell.store.client import Store
 from watchbell.store.script import READ, Script
 
 MOST_EVENTS = 20_000
-"""That are looked through, of all checks, the newest first."""
+"""The most archived events that are searched, newest first."""
 MOST_SERIES, MOST_POINTS = 24, 400
 _PAGE = 1_000
 _LONGEST = 1 << 16
-"""Bytes of an event that is looked at; there are numbers in none that is so long."""
+"""The most bytes of an event that is searched for measurements."""
 _HOURS = 48
 _VALUE = re.compile(r"([+-]?[0-9]{1,30}(?:[.][0-9]{0,30})?(?:[eE][+-]?[0-9]{1,2})?)([^0-9]{0,10})")
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -41,8 +41,6 @@ return {#page, found}
 
 
 class Copy(Struct):
-    """As much of an event as is of interest here."""
-
     entity: str
     check: str
     perfdata: str
@@ -53,13 +51,13 @@ class Series(Struct, frozen=True):
     key: str
     unit: str
     points: list[tuple[float, float]]
-    """Time and value, in their order. Those of one second are spread over it evenly."""
+    """Time and value, oldest first. Values of one second are spread over it evenly."""
 
 
 class Measured(Struct, frozen=True):
     series: list[Series]
     is_complete: bool
-    """False where there were more copies than are looked through."""
+    """False where there were more events than are searched."""
 
 
 async def measured(store: Store, event_id: str, archive_seconds: int, now: int) -> Measured:
@@ -78,7 +76,7 @@ async def measured(store: Store, event_id: str, archive_seconds: int, now: int) 
 
 
 def _of(event_id: str, copies: Iterable[bytes], start: int) -> Iterator[Copy]:
-    """Copies that other programs left without a time are of the beginning of their hour."""
+    """Events of other programs without a time get the start of their hour."""
     entity, check = split_id(event_id)
     for copy in map(_read, copies):
         if copy and copy.check == check and copy.entity.lower() == entity:
@@ -94,10 +92,8 @@ def _read(raw: bytes) -> Copy | None:
 
 
 def series(copies: Iterable[Copy]) -> list[Series]:
-    """By key, in the order in which they are first met; one of another unit is another series.
-
-    The copies come newest first.
-    """
+    """By key, in order of first appearance; another unit makes another series. The events come
+    newest first."""
     found: dict[tuple[str, str], dict[int, list[float]]] = {}
     for copy in copies:
         for item in perfdata_items(copy.perfdata):

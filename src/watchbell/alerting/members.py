@@ -1,11 +1,11 @@
-"""Which checks belong among those that a contact is being alerted about by a medium.
+"""The Lua that finds which checks count as failing for a contact and a medium.
 
-A check belongs there while it fails, is enabled, is in no maintenance, and the contact is
-interested in it. Other programs change all of that without changing the set, so its members are
-looked at whenever the contact is considered.
+A check counts while it fails, is enabled, is not in maintenance, and the contact is linked to it.
+Other programs change all of that without changing the set, so its members are checked whenever the
+contact is considered.
 
-A check that recovered or was acknowledged leaves the set with the notification that says so: many
-of them are then notified in a summary, as the failures were. So members are looked at when no more
+A check that recovered or was acknowledged leaves the set with its notification, so that many
+recoveries are summarised as the failures were. Members are therefore checked only when no more
 notifications are queued than those in hand; a burst pays nothing for it.
 """
 

@@ -1,4 +1,4 @@
-"""What things are in alerting: events, checks, notifications, contacts, rules and alerts."""
+"""The records of alerting: events, notifications, contacts, rules, alerts and decisions."""
 
 import hashlib
 from functools import lru_cache
@@ -24,8 +24,8 @@ NotificationType = Literal["problem", "recovery", "acknowledgement", "test"]
 LONGEST_NAME = 1_000
 LARGEST = (1 << 33) - 1
 """The latest time, in the year 2242, and the longest duration. Milliseconds are beyond it."""
-# What is asked of JSON that becomes an event at once; half of the longest, since a name may grow
-# when it is put in lower case.
+# Limits of JSON that is decoded as an event at once; half of the longest name, since a name may
+# grow in lower case.
 _Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME // 2)]
 _Whole = Annotated[int, Meta(ge=0, le=LARGEST)]
 if TYPE_CHECKING:
@@ -61,15 +61,15 @@ class CheckEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
 
 
 class Rejection(Struct, frozen=True):
-    """Why something that was pushed is no check event."""
+    """Why a pushed item is not a check event."""
 
     reason: str
     field: str = ""
-    """The first field that is wrong; empty where no single field is."""
+    """The first invalid field; empty where no single field is."""
 
 
 class Notification(Struct, kw_only=True):
-    """The decision that a check is worth telling about, as it lies on `notifications`."""
+    """A change that contacts should be notified of, as it is queued on `notifications`."""
 
     event_id: str
     event_hash: str | None = None
@@ -102,7 +102,7 @@ class RollupEntry(Struct, kw_only=True):
 
 
 class Alert(Struct, kw_only=True):
-    """One message to one contact by one medium, as it lies on `MEDIA_notifications`."""
+    """One message to one contact by one medium, as it is queued on `MEDIA_notifications`."""
 
     id: str
     media: str
@@ -129,7 +129,7 @@ class Alert(Struct, kw_only=True):
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """When, and by which media, a contact is told about what. Empty means: whatever."""
+    """When, about what and by which media a contact is notified. An empty field matches all."""
 
     id: str
     contact_id: str
@@ -153,7 +153,7 @@ class Rule(Struct, frozen=True, kw_only=True):
 class Medium(Struct, frozen=True, kw_only=True):
     address: str
     interval: int = 900
-    """Seconds within which the same is not told again."""
+    """Seconds before the same state is alerted again."""
     rollup_threshold: int = 0
     """Failing checks from which on alerts are rolled up; 0 for never."""
 
@@ -180,7 +180,7 @@ class Decision(Struct, kw_only=True, omit_defaults=True):
     until: int | None = None
     summary: str = ""
     tags: list[str] = []
-    """Those that the rules were matched with."""
+    """The tags that rules were matched with."""
     contacts: list["ContactDecision"] = []
 
 

@@ -1,4 +1,4 @@
-"""What becomes of notifications, one after the other: alerts, and commands that go with them."""
+"""Turns a batch of notifications into alerts and the commands that go with them."""
 
 from collections.abc import Sequence
 
@@ -24,14 +24,14 @@ from watchbell.store.effects import Word, flat
 
 
 class BatchEffects(Struct, gc=False):
-    """What becomes of one notification, or of several."""
+    """What follows from one or more notifications."""
 
     words: list[Word] = []
-    """Of the commands that follow, flat."""
+    """The commands, flat."""
     ends: Ends = {}
     alerts: list[Alert] = []
     summaries: list[Summary] = []
-    """Those of the alerts that are still to list all that fails."""
+    """The alerts that still need their list of failing checks."""
 
     def add(self, other: "BatchEffects") -> None:
         self.words += other.words
@@ -41,14 +41,14 @@ class BatchEffects(Struct, gc=False):
 
 
 class NotificationBatch:
-    """Settles a batch, piece by piece, and remembers what the store may not know yet."""
+    """Decides on a batch, piece by piece, and remembers what the store may not have yet."""
 
     def __init__(self, alert_writes: AlertWrites, now: int) -> None:
         self._alert_writes, self._now = alert_writes, now
         self._standings: dict[Pair, Standing] = {}
         self._alerting: dict[Subject, Alerting] = {}
         self._changed: dict[Pair, dict[str, bool]] = {}
-        """Checks that this batch adds to, or takes from, those a contact is alerted about."""
+        """Checks that this batch adds to a medium's failing checks, or removes from them."""
 
     def settle(self, notification: Notification, addressees: Sequence[Addressee]) -> BatchEffects:
         try:
@@ -61,7 +61,7 @@ class NotificationBatch:
             return BatchEffects(words=flat([self._alert_writes.parked(item, reason, self._now)]))
 
     def remember(self, loaded: Loaded) -> None:
-        """What we change ourselves is as we left it, the rest as it was just read."""
+        """Adds what was read; values that this batch changed are kept."""
         for pair, standing in loaded.standings.items():
             self._standings.setdefault(pair, standing)
         for subject, read in loaded.alerting.items():

@@ -21,16 +21,17 @@ from watchbell.store.pipelining import pipelined, yielding
 from watchbell.store.queue import Batch, Queue, Taker
 
 # All notifications have one key, so that one notifier works at a time and another takes over when
-# it dies: what a contact was told lately and how many of its checks fail is read and written back.
+# it dies: the latest alerts of a contact and its failing checks are read and written back.
 _ONE_AT_A_TIME = ("",)
 
 _MOST = 5_000
-"""How many are taken at once: a contact is read once for all of them, which is dear. More would let
-changes of contacts wait for longer than a moment, and come back one by one after a crash."""
+"""Notifications that are taken at once. A contact is read once for all of them, which is
+expensive. With more, changes of contacts would take effect later, and more would come back one
+by one after a crash."""
 
 _MOST_ALERTS = 10_000
-"""After so many alerts of one batch the rest of it goes back, so that what is urgent by then need
-not wait for all of them."""
+"""Alerts of one batch after which the rest goes back to the queue, so that urgent notifications
+need not wait for it."""
 
 
 class Tally(Struct):
@@ -39,7 +40,7 @@ class Tally(Struct):
 
 
 class Opened(Struct):
-    """The notifications of a piece, and what is none, with the reason."""
+    """The notifications of a piece, and its invalid items with their reasons."""
 
     notifications: list[Notification]
     unreadable: list[tuple[bytes, str]]
@@ -47,7 +48,7 @@ class Opened(Struct):
 
 class Notifier:
     piece = 200
-    """How many notifications of a batch are settled at once."""
+    """Notifications of a batch that are decided on at once."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
@@ -59,7 +60,7 @@ class Notifier:
         self.taker = Taker(store, queue, most=_MOST, urgent=priority.notifications())
 
     async def process(self, batch: Batch, now: int) -> Tally:
-        """Load, decide, apply: the alerts of a batch as of `now`, and its acknowledgement."""
+        """Loads, decides and applies a batch as of `now`, and acknowledges it."""
         notification_batch, tally = NotificationBatch(self._alert_writes, now), Tally()
         known: dict[str, Person] = {}
 
@@ -87,7 +88,7 @@ class Notifier:
             settlement.words += flat(self._alert_writes.counted(opened.notifications))
             tally.notifications += len(opened.notifications)
             tally.alerts += len(settlement.alerts)
-            # What waits for nothing is packed while the store still applies the piece before.
+            # What needs no summary is packed while the store still applies the piece before.
             return settlement if settlement.summaries else self._packed(settlement, now)
 
         async def apply(piece: Batch, settled: BatchEffects | bytes) -> None:
@@ -105,7 +106,7 @@ class Notifier:
         return tally
 
     async def _filled(self, settlement: BatchEffects, now: int) -> bytes:
-        """With what summaries list, once the store knows all that was decided before."""
+        """Adds the lists of summaries, once the store has all earlier decisions."""
         await patiently(lambda: self._summaries.fill(self._store, settlement.summaries, now))
         return self._packed(settlement, now)
 
@@ -131,7 +132,8 @@ def _opened(piece: Batch) -> Opened:
 
 
 async def step(notifier: Notifier, now: int) -> Tally | None:
-    """One batch, or None where nothing waits; what went back to the queue counts for nothing."""
+    """Processes one batch; None if nothing waits. Items that went back to the queue are not
+    counted."""
     batch = await notifier.taker.take()
     if batch is None:
         return None

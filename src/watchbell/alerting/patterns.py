@@ -18,14 +18,12 @@ class Pattern(Struct, frozen=True):
     entity: str | None
     """The entity, where only one can match."""
     matches: Callable[[str, str], bool]
-    """Whether it is meant by the pattern: an entity and a check."""
+    """Whether an entity and a check match the pattern."""
 
 
 def compiled(text: str) -> Pattern:
-    """A pattern without a colon means every check of the entity.
-
-    Raises Refused where an expression is none.
-    """
+    """A pattern without a colon matches every check of the entity. Raises Refused for an invalid
+    expression."""
     inner = text.find("/:", 1)
     if text.startswith("/") and inner > 0:
         entity, check = text[: inner + 1], text[inner + 2 :]

@@ -1,4 +1,4 @@
-"""What goes before a backlog: events and notifications that no contact was alerted of yet."""
+"""What overtakes a backlog: events and notifications of failures that were not alerted yet."""
 
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import FAILING

@@ -29,10 +29,10 @@ from watchbell.store.queue import Batch, Queue, Taker
 from watchbell.store.script import Script
 
 ARCHIVE_MOST = 100_000
-"""Events that are kept of one hour, at the most."""
+"""The most events that are archived per hour."""
 INSTANCE_SECONDS = 12 * 86_400
 DEADLY = 3
-"""Processors that died with an event in hand, after which it is not looked at again."""
+"""Processors that may die with an event in hand before it is rejected."""
 _SHOWN = 1_000
 _MOST = 1_000
 
@@ -45,7 +45,7 @@ redis.call('EXPIRE', KEYS[1], ARGV[1])
 
 
 class Tally(Struct):
-    """What a step did."""
+    """The counts of one step."""
 
     events: int = 0
     notifications: int = 0
@@ -57,7 +57,7 @@ class ParsedPiece(Struct, gc=False):
 
     items: list[bytes]
     parsed: list[CheckEvent | Rejection]
-    """What became of each item."""
+    """The result of each item."""
     events: list[CheckEvent]
     cleanup: list[Command] = []
     rejected: list[tuple[bytes, str]] = []
@@ -65,7 +65,7 @@ class ParsedPiece(Struct, gc=False):
 
 class Processor:
     piece = 250
-    """How many events of a batch are decided on at once."""
+    """Events of a batch that are decided on at once."""
 
     def __init__(self, store: Store, settings: Settings, pid: int) -> None:
         self._store, self._settings = store, settings
@@ -79,7 +79,7 @@ class Processor:
         self.taker = Taker(store, queue, most=_MOST, urgent=urgent)
 
     async def boot(self, now: int) -> None:
-        """This instance's counters begin anew."""
+        """Resets the counters of this instance."""
         boot, counters = self._keys.instance(*self._instance), self._counters
         zero = [x for name in ("all", "ok", "failure", "action", "invalid") for x in (name, 0)]
         await _BOOT(self._store, [boot], [INSTANCE_SECONDS, "boot_time", now])
@@ -90,7 +90,7 @@ class Processor:
         return self._keys.instance_counters(*self._instance)
 
     async def process(self, batch: Batch, now: int) -> Tally:
-        """Load, decide, apply: what a batch means as of `now`, and its acknowledgement."""
+        """Loads, decides and applies a batch as of `now`, and acknowledges it."""
         parsed, tally = _parsed(batch, now), Tally()
         event_batch = EventBatch(self._checks, self._policy, parsed, now)
 
@@ -128,7 +128,7 @@ class Processor:
     async def _decided(
         self, parsed_piece: ParsedPiece, event_batch: EventBatch, tally: Tally
     ) -> list[Word]:
-        """The words of the commands that follow from each event."""
+        """The commands that follow from each event, as words."""
         words, changes = list[Word](), ChangeFeed()
         numbers = event_batch.numbered(len(parsed_piece.parsed))
         events = zip(parsed_piece.items, parsed_piece.parsed, numbers, strict=True)
@@ -149,7 +149,7 @@ class Processor:
         return words + flat(changes.commands(self._own))
 
     def _shared(self, parsed_piece: ParsedPiece, now: int) -> Iterable[Command]:
-        """What is written at once for all: indexes, counters and the archive."""
+        """The writes that the events share: indexes, counters and the archive."""
         service = [event for event in parsed_piece.events if event.type == "service"]
         by_entity: dict[str, set[str]] = {}
         for event in service:
@@ -241,7 +241,8 @@ def _counter(parsed: CheckEvent | Rejection) -> str:
 
 
 async def step(processor: Processor, now: int) -> Tally | None:
-    """One batch, or None where nothing waits; what went back to the queue counts for nothing."""
+    """Processes one batch; None if nothing waits. Items that went back to the queue are not
+    counted."""
     batch = await processor.taker.take()
     if batch is None:
         return None

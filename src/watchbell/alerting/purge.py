@@ -1,4 +1,4 @@
-"""Bounded history: what is older, or more, than is kept goes away, a little at a time."""
+"""Removes history beyond its bounds, a little at a time."""
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -21,9 +21,9 @@ from watchbell.store.script import RAISE_NOT_NOW, Script
 DAY = 86_400
 KINDS: tuple[Kind, ...] = ("scheduled", "unscheduled")
 _CHECKS = 20
-"""Checks that are looked at in one step."""
+"""Checks that one step reads."""
 _STEP = 100
-"""Records of one sort that are removed from a check in one step."""
+"""Records of one kind that one step removes from a check."""
 
 # given[1] how many records of each sort at most, given[2] the time before which alerts are old.
 # How many changes there are, and the oldest; the same of notifications, by kind; the same of
@@ -95,17 +95,17 @@ return gone
 
 
 class Purged(Struct):
-    """How much went away, or would."""
+    """How much was removed, or would be."""
 
     checks: int = 0
-    """Looked at."""
+    """Checks that were examined."""
     changes: int = 0
     notifications: int = 0
     windows: int = 0
     actions: int = 0
     alerts: int = 0
     archives: int = 0
-    """Entries of archive hours that are gone."""
+    """Entries of archives that no longer exist."""
 
     def add(self, other: "Purged") -> None:
         for name in self.__struct_fields__:
@@ -113,14 +113,14 @@ class Purged(Struct):
 
 
 class Oldest(Struct, frozen=True):
-    """The oldest records of one sort, oldest first, and how many there are in all."""
+    """The oldest records of one kind, oldest first, and their total number."""
 
     total: int
     times: list[int]
 
 
 class Records(Struct, frozen=True, kw_only=True):
-    """The oldest of what is kept of a check."""
+    """The oldest records of a check."""
 
     changes: Oldest
     notifications: dict[str, Oldest]
@@ -130,7 +130,7 @@ class Records(Struct, frozen=True, kw_only=True):
 
 
 class Superfluous(Struct, frozen=True, kw_only=True):
-    """What of it need not be kept any longer."""
+    """The records that may be removed."""
 
     changes: list[int]
     notifications: dict[str, list[int]]
@@ -147,7 +147,7 @@ class Superfluous(Struct, frozen=True, kw_only=True):
 
 
 def superfluous(records: Records, policy: Policy, now: int) -> Superfluous:
-    """A state goes when it had ended, not begun, too long ago: reports need the one in force."""
+    """A state is removed by its end, not its start: reports need the one in force."""
     cutoff, most = now - policy.history_days * DAY, policy.history_changes
     changes, surplus = records.changes.times, records.changes.total - most
     followed = pairwise(changes)
@@ -202,8 +202,8 @@ async def purge(
     ids: Sequence[str] | None = None,
     dry_run: bool = False,
 ) -> Purged:
-    """Removes what is older or more than `policy` keeps: of all checks, of alerts and of archives,
-    or of the checks `ids` alone. May be stopped at any time, and goes on where it was."""
+    """Removes what exceeds `policy`: of all checks, alerts and archives, or of the checks `ids`
+    alone. May be stopped at any time; the next call continues."""
     done = Purged()
     if ids is not None:
         done.add(await _checks(store, ids, policy, now, dry_run))
@@ -269,7 +269,7 @@ def _oldest(total: int, times: Iterable[bytes]) -> Oldest:
 
 
 async def _alerts(store: Store, cutoff: int, dry_run: bool) -> int:
-    """The common list goes last: as long as it has old alerts, the others may have some, too."""
+    """The common list is purged last: while it has old alerts, others may have some too."""
     keys = Alerting(store.prefix)
     count: int = await store.call("ZCOUNT", keys.alerts(), "-inf", f"({cutoff}")
     if not count or dry_run:

@@ -1,4 +1,4 @@
-"""What is on record of one check: the course of its states, how much there is, its promise."""
+"""Records of one check: its state changes, their number, and its next report."""
 
 from msgspec import Struct
 
@@ -11,7 +11,7 @@ from watchbell.store.client import Argument, Store
 from watchbell.store.replies import number, text, text_or_none
 
 MOST_CHANGES = 20_000
-"""That are read of one check at the most: one a minute for two weeks."""
+"""The most changes that are read of one check: one a minute for two weeks."""
 _PAGE = 2_000
 
 # given[1], given[2] the range, as scores; given[3] the latest so many of it. Newest first, flat:
@@ -21,11 +21,11 @@ local times = key('state_times', entity, check)
 local found = redis.call('ZREVRANGEBYSCORE', times, given[2], given[1], 'LIMIT', 0, given[3])
 local records = {}
 for _, stamp in ipairs(found) do
-  local said = redis.call('MGET', key('state', entity, check, stamp),
+  local fields = redis.call('MGET', key('state', entity, check, stamp),
     key('summary', entity, check, stamp))
   records[#records + 1] = stamp
-  records[#records + 1] = said[1]
-  records[#records + 1] = said[2] and string.sub(said[2], 1, 200)
+  records[#records + 1] = fields[1]
+  records[#records + 1] = fields[2] and string.sub(fields[2], 1, 200)
 end
 return records
 """)
@@ -44,9 +44,9 @@ return {
 
 class Course(Struct, frozen=True):
     changes: list[Change]
-    """In their order; the first is the one that was in force when the range began."""
+    """Oldest first; the first is the one in force when the range began."""
     is_complete: bool
-    """False where there were too many, and only the latest of them are here."""
+    """False where only the latest changes were read."""
 
 
 class Counts(Struct, frozen=True):
@@ -87,15 +87,15 @@ def _changes(flat: list[bytes | None]) -> list[Change]:
 
 
 async def next_change(store: Store, event_id: str, time: int) -> int | None:
-    """When the first change after `time` was."""
+    """The time of the first change after `time`."""
     key = Alerting(store.prefix).state_times(*split_id(event_id))
     found = await store.call("ZRANGEBYSCORE", key, f"({time}", "+inf", "LIMIT", 0, 1)
     return number(found[0]) if found else None
 
 
 async def counts(store: Store, event_id: str) -> Counts:
-    async for _, (changes, alerts, *told) in _COUNTS.over(store, [event_id], [], 1):
-        kinds = zip(NOTIFICATIONS, told, strict=True)
+    async for _, (changes, alerts, *notifications) in _COUNTS.over(store, [event_id], [], 1):
+        kinds = zip(NOTIFICATIONS, notifications, strict=True)
         return Counts(changes, alerts, {kind: count for kind, count in kinds if count})
     return Counts()
 

@@ -1,4 +1,4 @@
-"""What was pushed to `events` and is no check event: when, why, and its bytes."""
+"""Items of `events` that were rejected: when, why, and their bytes."""
 
 import re
 from collections import Counter
@@ -12,17 +12,17 @@ from watchbell.store.client import Store
 from watchbell.store.script import Script
 
 SHOWN = 1_000
-"""Bytes of it that are kept beside the reason, as text."""
+"""Bytes of an item that are kept beside the reason, as text."""
 _AT_ONCE = 100
 _HOURS = 1_000
-"""Hours that are asked about at once: six weeks of them."""
+"""Hours that are read at once: six weeks."""
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\.\.\.")
 _NUMBER = re.compile(r"\d[\d,.]*")
 _PLACE = re.compile("([0-9]{10})-([0-9]{1,12})")
 
 
 class Rejected(Struct):
-    """What the processor writes down of something that is no check event."""
+    """The processor's record of a rejected item."""
 
     time: int = 0
     reason: str = "unreadable"
@@ -30,7 +30,7 @@ class Rejected(Struct):
 
 
 class Place(Struct, frozen=True):
-    """Where one is kept: its hour, and how many of that hour are no newer than it."""
+    """The hour of a rejected item and its number within that hour; the oldest is 1."""
 
     hour: str
     number: int
@@ -44,7 +44,7 @@ class Found(Struct, frozen=True):
     place: Place
     rejected: Rejected
     size: int | None
-    """Bytes of it; None where they are kept no more, or were kept by somebody else."""
+    """The size of the item; None where its bytes are not kept."""
 
 
 def place(id_: str) -> Place | None:
@@ -53,7 +53,7 @@ def place(id_: str) -> Place | None:
 
 
 def shape(reason: str) -> str:
-    """The reason without what differs from one event to the next, so that they can be counted."""
+    """The reason without values, so that equal reasons can be counted."""
     return _NUMBER.sub("N", _QUOTED.sub("…", reason))
 
 
@@ -80,7 +80,7 @@ return found
 
 
 async def hours(store: Store, days: int, now: int) -> dict[str, int]:
-    """How many there are of each hour (UTC, YYYYMMDDHH), the newest first."""
+    """The number of rejected items per hour (UTC, YYYYMMDDHH), newest first."""
     names, keys = list(hours_back(now, days * 24 + 1)), AlertingOwn(store.prefix)
     counts: dict[str, int] = {}
     for first in range(0, len(names), _HOURS):
@@ -93,7 +93,8 @@ async def hours(store: Store, days: int, now: int) -> dict[str, int]:
 async def newest(
     store: Store, counts: dict[str, int], count: int, after: Place | None = None
 ) -> list[Found]:
-    """Of the `hours`, the newest first; those after one where it is named."""
+    """Rejected items, newest first, starting after a given place; `counts` is the result of
+    `hours`."""
     found: list[Found] = []
     for hour, total in counts.items():
         if after is not None and hour > after.hour:
@@ -109,7 +110,7 @@ async def newest(
 
 
 async def reasons(store: Store, counts: dict[str, int], most: int) -> Counter[str]:
-    """How many of the newest have a reason of each shape."""
+    """Counts the newest items by the shape of their reason."""
     seen: Counter[str] = Counter()
     for hour, total in counts.items():
         key = AlertingOwn(store.prefix).rejections(hour)
@@ -120,7 +121,7 @@ async def reasons(store: Store, counts: dict[str, int], most: int) -> Counter[st
 
 
 async def one(store: Store, where: Place, most: int) -> tuple[Found, bytes] | None:
-    """With its bytes, as many of them as are wanted."""
+    """A rejected item with at most `most` of its bytes."""
     if where.number < 1:
         return None
     answers = await _ITEMS(store, _keys(store, where.hour), [where.number, 1, most])

@@ -1,4 +1,4 @@
-"""What happened, added up: outages, downtime without planned work, percentages, freshness."""
+"""Reports on checks: outages, downtime outside maintenance, percentages, freshness."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from watchbell.alerting.windows import GLUE, Window
 
 BUCKETS = (0, 60, 300, 900, 3600)
-"""Seconds since a check was last heard of, as `freshness` sorts them."""
+"""Buckets of `freshness`: seconds since a check's latest report."""
 
 
 class Change(Struct, frozen=True):
-    """A check went into a state."""
+    """A check entered a state."""
 
     timestamp: int
     state: str
@@ -35,10 +35,10 @@ class Outage(Struct, frozen=True):
 
 class Downtime(Struct, frozen=True):
     seconds: dict[str, int]
-    """By state. Of ok only where the range has a beginning and an end: what is left of it."""
+    """Seconds by state; of ok only where the range has a start and an end."""
     percentages: dict[str, float | None]
     pieces: list[Outage]
-    """What is left of the outages outside planned work."""
+    """The outages without scheduled maintenance."""
 
 
 def outage_began(history: Sequence[Change]) -> Change | None:
@@ -95,7 +95,7 @@ def _runs(history: Sequence[Change], end: int | None) -> Iterator[tuple[list[Cha
 def downtime(
     outages: Sequence[Outage], scheduled: Iterable[Window], start: int | None, end: int | None
 ) -> Downtime:
-    """Outages less planned work. One that goes on is neither cut nor counted."""
+    """Outages without scheduled maintenance. One that goes on is neither cut nor counted."""
     pieces = list(outages)
     for window in scheduled:
         if window.duration > 0:
@@ -133,7 +133,7 @@ def in_range(windows: Iterable[Window], start: int | None, end: int | None) -> l
 
 
 def freshness(updates: Iterable[int], now: int) -> dict[int, int]:
-    """How many checks were heard of so long ago, each under the largest bucket that it reaches."""
+    """The number of checks by the age of their latest report, each in its largest bucket."""
     counts = dict.fromkeys(BUCKETS, 0)
     for update in updates:
         counts[max(bucket for bucket in BUCKETS if bucket <= max(now - update, 0))] += 1

@@ -1,4 +1,4 @@
-"""Whom notifications may concern, and the state of their media: read at once, before deciding."""
+"""Reads the contacts of notifications and the state of their media, in one script."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
@@ -22,20 +22,20 @@ _FAMILIES = (
     *members.FAMILIES,
 )
 _LOOKED_AT = 250
-"""Failing checks of a medium, beyond its threshold, of which is asked whether they belong there;
-more than the notifications that are in hand then, each of which may take one away."""
+"""Failing checks of a medium, beyond its threshold, that are verified; more than the
+notifications in hand, each of which may remove one."""
 
 # KEYS[1] the queue of notifications. ARGV[1] msgpack: what stands between the parts of each family
 # of keys; ARGV[2] now; ARGV[3] msgpack: notifications, flat: entity, check, state; ARGV[4] msgpack:
 # contacts that are known already, by id: once more in msgpack, since few of them are looked at,
 # each medium and whether it has a threshold; ARGV[5] how many notifications are in hand; ARGV[6]
 # how many failing checks of a medium are looked at beyond its threshold; ARGV[7…] the fields of a
-# rule. Returns the other contacts, and what there is to say of each notification. Of a contact: its
+# rule. Returns the other contacts, and the facts of each notification. Of a contact: its
 # id, all of it in MessagePack, and for each of its media: name, whether it has a threshold, the
 # checks it is alerted about and should not be, how many others there are, whether alerts are rolled
-# up, until when it is told nothing and until when no summary. Of a notification: whether its check
+# up, until when its alerts and its summaries are suppressed. Of a notification: whether its check
 # can be counted, and a list for each contact: its id, and for each of its media whether the check
-# is counted, until when nothing of it is told and until when not this state.
+# is counted, until when all its alerts and those about this state are suppressed.
 _LOAD = Script(
     """
 local families, now, asked = cmsgpack.unpack(ARGV[1]), tonumber(ARGV[2]), cmsgpack.unpack(ARGV[3])
@@ -200,11 +200,11 @@ class Medium(Struct, frozen=True, gc=False):
     held_until: int
     """Until when its alerts are suppressed."""
     strays: frozenset[str]
-    """Checks that it is alerted about by the store, and that do not belong there."""
+    """Checks that the store counts as failing for it, and that should not count."""
 
 
 class Person(Struct, frozen=True, gc=False):
-    """A contact whom a batch concerns; read once a batch."""
+    """A contact of a batch; read once a batch."""
 
     addressee: Addressee
     media: tuple[Medium, ...]
@@ -213,15 +213,15 @@ class Person(Struct, frozen=True, gc=False):
 
 
 class Loaded(NamedTuple):
-    """What is known of some notifications."""
+    """The facts of some notifications."""
 
     addressees: list[list[Addressee]]
-    """Whom each may concern, nobody twice."""
+    """The contacts of each notification, each once."""
     standings: dict[Pair, Standing]
-    """How the media of those stand who were met just now."""
+    """The state of the media of contacts that were just read."""
     alerting: dict[Subject, Alerting]
     strays: dict[Pair, list[bytes]]
-    """Checks that the media of those who were met should be alerted about no longer."""
+    """Checks that should no longer count for the media of contacts that were just read."""
 
 
 class RoutingFacts:
@@ -231,7 +231,7 @@ class RoutingFacts:
         default_zone: str,
         general: Callable[[Store, Contact], Awaitable[Contact]] = rules.ensure_general,
     ) -> None:
-        """`general` gives a rule that holds for everything to a contact who has none."""
+        """`general` gives a general rule to a contact that has none."""
         self._keys, own = Keys(prefix), AlertingOwn(prefix)
         self._default_zone, self._general = default_zone, general
         named = {name: getattr(self._keys, name).literals for name in _FAMILIES}
@@ -329,5 +329,5 @@ def _read(
 
 @lru_cache(maxsize=4096)
 def _understood(contact_id: str, packed: bytes, default_zone: str) -> Addressee:
-    """Made once of what is stored, as long as that stays the same."""
+    """Cached while the stored contact stays the same."""
     return addressee(contact_loading.parsed(contact_id, packed), default_zone)

@@ -55,12 +55,12 @@ def _read(decoder: msgspec.json.Decoder[Any], text: bytes | None) -> tuple[Any, 
 
 
 def never(field: str) -> str:
-    """An expression that matches nothing, and says which field could not be read."""
+    """An expression that matches nothing and names the unreadable field."""
     return f"(?!)(?#{field})"
 
 
 def unreadable(rule: Rule) -> tuple[str, ...]:
-    """The fields that were stored in a form that can't be read."""
+    """The stored fields that can't be read."""
     found = (_NEVER_FORM.fullmatch(text) for text in rule.regex_entities)
     return tuple(match[1] for match in found if match)
 

@@ -1,4 +1,4 @@
-"""Notification rules: finding, saving and removing them, and the general rule of a contact."""
+"""Finds, saves and removes notification rules, and adds a contact's general rule."""
 
 from collections.abc import Iterable, Mapping
 
@@ -15,7 +15,7 @@ from watchbell.store.script import READ, Script
 
 
 def general(contact_id: str, media: Iterable[str], rule_id: str) -> Rule:
-    """What holds where no specific rule matches: all media, for what is critical or a warning."""
+    """The rule where no specific one matches: all media for critical and warning."""
     every = tuple(dict.fromkeys([*KNOWN_MEDIA, *media]))
     return Rule(id=rule_id, contact_id=contact_id, warning_media=every, critical_media=every)
 
@@ -83,7 +83,7 @@ Stamp = Mapping[bytes, bytes]
 
 
 async def stamped(store: Store, rule_id: str) -> tuple[Rule, Stamp]:
-    """A rule, and by what it is known again as long as nobody changes it."""
+    """A rule, with a stamp that changes with it."""
     raw = await store.call("HGETALL", Alerting(store.prefix).rule(rule_id))
     if not raw:
         raise NotFound(f"there is no rule {rule_id}")
@@ -91,7 +91,7 @@ async def stamped(store: Store, rule_id: str) -> tuple[Rule, Stamp]:
 
 
 async def save(store: Store, rule: Rule, replaces: Stamp | None = None) -> None:
-    """Stores a new rule, or one in place of its former self; Changed where that is not the one
+    """Stores a new rule, or a changed one; raises Changed where the stored one is not the one
     that it `replaces`."""
     rule, keys = checked_rule(rule), Alerting(store.prefix)
     before = [word for pair in (replaces or {}).items() for word in pair]
@@ -118,10 +118,8 @@ async def remove(store: Store, rule_id: str) -> None:
 
 
 async def ensure_general(store: Store, contact: Contact) -> Contact:
-    """The contact with a general rule, which is stored now where all its rules are specific.
-
-    However many ask at once, one is stored.
-    """
+    """The contact with a general rule, which is stored if all its rules are specific. Concurrent
+    calls store one."""
     keys = Alerting(store.prefix)
     seen = [rule.id.encode() for rule in contact.rules]
     while all(rule.is_specific for rule in contact.rules):

@@ -1,4 +1,4 @@
-"""Silence is an answer: a check that said how often it reports, and did not, becomes unknown."""
+"""Reports checks as unknown that did not report within their ttl."""
 
 import msgspec
 
@@ -14,18 +14,18 @@ from watchbell.store.script import Script
 _MOST = 500
 
 # KEYS[1] silence, KEYS[2] events; ARGV[1] now, ARGV[2] msgpack: {check, its event} for those found
-# silent. Only who is silent still is spoken for, and only once. Returns how many were.
-_CALL = Script("""
-local called = 0
+# silent. Each check that is still silent is reported once. Returns how many were.
+_REPORT = Script("""
+local reported = 0
 for _, pair in ipairs(cmsgpack.unpack(ARGV[2])) do
   local due = redis.call('ZSCORE', KEYS[1], pair[1])
   if due and tonumber(due) <= tonumber(ARGV[1]) then
     redis.call('ZREM', KEYS[1], pair[1])
     redis.call('LPUSH', KEYS[2], pair[2])
-    called = called + 1
+    reported = reported + 1
   end
 end
-return called
+return reported
 """)
 
 
@@ -36,12 +36,12 @@ class Silence:
         self._events = Alerting(store.prefix).events()
 
     async def unread(self) -> int:
-        """Reports that wait to be processed: who sent them is not silent, however it looks."""
+        """The number of queued events: a check may only seem silent while its report waits."""
         return int(await self._store.call("LLEN", self._events))
 
-    async def call(self, now: int) -> int:
-        """Reports, in the name of every check that is overdue as of `now`, that it is silent."""
-        called = 0
+    async def report(self, now: int) -> int:
+        """Pushes an event for every check that is overdue as of `now`; returns their number."""
+        reported = 0
         while True:
             due = await self._store.call(
                 "ZRANGEBYSCORE", self._silence, "-inf", now, "WITHSCORES", "LIMIT", 0, _MOST
@@ -54,9 +54,9 @@ class Silence:
                 for name, since in _scored(due)
             ]
             if not pairs:
-                return called
+                return reported
             packed = msgspec.msgpack.encode(pairs)
-            called += await _CALL(self._store, [self._silence, self._events], [now, packed])
+            reported += await _REPORT(self._store, [self._silence, self._events], [now, packed])
 
 
 def _scored(answer: list[object]) -> list[tuple[bytes, float]]:

@@ -1,4 +1,4 @@
-"""What fails for a contact, as a summary lists it."""
+"""Reads the failing checks of a contact that a summary lists."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from watchbell.store.client import Argument, Store
 from watchbell.store.script import READ, Script
 
 MOST = 5_000
-"""Checks that a summary lists, at the most."""
+"""The most checks that a summary lists."""
 _FAILING_STATES = {state.encode() for state in FAILING}
 
 # KEYS[1] any key of the namespace, by which a cluster finds the server. ARGV[1] msgpack: what
@@ -48,14 +48,13 @@ return answers
 
 
 class Summary(Struct):
-    """An alert that is to list all that fails for its contact."""
+    """An alert that lists all failing checks of its contact."""
 
     alert: Alert
     changed: dict[str, bool]
-    """Checks that were added to those the contact is alerted about, or taken from them, by what
-    may not be in the store yet."""
+    """Failing checks that were added or removed by writes that the store may not have yet."""
     failing: int
-    """About how many there are."""
+    """The approximate number of failing checks."""
 
 
 class Summaries:
@@ -87,7 +86,7 @@ class Summaries:
 
 
 def _groups(summaries: Sequence[Summary]) -> Iterator[list[Summary]]:
-    """So many that a call lists about as many checks as the longest summary: it holds up nobody."""
+    """Groups summaries so that one call lists about as many checks as the longest summary."""
     group: list[Summary] = []
     total = 0
     for one in summaries:

@@ -1,4 +1,4 @@
-"""A test message to one contact by one medium, on the way that all alerts go."""
+"""Sends a test message to one contact by one medium, like any alert."""
 
 from watchbell import ids
 from watchbell.alerting.alert_writes import AlertWrites
@@ -9,13 +9,13 @@ from watchbell.store.client import Store
 from watchbell.store.effects import flat, packed
 
 CHECK = "watchbell:test"
-"""What such messages are about."""
+"""The check that test messages name."""
 
 
 async def send(
     store: Store, contact: Contact, medium: str, summary: str, alert_days: int, now: int
 ) -> str:
-    """The id of the alert, by which its record tells what became of it."""
+    """Queues the message and returns the alert's id, by which its record is found."""
     if medium not in contact.media:
         raise NotFound(f"{contact.first_name} has no medium {medium}")
     alert = Alert(

@@ -1,4 +1,4 @@
-"""A check's states over a range of time, as a picture of a bounded width shows them."""
+"""A check's states over a range of time, simplified to what a chart can show."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,7 @@ from watchbell.alerting.model import SEVERITY
 from watchbell.alerting.reports import Change
 
 MOST = 1_000
-"""Segments, about: nobody's screen has the room for more."""
+"""About as many segments as a screen can show."""
 
 
 class Segment(Struct, frozen=True):
@@ -28,7 +28,7 @@ class Segment(Struct, frozen=True):
 
 
 def segments(changes: Sequence[Change], start: int, end: int) -> list[Segment]:
-    """What [start, end) consists of; `changes` are in order and begin with the state at `start`."""
+    """The segments of [start, end); `changes` are in order and begin with the state at `start`."""
     found = [Segment(start, end, None, 0)]
     for change in changes:
         if change.timestamp >= end:
@@ -41,8 +41,8 @@ def segments(changes: Sequence[Change], start: int, end: int) -> list[Segment]:
 
 
 def thinned(segments: Sequence[Segment], most: int = MOST) -> list[Segment]:
-    """At most about so many: neighbours that would be too narrow to be seen become one, in which
-    the worst counts, so that no failure vanishes from the picture."""
+    """Merges neighbours that are too narrow to see; the worst state counts, so that no failure
+    is hidden."""
     if len(segments) <= most:
         return list(segments)
     narrow = (segments[-1].end - segments[0].start) / (most / 2)

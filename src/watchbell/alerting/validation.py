@@ -1,4 +1,4 @@
-"""What may be stored of contacts, rules and entities; everything else is Refused with its field."""
+"""Validates contacts, rules and entities; raises Refused with the invalid field."""
 
 import difflib
 import re
@@ -15,7 +15,7 @@ from watchbell.errors import Refused
 from watchbell.schedule import recurrence
 
 PAGERDUTY = ("subdomain", "username", "password", "token")
-"""What is stored of a contact's account there."""
+"""The fields of a contact's PagerDuty account."""
 LONGEST_REGEX = 1_000
 
 _MEDIUM = re.compile(r"[a-z0-9_]{1,64}")
@@ -24,7 +24,7 @@ _UNPRINTABLE = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udfff]
 
 
 def plain(field: str, text: str, expected: str = "text without control characters") -> str:
-    """The text, once it is known to be one that can be stored, sent and shown."""
+    """The text, if it can be stored, sent and shown."""
     if not text.strip() or _UNPRINTABLE.search(text):
         raise Refused(f"{_quoted(text)} is not allowed; expected {expected}", field=field)
     return text
@@ -68,7 +68,7 @@ def _quoted(text: str) -> str:
 
 
 def checked_rule(rule: Rule) -> Rule:
-    """The rule as it may be stored; raises Refused, naming the field, where it may not."""
+    """The rule in its stored form; raises Refused with the invalid field."""
     identifier("id", rule.id)
     identifier("contact_id", rule.contact_id)
     if bad := unreadable(rule):
@@ -88,7 +88,7 @@ def checked_rule(rule: Rule) -> Rule:
 
 
 def rule_problems(rule: Rule) -> list[Refused]:
-    """What keeps a rule from being stored, one for each of its fields that is not right."""
+    """The problems of a rule, one for each invalid field."""
     found = []
     for field in (*LISTS, "tags", "time_restrictions"):
         try:
@@ -121,7 +121,7 @@ def _check_regex(field: str, text: str) -> None:
 
 
 def checked_contact(contact: Contact) -> Contact:
-    """The contact as it may be stored; raises Refused, naming the field, where it may not."""
+    """The contact in its stored form; raises Refused with the invalid field."""
     identifier("id", contact.id)
     plain("first_name", contact.first_name)
     for field, text in (("last_name", contact.last_name), ("email", contact.email)):

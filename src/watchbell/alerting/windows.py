@@ -61,17 +61,17 @@ def current_window(windows: Iterable[S], now: int) -> S | None:
 
 
 def glued(*summaries: str) -> str:
-    """All that was said, in its order; what was said already is not repeated."""
-    said: list[str] = []
+    """The summaries joined in order, without repetitions."""
+    parts: list[str] = []
     for summary in summaries:
-        said += [summary] if summary and summary not in GLUE.join(said).split(GLUE) else []
-    return GLUE.join(said)
+        parts += [summary] if summary and summary not in GLUE.join(parts).split(GLUE) else []
+    return GLUE.join(parts)
 
 
 def commands_for_current(
     keys: Alerting, event_id: str, kind: Kind, windows: Iterable[Window], now: int
 ) -> list[Command]:
-    """The key of the window that is open, with what is left of it as its time to live."""
+    """Sets the key of the open window, which expires at its end."""
     key = family(keys, kind).current(*split_id(event_id))
     window = current_window(windows, now)
     if window is None:
@@ -87,15 +87,17 @@ def commands_for_scheduled(
     duration: int,
     summary: str,
     now: int,
-    said: str = "",
+    old_summary: str = "",
 ) -> list[Command]:
-    """A planned window beside the present `windows`; one with the same start gets the new length.
+    """Adds a scheduled window to `windows`; one with the same start gets the new length.
 
-    `said` is the summary of that one.
+    `old_summary` is the summary of that one.
     """
     others = [window for window in windows if window.start != start]
     return [
-        *_recorded(keys, event_id, "scheduled", Window(start, duration, glued(said, summary))),
+        *_recorded(
+            keys, event_id, "scheduled", Window(start, duration, glued(old_summary, summary))
+        ),
         *commands_for_current(keys, event_id, "scheduled", [*others, Window(start, duration)], now),
     ]
 
@@ -103,7 +105,7 @@ def commands_for_scheduled(
 def commands_for_end_scheduled(
     keys: Alerting, event_id: str, windows: Sequence[Window], start: int, now: int
 ) -> list[Command]:
-    """Takes back a window to come, or ends one that is open; nothing for any other."""
+    """Cancels a future window or ends an open one; no commands for any other."""
     window = next((window for window in windows if window.start == start), None)
     if window is None or window.end <= now:
         return []
@@ -123,13 +125,13 @@ def commands_for_create_unscheduled(
     duration: int,
     summary: str,
     now: int,
-    said: str = "",
+    old_summary: str = "",
 ) -> list[Command]:
-    """A window that takes over from the one that is open; one that is over is only recorded.
+    """Opens a window in place of the open one; one that is over is only recorded.
 
-    `said` is the summary of a window with the same start, which this one extends.
+    `old_summary` is the summary of a window with the same start, which this one extends.
     """
-    window = Window(start, duration, glued(said, summary))
+    window = Window(start, duration, glued(old_summary, summary))
     commands: list[Command] = []
     if window.end > now and current_start is not None and current_start != start:
         commands += commands_for_end_unscheduled(keys, event_id, current_start, start)
@@ -149,7 +151,7 @@ def commands_for_end_unscheduled(
 
 
 def commands_for_removal(keys: Alerting, event_id: str, kind: Kind, start: int) -> list[Command]:
-    """Every record of the window."""
+    """Removes every record of the window."""
     (entity, check), names = split_id(event_id), family(keys, kind)
     return [
         ["ZREM", names.windows(entity, check), start],
@@ -170,7 +172,7 @@ def _recorded(keys: Alerting, event_id: str, kind: Kind, window: Window) -> list
 
 
 def _shortened(keys: Alerting, event_id: str, kind: Kind, start: int, end: int) -> list[Command]:
-    """Never made longer by that: who ends a window late finds it over."""
+    """Sets the end of a window, but never later than it was."""
     (entity, check), names = split_id(event_id), family(keys, kind)
     return [
         ["ZADD", names.windows(entity, check), "LT", max(end - start, 0), start],

@@ -134,7 +134,7 @@ async def _delivering(settings: Settings, stop: Callable[[], object]) -> AsyncIt
         for one in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(one, stopped)
         yield delivery
-        click.echo(delivery.told())
+        click.echo(delivery.summary())
 
 
 async def _from_pipe(settings: Settings, pipe: Path, read: Read) -> None:

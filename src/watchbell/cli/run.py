@@ -54,7 +54,7 @@ async def _run(name: str, roles: list[Role], loaded: Loaded) -> None:
     log = logs.get(role=name)
     try:
         async with _store(name, loaded.settings) as store:
-            log.info("running", store="none" if name in _OUTSIDE else store.url.shown())
+            log.info("running", store="none" if name in _OUTSIDE else store.url.redacted())
             supervisor = Supervisor(roles, loaded.settings, store, origins=loaded.origins)
             try:
                 async with asyncio.TaskGroup() as group:

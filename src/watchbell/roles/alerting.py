@@ -44,14 +44,14 @@ async def _work(worker: Processor | Notifier, context: Context, what: str) -> No
         await worker.taker.release()
 
 
-async def hear_silence(context: Context) -> None:
+async def report_silence(context: Context) -> None:
     silence = Silence(context.store)
     cron = context.settings.cron
     absence = UnattendedJobs(context.store, cron, reading(cron), context.clock)
     called, look = 0, 0.0
     while True:
         if not await silence.unread():
-            called += await silence.call(int(context.clock.now()))
+            called += await silence.report(int(context.clock.now()))
         if context.clock.monotonic() >= look:
             look = context.clock.monotonic() + _LOOK_EVERY
             called += await absence.report()
@@ -61,4 +61,4 @@ async def hear_silence(context: Context) -> None:
 
 PROCESSOR = Role("processor", "turns check events into states and notifications", process)
 NOTIFIER = Role("notifier", "turns notifications into alerts", notify)
-SILENCE = Role("silence", "reports checks that stopped reporting", hear_silence)
+SILENCE = Role("silence", "reports checks that stopped reporting", report_silence)

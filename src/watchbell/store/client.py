@@ -110,7 +110,7 @@ class Store:
     async def primaries(self) -> "list[Primary]":
         """The servers that hold keys, each to be called by itself."""
         if not isinstance(self._client, RedisCluster):
-            return [Primary(self.url.shown(), self.call)]
+            return [Primary(self.url.redacted(), self.call)]
         try:
             await heeding(self._client.initialize())
         except _AWAY as error:
@@ -157,7 +157,7 @@ class Store:
         if isinstance(error, exceptions.AuthenticationError):
             who = f"user {self.url.user!r}" if self.url.user else "us"
             reason = f"it refuses {who} with this password" if self.url.password else reason
-        return f"the store at {self.url.shown()} can't be used: {reason}"
+        return f"the store at {self.url.redacted()} can't be used: {reason}"
 
     def _connected(self, url: StoreURL) -> "redis.Redis | RedisCluster":
         options = _options(url)

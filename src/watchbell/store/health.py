@@ -31,8 +31,8 @@ async def admit(store: Store) -> list[Finding]:
     """What is to be known of the store. Raises StoreUnfit where it can't work for us."""
     if store.url.topology == "cluster" and tagged(store.prefix) != store.prefix:
         raise StoreUnfit(
-            f"the store at {store.url.shown()} is a cluster, where keys that belong together need "
-            "a hash tag; add ?prefix={watchbell}: to its URL"
+            f"the store at {store.url.redacted()} is a cluster, where keys that belong together "
+            "need a hash tag; add ?prefix={watchbell}: to its URL"
         )
     findings = []
     for primary in await store.primaries():

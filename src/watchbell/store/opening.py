@@ -33,7 +33,9 @@ async def opened(chosen: Settings) -> AsyncIterator[Store]:
             await health.admit(store)
             yield store
         except NoPermissionError as error:
-            raise StoreUnavailable(f"the store at {store.url.shown()} refuses: {error}") from error
+            raise StoreUnavailable(
+                f"the store at {store.url.redacted()} refuses: {error}"
+            ) from error
         except ResponseError as error:
             if not str(error).startswith("WRONGTYPE"):
                 raise

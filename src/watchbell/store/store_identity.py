@@ -120,7 +120,7 @@ class Memory:
 def _file_name(settings: Settings, store: Store) -> str:
     if not settings.store.url:
         return "store.mark"
-    place = f"{store.url.shown()} {store.url.db} {store.prefix}"
+    place = f"{store.url.redacted()} {store.url.db} {store.prefix}"
     return f"store-{hashlib.sha256(place.encode()).hexdigest()[:12]}.mark"
 
 

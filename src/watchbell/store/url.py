@@ -44,8 +44,8 @@ class StoreURL(Struct, frozen=True, kw_only=True):
     sentinel_user: str = ""
     sentinel_password: str = ""
 
-    def shown(self) -> str:
-        """The store's place in words, without user or password."""
+    def redacted(self) -> str:
+        """The URL without user and password."""
         if self.socket:
             return f"unix://{self.socket}"
         hosts = ",".join(f"[{h}]:{p}" if ":" in h else f"{h}:{p}" for h, p in self.hosts)
@@ -54,7 +54,7 @@ class StoreURL(Struct, frozen=True, kw_only=True):
         return f"redis{'s' if self.tls else ''}{kind}://{hosts}{service}"
 
     def __repr__(self) -> str:
-        return f"StoreURL({self.shown()!r})"
+        return f"StoreURL({self.redacted()!r})"
 
 
 def parse(text: str, password: str = "") -> StoreURL:

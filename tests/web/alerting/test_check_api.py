@@ -28,7 +28,7 @@ class Scene:
         params = {"check": check, **query}
         return await self._program.get(f"/api/v1/check{part}", params=params)
 
-    async def told(self, part: str = "", check: str = HTTP, **query: Any) -> Any:
+    async def get(self, part: str = "", check: str = HTTP, **query: Any) -> Any:
         answer = await self.ask(part, check, **query)
         assert answer.status == 200, answer.text
         return answer.json()
@@ -50,7 +50,7 @@ async def test_all_that_is_known_of_a_check(scene: Scene) -> None:
     await stage.later(100).send("critical", HTTP, summary="down", **event)
     await stage.later(30).send("critical", HTTP, summary="still down", ttl=600, **event)
     await check_settings.configure(stage.store, HTTP, {"initial_recovery_delay": 7, "ttl": 900})
-    found = await scene.told()
+    found = await scene.get()
     assert (found["entity"], found["name"]) == ("web-1.example.com", "HTTP: 80/tcp ü")
     assert (found["state"], found["summary"], found["enabled"]) == ("critical", "still down", True)
     assert found["details"] == "refused\nby peer"
@@ -81,7 +81,7 @@ async def test_who_knows_of_it_and_what_is_planned(scene: Scene) -> None:
     await stage.send("acknowledgement", HTTP, summary="Alice is on it", duration=HOUR)
     plan = (stage.now + DAY, 2 * HOUR, "new disks", stage.now)
     await maintenance.create_scheduled(stage.store, HTTP, *plan)
-    found = await scene.told()
+    found = await scene.get()
     now = stage.now
     assert all(window.pop("id").startswith(window["kind"]) for window in found["maintenance"])
     assert found["acknowledged"] == {"since": now, "until": now + HOUR, "words": "Alice is on it"}
@@ -102,7 +102,7 @@ async def test_who_knows_of_it_and_what_is_planned(scene: Scene) -> None:
         },
     ]
     stage.later(2 * HOUR)
-    later = await scene.told()
+    later = await scene.get()
     assert later["acknowledged"] is None
     assert [window["kind"] for window in later["maintenance"]] == ["scheduled"]
 
@@ -110,7 +110,7 @@ async def test_who_knows_of_it_and_what_is_planned(scene: Scene) -> None:
 async def test_a_check_that_only_has_a_plan_is_known(scene: Scene) -> None:
     plan = (START + 10, HOUR, "", START)
     await maintenance.create_scheduled(scene.stage.store, HTTP, *plan)
-    found = await scene.told()
+    found = await scene.get()
     assert (found["state"], found["enabled"]) == (None, False)
 
 
@@ -126,7 +126,7 @@ async def test_what_is_no_check_or_never_reported_is_told_so(scene: Scene, part:
 
 async def test_names_are_found_however_the_entity_is_written(scene: Scene) -> None:
     await scene.stage.send("ok", HTTP)
-    assert (await scene.told("", HTTP.replace("web", "WEB")))["check"] == HTTP
+    assert (await scene.get("", HTTP.replace("web", "WEB")))["check"] == HTTP
     assert (await scene.ask("", HTTP.replace("HTTP", "http"))).status == 404
 
 
@@ -142,7 +142,7 @@ async def test_history_comes_in_pages_the_newest_first(scene: Scene) -> None:
     times = await flapping(scene)
     seen, cursor = [], ""
     for _ in range(10):
-        page = await scene.told("/history", limit=3, cursor=cursor)
+        page = await scene.get("/history", limit=3, cursor=cursor)
         seen += page["items"]
         cursor = page["next"]
         if cursor is None:
@@ -155,12 +155,12 @@ async def test_history_comes_in_pages_the_newest_first(scene: Scene) -> None:
 async def test_history_of_a_range_ends_where_it_is_told_to(scene: Scene) -> None:
     times = await flapping(scene)
     query: dict[str, Any] = {"from": times[2][0], "to": times[5][0] + 60}
-    page = await scene.told("/history", **query)
+    page = await scene.get("/history", **query)
     assert [one["timestamp"] for one in page["items"]] == [time for time, _ in times[5:1:-1]]
     assert page["items"][0]["until"] == times[6][0]
     assert page["next"] is None
-    two = await scene.told("/history", **query, limit=2)
-    rest = await scene.told("/history", **query, limit=2, cursor=two["next"])
+    two = await scene.get("/history", **query, limit=2)
+    rest = await scene.get("/history", **query, limit=2, cursor=two["next"])
     assert two["items"] + rest["items"] == page["items"]
 
 
@@ -178,7 +178,7 @@ async def test_a_timeline_has_states_maintenance_and_percentages(scene: Scene) -
     await maintenance.create_scheduled(stage.store, HTTP, *plan)
     start, end = START + 2 * HOUR, START + 4 * HOUR
     query: dict[str, Any] = {"from": start, "to": end}
-    found = await scene.told("/timeline", **query)
+    found = await scene.get("/timeline", **query)
     half = START + 3 * HOUR
     assert [(one["start"], one["end"], one["state"]) for one in found["segments"]] == [
         (start, half, "ok"),
@@ -193,7 +193,7 @@ async def test_a_timeline_has_states_maintenance_and_percentages(scene: Scene) -
 async def test_what_was_before_the_first_report_counts_for_nothing(scene: Scene) -> None:
     await scene.stage.send("critical", HTTP)
     scene.stage.later(HOUR)
-    found = await scene.told("/timeline")
+    found = await scene.get("/timeline")
     assert (found["start"], found["end"]) == (scene.stage.now - DAY, scene.stage.now)
     assert [one["state"] for one in found["segments"]] == [None, "critical"]
     assert (found["known_from"], found["percentages"]["critical"]) == (START, 100)
@@ -204,7 +204,7 @@ async def test_a_range_to_come_has_plans_and_no_states(scene: Scene) -> None:
     plan = (START + DAY, HOUR, "", START)
     await maintenance.create_scheduled(scene.stage.store, HTTP, *plan)
     query: dict[str, Any] = {"from": START + HOUR, "to": START + 2 * DAY}
-    found = await scene.told("/timeline", **query)
+    found = await scene.get("/timeline", **query)
     assert (found["segments"], len(found["maintenance"])) == ([], 1)
 
 
@@ -218,7 +218,7 @@ async def test_a_year_of_flapping_fits_into_a_picture(scene: Scene) -> None:
         states = [x for t in times for x in (keys.state(*parts, t), ("ok", "warning")[t // 60 % 2])]
         await store.call("MSET", *states)
     scene.stage.later(6_000 * 60)
-    found = await scene.told("/timeline", "web:flaps", **{"from": START - DAY})
+    found = await scene.get("/timeline", "web:flaps", **{"from": START - DAY})
     assert len(found["segments"]) <= 1_002
     assert sum(one["changes"] for one in found["segments"]) == 6_000
     assert found["seconds"]["warning"] == pytest.approx(3_000 * 60, abs=60)
@@ -239,7 +239,7 @@ async def test_decisions_are_told_in_words(scene: Scene) -> None:
     stage = scene.stage
     await stage.contact("alice", "email", rule={"entities": ("db",)})
     await stage.fails(HTTP)
-    notified, told, held = await scene.told("/decisions")
+    notified, told, held = await scene.get("/decisions")
     assert (notified["by"], notified["outcome"]) == ("notifier", "alerts queued")
     assert notified["is_notified"]
     (alice,) = notified["contacts"]
@@ -267,7 +267,7 @@ async def test_what_was_measured_of_late_is_there_as_numbers(scene: Scene) -> No
     for more in ({"time": "-1"}, {"time": 1e300}, {"time": None}, {"perfdata": 5}):
         await stage.store.call("LPUSH", key, json.dumps({**odd, **more}))
     await stage.store.call("LPUSH", key, b'\xff"perfdata"')
-    found = await scene.told("/measurements")
+    found = await scene.get("/measurements")
     hour = START + 2_800  # for the copy that has no time
     seconds = [[START + 1_800, 0], [hour, 8], [START + 3_600, 0.5], [START + 5_400, 1]]
     assert found["series"][0] == {"key": "time", "unit": "s", "points": seconds}
@@ -286,7 +286,7 @@ async def test_reports_without_a_time_are_measurements_of_their_own(scene: Scene
         await stage.later(10).drain()
     await stage.push({**report, "perfdata": "time=9s", "time": START + 25})
     await stage.drain()
-    (found,) = (await scene.told("/measurements"))["series"]
+    (found,) = (await scene.get("/measurements"))["series"]
     assert found["points"] == [
         [START + 10, 0],
         [START + 10.5, 1],
@@ -302,28 +302,28 @@ async def test_tags_of_the_latest_report_are_shown_and_decide(scene: Scene) -> N
     stage = scene.stage
     await stage.contact("alice", "email", rule={"tags": ("db",), "critical_blackhole": True})
     await stage.send("ok", HTTP, tags=("prod", "db"))
-    assert (await scene.told(""))["event_tags"] == ["db", "prod"]
-    found = await scene.told("/callees")
+    assert (await scene.get(""))["event_tags"] == ["db", "prod"]
+    found = await scene.get("/callees")
     assert (found["contacts"][0]["is_called"], "prod" in found["tags"]) == (False, True)
-    assert (await scene.told("/callees", tag=["prod"]))["contacts"][0]["is_called"]
+    assert (await scene.get("/callees", tag=["prod"]))["contacts"][0]["is_called"]
 
 
 async def test_who_would_be_called_and_why(scene: Scene) -> None:
     stage = scene.stage
     await stage.contact("alice", "email", rule={"tags": ("db",), "critical_blackhole": True})
     await stage.send("ok", HTTP)
-    found = await scene.told("/callees")
+    found = await scene.get("/callees")
     assert (found["state"], found["at"]) == ("critical", START)
     assert found["words"] == "1 contact would be notified"
     assert found["contacts"][0]["media"][0]["address"] == "alice@email"
     specific, general = sorted(found["contacts"][0]["rules"], key=lambda rule: rule["counts"])
     assert specific["sentence"].startswith("If the event is tagged db, at any time: ")
     assert general["sentence"].startswith("If no specific rule matches, at any time: ")
-    tagged = await scene.told("/callees", tag=["db", ""], at=START + DAY)
+    tagged = await scene.get("/callees", tag=["db", ""], at=START + DAY)
     assert (tagged["contacts"][0]["is_called"], tagged["at"]) == (False, START + DAY)
-    fine = await scene.told("/callees", state="ok")
+    fine = await scene.get("/callees", state="ok")
     assert fine["words"].startswith("nobody would be notified: it is ok")
-    assert (await scene.told("/callees", "web-9:new"))["contacts"][0]["is_called"]
+    assert (await scene.get("/callees", "web-9:new"))["contacts"][0]["is_called"]
 
 
 @pytest.mark.parametrize(
@@ -358,12 +358,12 @@ async def test_whatever_bytes_others_left_are_shown_as_they_can_be(scene: Scene)
     key = AlertingOwn().decisions(*parts)
     await store.call("LPUSH", key, b"\xff", '{"verdict": "x"}', "[" * 5_000)
     await store.call("EXPIRE", key, 100)
-    found = await scene.told("", "web:odd")
+    found = await scene.get("", "web:odd")
     assert (found["state"], found["last_update"]) == ("�<script>", None)
     assert found["perfdata"] == [{"key": "[]", "value": ""}, {"key": "", "value": "7"}]
-    assert (await scene.told("/history", "web:odd"))["items"][0]["state"] == "�"
-    assert await scene.told("/timeline", "web:odd", **{"from": START - 5, "to": START + 5})
-    assert await scene.told("/decisions", "web:odd") == []
+    assert (await scene.get("/history", "web:odd"))["items"][0]["state"] == "�"
+    assert await scene.get("/timeline", "web:odd", **{"from": START - 5, "to": START + 5})
+    assert await scene.get("/decisions", "web:odd") == []
 
 
 async def test_a_key_that_may_only_report_sees_nothing(scene: Scene) -> None:

@@ -67,7 +67,7 @@ async def test_a_rule_that_fires_is_told_and_told_again_when_it_is_over(
             answer = await prometheus.post(PATH, data=raw.encode(), headers=AGENT)
             assert answer.status == 200, answer.text
             await stage.later(60).drain()
-            told.append(sorted(await stage.told()))
+            told.append(sorted(await stage.alert_lines()))
     down = "InstanceDown (job=node, severity={}, port=9100)"
     assert told == [
         [],

@@ -130,12 +130,12 @@ async def test_an_alarm_that_is_posted_once_is_told_when_it_lasts(store: Store) 
         told: dict[int, list[str]] = {}
         while stage.now < START + 50:
             await stage.drain()
-            told[stage.now - START] = await stage.told()
+            told[stage.now - START] = await stage.alert_lines()
             clock.set(stage.later(EVERY).now)
             await again.repeat(stage.now)
         assert (await program.post("/state", json={**ALARM, "NewStateValue": "OK"})).status == 202
         await stage.drain()
-        recovered = await stage.told()
+        recovered = await stage.alert_lines()
         assert await again.repeat(stage.later(60).now) == 0
     assert told == {0: [], 10: [], 20: [], 30: ["alice problem i-1:cpu high critical"], 40: []}
     assert recovered == ["alice recovery i-1:cpu high ok"]
@@ -216,10 +216,10 @@ async def test_a_ping_that_tells_of_a_failure_is_told_at_once(site: Site, store:
     async with site.stranger() as job:
         assert (await job.get(f"/ping/{secret}/1")).status == 200
         await stage.drain()
-        assert await stage.told() == ["alice problem db-1:backup critical"]
+        assert await stage.alert_lines() == ["alice problem db-1:backup critical"]
         assert (await job.get(f"/ping/{secret}")).status == 200
         await stage.later(1).drain()
-        assert await stage.told() == ["alice recovery db-1:backup ok"]
+        assert await stage.alert_lines() == ["alice recovery db-1:backup ok"]
 
 
 async def test_an_action_is_no_state(site: Site) -> None:

@@ -1,4 +1,4 @@
-"""Whether the failure of a check can be acknowledged. Command line, pages, chat and links ask."""
+"""Whether the failure of a check can be acknowledged, and why not."""
 
 from enum import Enum
 
@@ -8,7 +8,7 @@ from watchbell.alerting.model import FAILING
 
 
 class Refusal(Enum):
-    """Why it can't; the values are what people read."""
+    """Why a failure can't be acknowledged; people read the values."""
 
     NOT_FAILING = "it is not failing; there is nothing to acknowledge"
     SCHEDULED = "it is in scheduled maintenance, in which nobody is notified anyway"
@@ -21,6 +21,6 @@ def refusal(state: str | None, maintenance: Maintenance | None) -> Refusal | Non
 
 
 def summary(actor: Actor, comment: str) -> str:
-    """What others read about an acknowledgement: whose it is, and what they say."""
+    """The text of an acknowledgement: who made it, and the comment."""
     name = actor.display_name
     return f"{name}: {comment}" if comment else f"Acknowledged by {name}"

@@ -1,4 +1,4 @@
-"""What an event means for its check: the new state, and whether a notification is due, and why."""
+"""Decides what an event changes: the check's state, and whether to notify, with the reason."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -33,7 +33,7 @@ ACKNOWLEDGED_FOR = 14_400
 """Seconds of unscheduled maintenance where an acknowledgement names none."""
 
 NOTIFIED = ("unknown", "warning", "critical", "acknowledgement", "recovery")
-"""What the latest notification can have been; of two in one second, the later in this list."""
+"""Kinds of notification; of two in one second, the later in this list is the latest."""
 
 
 class Held(NamedTuple):
@@ -42,7 +42,7 @@ class Held(NamedTuple):
 
 
 class Situation(NamedTuple):
-    """What a filter looks at: the check as it is with the event's state."""
+    """The input of a filter: the check with the event's state."""
 
     event: CheckEvent
     facts: Facts
@@ -54,7 +54,7 @@ class Situation(NamedTuple):
 
 
 def latest_notified(notified: dict[str, int]) -> str | None:
-    """What the latest notification was; None where there was none."""
+    """The kind of the latest notification; None if there was none."""
     kinds = [kind for kind in NOTIFIED if kind in notified]
     return max(kinds, key=lambda kind: (notified[kind], NOTIFIED.index(kind)), default=None)
 
@@ -69,7 +69,7 @@ def ok_without_problem(at: Situation) -> Held | None:
 
 
 def in_maintenance(at: Situation) -> Held | None:
-    """An acknowledgement is one more reason to stay silent, and may follow another one."""
+    """An acknowledgement passes during unscheduled maintenance: it may follow another one."""
     found = maintenance(at.scheduled, at.unscheduled)
     if found is None or (found is Maintenance.UNSCHEDULED and at.event.state == "acknowledgement"):
         return None
@@ -164,7 +164,7 @@ def _notified_at(notification: Notification, notified: dict[str, int], now: int)
 
 
 def delays(event: CheckEvent, facts: Facts, default: Delays) -> Delays:
-    """The event's own, else what was set for the check, else everybody's."""
+    """The event's own delays, else the check's, else the default."""
     if not facts.delays and not has_delays(event):
         return default
     own = (event.initial_failure_delay, event.repeat_failure_delay, event.initial_recovery_delay)
@@ -198,7 +198,8 @@ def _first_maintenance(tags: frozenset[str], policy: Policy, now: int) -> Window
 
 
 def _maintain(outcome: Outcome, facts: Facts, event: CheckEvent, now: int) -> None:
-    """A recovery ends unscheduled maintenance; a report finds a planned window to be open."""
+    """A recovery ends unscheduled maintenance; a report enters a scheduled window that has
+    begun."""
     if event.state == "ok" and facts.unscheduled is not None:
         outcome.ended = now
     windows = windows_after(facts, outcome)

@@ -1,4 +1,4 @@
-"""What is known of a check before an event, and how that changes with what follows from it."""
+"""The facts of a check before an event, and how the event changes them."""
 
 import enum
 from typing import NamedTuple
@@ -55,9 +55,9 @@ class Facts(Struct, kw_only=True):
     unscheduled: Window | None = None
     windows: list[Window] = []
     notified: dict[str, int] = {}
-    """When a notification of each kind was last made."""
+    """When a notification of each kind was last created."""
     delays: dict[str, int] = {}
-    """What was set for this check."""
+    """The delays that were set for this check."""
     ttl: int | None = None
     is_awaited: bool = False
     """Whether the latest report promised another one."""
@@ -70,7 +70,7 @@ class Facts(Struct, kw_only=True):
 
 
 class Verdict(enum.Enum):
-    """Why a notification is made, or not; the values are what people read, the names are stored."""
+    """Why a notification is created or not; people read the values, the names are stored."""
 
     TELL = "no reason to hold it back"
     FIRST_OK = "the first report of the check is ok"
@@ -99,12 +99,12 @@ class Outcome(Struct, kw_only=True):
     ended: int | None = None
     """When the unscheduled maintenance that was open ended."""
     entered: Window | None = None
-    """The scheduled window that the check is found to be in."""
+    """The scheduled window that has begun."""
     planned: Window | None = None
     """Scheduled maintenance that a new check begins with."""
     notification: Notification | None = None
     decision: bytes = b""
-    """The record of the decision, as it is stored; empty where none is worth one."""
+    """The record of the decision, as it is stored; empty where none is kept."""
 
 
 QUIET = Outcome(verdict=Verdict.NEVER_TOLD)
@@ -161,7 +161,7 @@ def promised(facts: Facts, event: CheckEvent) -> int | None:
 
 
 def says_more(facts: Facts, event: CheckEvent) -> bool:
-    """Whether a report that a quiet check is ok says something that the last one did not."""
+    """Whether a report that a quiet check is ok differs from the last one."""
     return event.summary != facts.latest_summary or bool(facts.has_fields) or has_more(event)
 
 
@@ -179,7 +179,7 @@ def has_delays(event: CheckEvent) -> bool:
 
 
 def is_repeated(facts: Facts, event: CheckEvent, outcome: Outcome) -> bool:
-    """Whether the last record says the same, and the new one takes its place."""
+    """Whether the decision repeats the last record, which it then replaces."""
     if outcome.verdict is Verdict.TELL:
         return False
     same = f'{{"verdict":"{outcome.verdict.name}","state":"{event.state}"'

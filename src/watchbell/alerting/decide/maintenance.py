@@ -23,7 +23,7 @@ def maintenance(scheduled: object | None, unscheduled: object | None) -> Mainten
 
 
 def is_acknowledged(state: str | None, unscheduled: object | None) -> bool:
-    """Whether the check fails, and somebody has said that they work on it."""
+    """Whether the check fails and is acknowledged."""
     return unscheduled is not None and state in FAILING
 
 

@@ -1,4 +1,4 @@
-"""What would follow if a check went into a state and stayed there: when it would be told."""
+"""Predicts when a notification would be created if a check entered a state and stayed there."""
 
 from msgspec import Struct
 
@@ -7,11 +7,11 @@ from watchbell.alerting.decide.check_facts import Facts, Policy, Verdict, follow
 from watchbell.alerting.model import CheckEvent, Notification
 
 MOST_STEPS = 20
-"""Times that one thing after the other holds it back; then nobody looks any further."""
+"""The most steps; then the search ends."""
 
 
 class Step(Struct, frozen=True):
-    """What a report would come to."""
+    """The verdict on a report."""
 
     time: int
     verdict: Verdict
@@ -20,15 +20,15 @@ class Step(Struct, frozen=True):
 
 class Outlook(Struct, frozen=True):
     steps: list[Step]
-    """In their order: each report comes when what held back the one before it is over."""
+    """In order: each report comes when the hold on the one before it ends."""
     notification: Notification | None = None
-    """What would be told at the time of the last step; None for nothing."""
+    """The notification of the last step; None if there would be none."""
 
 
 def outlook(
     facts: Facts, event: CheckEvent, tags: frozenset[str], policy: Policy, now: int
 ) -> Outlook:
-    """By the rules that decide on real events. The facts are brought up to date on the way."""
+    """Decides as for real events. Changes the facts."""
     steps: list[Step] = []
     while len(steps) < MOST_STEPS:
         _elapse(facts, now)

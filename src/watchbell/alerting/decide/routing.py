@@ -1,4 +1,4 @@
-"""Who is alerted of a notification, by which media, and why the others are not."""
+"""Decides which contacts are alerted of a notification, by which media, and why others are not."""
 
 import enum
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ class Route(Struct, kw_only=True, gc=False):
 
 
 class Fate(enum.Enum):
-    """What became of one medium; the values are what people read."""
+    """What happened to one medium; people read the values."""
 
     QUEUED = "queued"
     ROLLED_UP = "queued as a summary of all failing checks"
@@ -56,7 +56,7 @@ SENDING = (Fate.QUEUED, Fate.ROLLED_UP, Fate.ROLLUP_ENDS)
 
 
 class Standing(Struct, kw_only=True, gc=False):
-    """How a contact's medium stands; `settle` keeps it up to date."""
+    """The state of a contact's medium; `settle` updates it."""
 
     failing: int = 0
     """Checks that the contact is being alerted about by this medium."""
@@ -66,7 +66,7 @@ class Standing(Struct, kw_only=True, gc=False):
 
 
 class Alerting(Struct, kw_only=True, gc=False):
-    """What is known of one check at one contact's medium."""
+    """The facts of one check at one contact's medium."""
 
     is_counted: bool = False
     """Whether the check is among those the contact is being alerted about."""
@@ -91,7 +91,7 @@ class Settled(Struct, kw_only=True, gc=False):
 
 
 class Condition(Struct, frozen=True, kw_only=True, gc=False):
-    """A rule, ready to be asked whether it matches."""
+    """A rule, prepared for matching."""
 
     rule: Rule
     """Without its times, and with the contact's media where it means every one."""
@@ -121,7 +121,7 @@ class Condition(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Addressee(Struct, frozen=True, gc=False):
-    """A contact, ready to be asked about many notifications."""
+    """A contact, prepared for routing many notifications."""
 
     contact: Contact
     """Without its rules."""
@@ -192,17 +192,17 @@ def route(to: Addressee, notification: Notification, now: int) -> Route:
 
 
 class RuleVerdict(Struct, frozen=True, kw_only=True):
-    """What became of one rule of a contact."""
+    """The result of one rule of a contact."""
 
     id: str
     matches: bool
     counts: bool
-    """Whether its media, or its silence, are among what decides."""
+    """Whether the rule is one of those that decide."""
     words: str
 
 
 def rule_verdicts(to: Addressee, way: Route) -> list[RuleVerdict]:
-    """Of each rule, in the order of the contact's conditions."""
+    """The verdict on each rule, in the order of the contact's conditions."""
     asked = list(zip(to.conditions, way.mismatches, strict=True))
     has_specific = any(why_not is None and one.is_specific for one, why_not in asked)
     found = []
@@ -228,7 +228,7 @@ def settle(
     notification: Notification,
     now: int,
 ) -> Settled:
-    """What becomes of one medium that a rule chose; brings both standings up to date."""
+    """Decides on one medium that a rule selected; updates `standing` and `alerting`."""
     if notification.type in ENDING:
         alerting.dropped_until |= dict.fromkeys(FAILING, 0)
     until = max(alerting.held_until, alerting.dropped_until.get(notification.state, 0))
@@ -246,7 +246,7 @@ def settle(
 
 
 def refresh(known: Alerting, read: Alerting) -> None:
-    """What `settle` changes is as it left it, the rest as it was just read."""
+    """Updates what was read anew, except what `settle` changes."""
     known.is_countable, known.held_until = read.is_countable, read.held_until
     known.dropped_until = read.dropped_until | known.dropped_until
 
@@ -256,8 +256,8 @@ def zone_of(contact: Contact, default: str) -> ZoneInfo:
 
 
 def _counted(alerting: Alerting, notification: Notification) -> bool | None:
-    """A problem may be over by the time that it is notified; and whatever came after its end has
-    a notification of its own, by which it is counted."""
+    """A problem may be over when its notification is routed; what followed has a notification of
+    its own, which counts."""
     if notification.type in ENDING or not alerting.is_countable:
         return False
     return True if notification.type == "problem" else None

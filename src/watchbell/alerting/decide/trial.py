@@ -1,4 +1,4 @@
-"""A contact's rules tried on a sample: which would match, and by which media it would be told."""
+"""Tries a contact's rules on a sample: which match, and which media would be used."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -9,7 +9,7 @@ from watchbell.alerting.model import Contact, Notification, Rule, State
 
 
 class Sample(Struct, frozen=True, kw_only=True):
-    """Something that might be told."""
+    """An event to try rules on."""
 
     entity: str
     check: str
@@ -22,12 +22,12 @@ class Sample(Struct, frozen=True, kw_only=True):
 class Trial(Struct, frozen=True, kw_only=True):
     rules: list[RuleVerdict]
     media: list[str]
-    """Those by which the contact would be told; intervals and rollups are not looked at."""
+    """The media by which the contact would be notified, regardless of intervals and rollups."""
     reason: str
     zone: str
-    """In which the rules were read."""
+    """The time zone of the rules."""
     tags: list[str]
-    """All that the sample has."""
+    """All tags of the sample."""
 
 
 def tried(contact: Contact, sample: Sample, general: Rule, default_zone: str) -> Trial:

@@ -16,10 +16,10 @@ class Delivery:
     none is lost.
     """
 
-    def __init__(self, store: Store, tell: Callable[[str], None]) -> None:
+    def __init__(self, store: Store, report: Callable[[str], None]) -> None:
         self.sent = self.skipped = 0
         self.is_stopping = False
-        self.store, self._tell = store, tell
+        self.store, self._report = store, report
         self._is_waiting = False
 
     async def deliver(self, results: Iterable[tuple[str, CheckEvent | Rejection]]) -> None:
@@ -30,7 +30,7 @@ class Delivery:
                 continue
             if isinstance(result, Rejection):
                 self.skipped += 1
-                self._tell(f"{where}: {result.reason}")
+                self._report(f"{where}: {result.reason}")
             else:
                 items.append(encode(result))
         if items:
@@ -40,12 +40,12 @@ class Delivery:
             self.sent += len(items)
             self._is_waiting = False
 
-    def told(self) -> str:
+    def summary(self) -> str:
         return f"{self.sent:,} sent, {self.skipped:,} skipped"
 
     def _wait(self, error: StoreUnavailable, count: int) -> None:
         if self.is_stopping:
             raise StoreUnavailable(f"{error}; {count:,} results could not be sent") from error
         if not self._is_waiting:
-            self._tell(f"{error}; waiting for it")
+            self._report(f"{error}; waiting for it")
         self._is_waiting = True

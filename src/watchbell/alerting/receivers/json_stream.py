@@ -38,7 +38,7 @@ class Cutter:
         self._depth = 0
         self._begin = (0, 1, 1)  # of the object: where in the buffer, line, column
         self._is_lost = False  # behind something malformed
-        self._is_told = False  # of what stands between the objects of this line
+        self._is_reported = False  # of what stands between the objects of this line
 
     def feed(self, chunk: bytes) -> list[Piece]:
         self._buffer += chunk
@@ -52,7 +52,7 @@ class Cutter:
             pieces += self._within(first, token) if self._depth else self._between(first, token)
             self._is_line_blank = last == b"\n"
             if self._is_line_blank:
-                self._line, self._line_at, self._is_told = self._line + 1, self._at, False
+                self._line, self._line_at, self._is_reported = self._line + 1, self._at, False
         else:
             self._at = len(self._buffer)
         self._forget()
@@ -88,12 +88,12 @@ class Cutter:
 
     def _open(self, begin: int) -> None:
         self._begin = (begin, self._line, begin - self._line_at + 1)
-        self._depth, self._is_lost, self._is_told = 1, False, False
+        self._depth, self._is_lost, self._is_reported = 1, False, False
 
     def _garbage(self, begin: int) -> list[Piece]:
-        if self._is_lost or self._is_told:
+        if self._is_lost or self._is_reported:
             return []
-        self._is_told = True
+        self._is_reported = True
         return [Piece(self._line, begin - self._line_at + 1, b"", "expected an object")]
 
     def _malformed(self, problem: str) -> Piece:

@@ -23,7 +23,7 @@ _CODE = re.compile(r"\s*-?[0-9]{1,9}\s*")
 def read(line: bytes, now: int) -> CheckEvent | Rejection:
     found = _LINE.fullmatch(line.decode(errors="surrogateescape").rstrip("\r\n"))
     if not found:
-        return Rejection("is no command of the form [TIME] COMMAND;ARGUMENT;…")
+        return Rejection("is not a command of the form [TIME] COMMAND;ARGUMENT;…")
     time, command, rest = found[1], found[2], found[3] or ""
     if command not in _ARGUMENTS:
         return Rejection(f"{command[:60]} is none of {', '.join(_ARGUMENTS)}")

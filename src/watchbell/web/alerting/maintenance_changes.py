@@ -8,7 +8,7 @@ from msgspec import Struct
 from watchbell.alerting import calendar, history, maintenance, phrases
 from watchbell.alerting.calendar import Alike
 from watchbell.alerting.keys import Alerting
-from watchbell.alerting.phrases import Said
+from watchbell.alerting.phrases import Given
 from watchbell.alerting.windows import Kind, Window
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store
@@ -29,9 +29,9 @@ class Plan(Struct, frozen=True):
 class Span(Struct, frozen=True):
     """When it begins and ends, as people write it: with a duration, or with an end."""
 
-    start: Said
-    duration: Said | None
-    end: Said | None
+    start: Given
+    duration: Given | None
+    end: Given | None
 
     def seconds(self, now: float, zone: ZoneInfo) -> tuple[int, int]:
         """Start and duration. Raises HttpProblem that names the field that was not understood."""
