@@ -62,7 +62,7 @@ async def test_an_alert_tells_the_servers_answer_and_is_sent_again(
     await page.keyboard.press("Escape")
     await expect(page.get_by_role("dialog")).to_have_count(0)
 
-    await page.get_by_role("button", name="failed").click()
+    await page.get_by_role("button", name="Failed").click()
     await expect(rows).to_contain_text("550 no such user")
     await rows.get_by_text("550 no such user").click()
     await page.get_by_role("button", name="Retry").click()

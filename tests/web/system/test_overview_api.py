@@ -156,7 +156,7 @@ async def test_what_of_ours_is_in_trouble_is_named(
         (one["kind"], one["subject"], one["words"]) for one in (await told(program))["troubles"]
     }
     assert ("role", "notifier on box", "KeyError; again in 4 s") in troubles
-    assert ("rejected", "rejected events", "1 since the beginning of the last hour") in troubles
+    assert ("rejected", "Rejected events", "1 since the start of the previous hour") in troubles
     assert not any("processor" in subject for _, subject, _ in troubles)
 
 

@@ -233,7 +233,8 @@ def _subject(checks: list[str], pattern: str = "") -> str:
 
 def _audit_details(plan: Plan) -> str:
     window = plan.window
-    many = f"{len(plan.checks):,} checks, " if plan.checks else ""
+    noun = "check" if len(plan.checks) == 1 else "checks"
+    many = f"{len(plan.checks):,} {noun}, " if plan.checks else ""
     return f"{plan.kind}, {many}from {window.start} to {window.end}: {window.summary}".rstrip(": ")
 
 

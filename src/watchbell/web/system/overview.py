@@ -208,5 +208,5 @@ async def _of_events(services: Services, now: int) -> list[SystemProblem]:
     counts = [int(await services.store.call("LLEN", family(hour))) for hour in hours_back(now, 2)]
     if not sum(counts):
         return []
-    text = f"{sum(counts):,} since the beginning of the last hour"
-    return [SystemProblem("rejected", "rejected events", text)]
+    text = f"{sum(counts):,} since the start of the previous hour"
+    return [SystemProblem("rejected", "Rejected events", text)]

@@ -1,7 +1,7 @@
 /** Parts of a page: header, cards, facts, tabs, and the empty, loading and error states. */
 
 import { html } from "htm/preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { usePath, useQuery } from "../location.js";
 import { Button } from "./form.js";
 
@@ -95,13 +95,19 @@ export function Tabs({ name = "tab", tabs }) {
   const path = usePath();
   const [query] = useQuery();
   const current = query.get(name) ?? tabs[0]?.[0];
+  const frame = useRef(/** @type {HTMLElement | null} */ (null));
+  // On a phone the tabs scroll sideways: show the current one.
+  useEffect(() => {
+    const [nav, link] = [frame.current, frame.current?.querySelector("[aria-current]")];
+    if (nav && link instanceof HTMLElement) nav.scrollLeft = link.offsetLeft - nav.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
+  }, [current]);
   const to = (/** @type {string} */ value) => {
     const words = new URLSearchParams(query);
     if (value === tabs[0]?.[0]) words.delete(name);
     else words.set(name, value);
     return words.size ? `${path}?${words}` : path;
   };
-  return html`<nav class="tabs" aria-label="Parts of this page">
+  return html`<nav class="tabs" ref=${frame} aria-label="Parts of this page">
     ${tabs.map(
       ([value, words]) =>
         html`<a href=${to(value)} aria-current=${value === current ? "page" : undefined}>${words}</a>`,

@@ -53,7 +53,7 @@ export function Table({ columns, rows, id, to, label, keys = true, selected, onS
     <thead><tr>
       ${onSelect && html`<th class="cell-tight"><input type="checkbox" aria-label="Select all" checked=${isAll}
         onChange=${() => onSelect(isAll ? new Set() : new Set(rows.map(id)))} /></th>`}
-      ${columns.map((column) => html`<th scope="col" class=${looks(column)}>${column.head || html`<span class="unseen">Actions</span>`}</th>`)}
+      ${columns.map((column) => html`<th scope="col" class=${classOf(column)}>${column.head || html`<span class="unseen">Actions</span>`}</th>`)}
     </tr></thead>
     <tbody ref=${body}>
       ${rows.map((row) => {
@@ -62,9 +62,9 @@ export function Table({ columns, rows, id, to, label, keys = true, selected, onS
         return html`<tr key=${name} tabindex="0" class=${`${place ? "row-link" : ""} ${look?.(row) ?? ""}`}
           aria-selected=${onSelect ? String(selected?.has(name) ?? false) : undefined}
           onClick=${(/** @type {MouseEvent} */ event) => place && opens(event) && go(place)}>
-          ${onSelect && html`<td class="cell-tight"><input type="checkbox" aria-label=${`Select ${name}`}
+          ${onSelect && html`<td class="cell-tight cell-select"><input type="checkbox" aria-label=${`Select ${name}`}
             checked=${selected?.has(name) ?? false} onChange=${() => toggle(name)} /></td>`}
-          ${columns.map((column) => html`<td class=${looks(column)} data-label=${typeof column.head === "string" ? column.head : undefined}>${column.cell(row)}</td>`)}
+          ${columns.map((column) => html`<td class=${classOf(column)} data-label=${typeof column.head === "string" && column.head ? column.head : undefined}>${column.cell(row)}</td>`)}
         </tr>`;
       })}
     </tbody>
@@ -72,7 +72,7 @@ export function Table({ columns, rows, id, to, label, keys = true, selected, onS
 }
 
 /** @param {Column<any>} column */
-function looks(column) {
+function classOf(column) {
   return `${column.kind ? `cell-${column.kind}` : ""} ${column.hide ? `hide-${column.hide}` : ""}`.trim() || undefined;
 }
 

@@ -14,7 +14,7 @@ import { When } from "../kit/time.js";
 import { attempt } from "../kit/toast.js";
 import { Detail } from "./alerts/detail.js";
 import { Filter } from "./alerts/filter.js";
-import { counted } from "../words.js";
+import { capitalized, counted } from "../words.js";
 import { OUTCOMES, shownState } from "./alerts/words.js";
 
 /** @typedef {import("./alerts/words.js").Alert} Alert */
@@ -62,7 +62,7 @@ export default function Alerts() {
   return html`<${Page} title="Alerts" lead="Messages sent to contacts, and the replies of the servers.">
     <div class="bar-of">
       <${Choice} label="Filter by status" value=${given.outcome ?? ""} onChange=${(/** @type {string} */ outcome) => setQuery({ outcome })}
-        options=${[["", "All"], ...Object.entries(OUTCOMES).map(([name, one]) => [name, one.words])]} />
+        options=${[["", "All"], ...Object.entries(OUTCOMES).map(([name, one]) => [name, capitalized(one.words)])]} />
       <${Filter} given=${given} media=${(media.value ?? []).map((/** @type {{medium: string}} */ one) => one.medium)} onChange=${setQuery} />
       ${selected.size > 0 && may("operate") && html`<${Button} kind="main" onClick=${again}>Retry ${counted(selected.size, "alert")}<//>`}
     </div>

@@ -58,8 +58,8 @@ export default function Contacts() {
   const names = (media.value ?? []).map((/** @type {{medium: string}} */ one) => one.medium);
   return html`<${Page} title="Contacts" lead="People and groups that get alerts."
     actions=${html`
-      <${Button} href="/api/v1/contacts/export" download="contacts.json" kind="quiet">Export<//>
-      ${may("write") && html`<${Button} kind="quiet" onClick=${() => setIsImport(true)}>Import<//>
+      <${Button} href="/api/v1/contacts/export" download="contacts.json">Export<//>
+      ${may("write") && html`<${Button} onClick=${() => setIsImport(true)}>Import<//>
       <${Button} kind="main" onClick=${() => setIsNew(true)}>New contact<//>`}`}>
     <div class="bar-of">
       <${Search} value=${text} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} placeholder="Filter by name, address or tag" />

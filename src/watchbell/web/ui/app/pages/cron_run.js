@@ -45,7 +45,7 @@ function Shown({ first }) {
   useEffect(() => {
     document.title = `${run.job}: ${run.status} · Watchbell`;
   }, [run.status]);
-  return html`<${Page} wide title=${run.job} above=${html`<a href="/cron">Cron</a> › <a href=${jobLink(run.job)}>Job</a>`}
+  return html`<${Page} wide title=${run.job} above=${html`<a href="/cron">Cron</a> / <a href=${jobLink(run.job)}>Job</a>`}
     lead=${html`<span class="run-lead" role="status"><${Status} status=${run.status} /> ${run.words !== "done" && run.words}</span>`}
     actions=${isLive && may("operate") && html`<${Ends} run=${run} />`}>
     ${isGone && html`<div class="notice notice-warn" role="status">This run is no longer stored: its job was deleted, or newer runs replaced it.</div>`}

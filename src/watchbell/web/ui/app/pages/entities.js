@@ -55,7 +55,13 @@ export default function Entities() {
       kind: "main",
       cell: (row) => (row.id === "ALL" ? html`<strong>All entities</strong>` : html`<a href=${url("/checks", { entity: row.name })}>${row.name}</a>`),
     },
-    { head: "Tags", cell: (row) => html`<div class="contact-chips">${row.tags.map((one) => html`<${Chip} tone="soft" href=${url("/entities", { tag: one })}>${one}<//>`)}</div>` },
+    {
+      head: "Tags",
+      cell: (row) =>
+        row.tags.length === 0
+          ? html`<span class="soft">–</span>`
+          : html`<div class="contact-chips">${row.tags.map((one) => html`<${Chip} tone="soft" href=${url("/entities", { tag: one })}>${one}<//>`)}</div>`,
+    },
     { head: "Contacts", cell: (row) => html`<${LinkedContacts} row=${row} />` },
     { head: "Checks", kind: "number", cell: (row) => (row.id === "ALL" ? "" : row.checks.toLocaleString("en")) },
     {
@@ -75,9 +81,9 @@ export default function Entities() {
       : []),
   ];
   return html`<${Page} title="Entities" lead="Hosts and services that report checks. Entities are created with their first report; add tags and contacts here."
-    actions=${html`<${Button} href="/api/v1/entities/export" download="entities.json" kind="quiet">Export<//>
-      ${may("write") && html`<${Button} kind="quiet" onClick=${() => setIsImport(true)}>Import<//>
-      <${Button} onClick=${() => setOpen("new")}>New entity<//>`}`}>
+    actions=${html`<${Button} href="/api/v1/entities/export" download="entities.json">Export<//>
+      ${may("write") && html`<${Button} onClick=${() => setIsImport(true)}>Import<//>
+      <${Button} kind="main" onClick=${() => setOpen("new")}>New entity<//>`}`}>
     <div class="bar-of">
       <${Search} value=${text} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} placeholder="Filter by name or tag" />
       <${Choice} label="Filter by state" value=${isFailing ? "true" : ""} options=${[["", "All"], ["true", "Failing"]]} onChange=${(/** @type {string} */ to) => setQuery({ failing: to })} />

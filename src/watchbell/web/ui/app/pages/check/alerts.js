@@ -6,23 +6,18 @@ import { Card, Empty } from "../../kit/layout.js";
 import { Chip, State } from "../../kit/state.js";
 import { Listed } from "../../kit/table.js";
 import { When } from "../../kit/time.js";
+import { OUTCOMES, shownState } from "../alerts/words.js";
 import { useStamp } from "./stamp.js";
 
-/**
- * @typedef {{sent: {id: string, time: number, check: string, contact: string, media: string, address: string, type: string, rollup: string,
- *   state: string, outcome: string, error: string, answer: string}, contact_name: string}} Alert
- */
-
-/** @type {Record<string, "good" | "bad" | "warn" | "plain">} */
-const TONES = { delivered: "good", failed: "bad", underway: "warn", queued: "plain" };
+/** @typedef {import("../alerts/words.js").Alert} Alert */
 
 /** @type {import("../../kit/table.js").Column<Alert>[]} */
 const COLUMNS = [
   { head: "Sent", kind: "tight", cell: (row) => html`<${When} at=${row.sent.time} as="short" />` },
   { head: "To", kind: "main", cell: (row) => html`<a href=${url("/contact", { id: row.sent.contact })}>${row.contact_name || row.sent.contact}</a>` },
   { head: "Medium", cell: (row) => html`${row.sent.media} <span class="soft">${row.sent.address}</span>` },
-  { head: "About", kind: "tight", cell: (row) => html`<${State} state=${row.sent.state === "acknowledgement" ? "acknowledged" : row.sent.state} word=${row.sent.rollup ? "summary" : row.sent.type} />` },
-  { head: "Status", kind: "tight", cell: (row) => html`<${Chip} tone=${TONES[row.sent.outcome] ?? "plain"} title=${row.sent.error || row.sent.answer}>${row.sent.outcome}<//>` },
+  { head: "About", kind: "tight", cell: (row) => html`<${State} state=${shownState(row.sent)} word=${row.sent.rollup ? "summary" : row.sent.type} />` },
+  { head: "Status", kind: "tight", cell: (row) => html`<${Chip} tone=${OUTCOMES[row.sent.outcome].tone} title=${row.sent.error || row.sent.answer}>${OUTCOMES[row.sent.outcome].words}<//>` },
 ];
 
 /** @param {{check: string, stamp: string}} props */

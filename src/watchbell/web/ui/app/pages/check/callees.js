@@ -9,7 +9,7 @@ import { Button, Choice } from "../../kit/form.js";
 import { Card, Empty, Fetched } from "../../kit/layout.js";
 import { Chip, State } from "../../kit/state.js";
 import { When } from "../../kit/time.js";
-import { counted } from "../../words.js";
+import { capitalized, counted } from "../../words.js";
 import { useStamp } from "./stamp.js";
 import { field, instant, next } from "./zoned.js";
 
@@ -78,8 +78,8 @@ function Answered({ found }) {
   const others = found.contacts.filter((one) => !one.is_called);
   const again = Math.min(...others.flatMap((one) => one.media.map((medium) => medium.until ?? Infinity)));
   return html`<div aria-live="polite">
-    <p class="check-asked-answer">${sentence(found.words)}${called.length > 0 && found.told_at !== null && found.told_at > found.at && html`, <${When} at=${found.told_at} as="exact" /> at the earliest`}.
-      ${called.length === 0 && again !== Infinity && html` The next alert is possible <${When} at=${again} as="short" />.`}</p>
+    <p class="check-asked-answer">${capitalized(found.words)}${called.length > 0 && found.told_at !== null && found.told_at > found.at && html`, <${When} at=${found.told_at} as="exact" /> at the earliest`}.
+      ${called.length === 0 && again !== Infinity && html` Next possible alert: <${When} at=${again} as="short" />.`}</p>
     <p class="soft">Rules are matched against these tags: <span class="check-tags">${found.tags.map((tag) => html`<${Chip}>${tag}<//>`)}</span></p>
     <ol class="check-steps" aria-label="Step by step">
       ${found.held.map((step) => html`<li><${When} at=${step.time} as="short" /> ${step.words}${step.until !== null && html`, until <${When} at=${step.until} as="short" />`}</li>`)}
@@ -89,11 +89,6 @@ function Answered({ found }) {
           <p>Contacts get alerts for what they are linked to: a check, an entity, or everything.</p><//>`
       : html`<ul class="check-callees">${[...called, ...others].map((one) => html`<${Person} one=${one} />`)}</ul>`}
   </div>`;
-}
-
-/** @param {string} words */
-function sentence(words) {
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** @param {{one: Callee}} props */

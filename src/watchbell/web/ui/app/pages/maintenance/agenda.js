@@ -36,7 +36,7 @@ function Part({ head, windows, named, onOpen }) {
     ${windows.map((window) => html`<li key=${window.id} class=${`agenda-item ${window.when === "past" ? "cal-over" : ""}`}>
       <button type="button" class="agenda-button" onClick=${() => onOpen(window.id)}>
         <span class="agenda-when">${isEndless(window) ? `since ${momentName(window.start)}, no end` : named(window.start, window.end)}
-          ${!isEndless(window) && html`<span class="soft"> · ${lasting(window.duration, 2)}</span>`}</span>
+          ${!isEndless(window) && html`${" "}<span class="soft">· ${lasting(window.duration, 2)}</span>`}</span>
         <span class="agenda-title">${title(window)}</span>
         <span class="agenda-more"><${Kind} window=${window} />${window.summary && html`<span class="soft">${who(window)}</span>`}
           ${window.when === "current" && html`<${Chip} tone="warn">now<//>`}${window.when === "past" && html`<${Chip} tone="soft">ended<//>`}</span>
