@@ -116,11 +116,11 @@ def due_claims(
     grace = lateness.grace(job, usual_grace)
     # Jitter moves both when a fire is due and when it is late.
     since = now - (entry.at - fire)
-    found = due(job.schedule, entry.mark, since, missed=job.options.missed, grace=grace)
-    left = [_left(entry, one, now) for one in found.omitted]
+    plan = due(job.schedule, entry.mark, since, missed=job.options.missed, grace=grace)
+    left = [_left(entry, one, now) for one in plan.omitted]
     return [
         *left,
-        *(claim(one, "schedule" if fate is Fate.ON_TIME else "late") for one, fate in found.fires),
+        *(claim(one, "schedule" if fate is Fate.ON_TIME else "late") for one, fate in plan.fires),
     ]
 
 
@@ -155,8 +155,8 @@ def following(
     """The attempt after a run that ended; None if none follows. `job` is the job as it is now, None
     if it can't run any more."""
     policy, attempt = job.options.retrying if job else None, failed.attempt or 1
-    found = retries.verdict(policy, attempt, succeeded=succeeded, cancelled=cancelled)
-    if found is not Verdict.RETRY or job is None:
+    verdict = retries.verdict(policy, attempt, succeeded=succeeded, cancelled=cancelled)
+    if verdict is not Verdict.RETRY or job is None:
         return None
     made = msgspec.structs.replace(
         fire_of(job, failed.fire, "retry", is_kept=failed.is_kept),

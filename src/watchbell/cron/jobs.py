@@ -182,21 +182,21 @@ async def resume(store: Store, name: str, reading: Reading) -> list[str]:
 
 async def _set_paused(store: Store, name: str, reading: Reading, *, paused: bool) -> list[str]:
     names = [] if name == EVERYBODY else [name]
-    found = await definitions.set_paused(store, names, reading, paused=paused)
-    if names and not found:
+    existing = await definitions.set_paused(store, names, reading, paused=paused)
+    if names and not existing:
         raise NotFound(f"there is no job {name!r}")
     await _publish(store, "pause" if paused else "resume", name)
-    return found
+    return existing
 
 
 async def set_paused(
     store: Store, names: Sequence[str], reading: Reading, *, paused: bool
 ) -> list[str]:
     """Pauses or resumes these jobs. Returns the names of those that exist."""
-    found = await definitions.set_paused(store, names, reading, paused=paused) if names else []
-    messages = [commands.encoded("pause" if paused else "resume", name) for name in found]
+    existing = await definitions.set_paused(store, names, reading, paused=paused) if names else []
+    messages = [commands.encoded("pause" if paused else "resume", name) for name in existing]
     await _publish_all(store, messages)
-    return found
+    return existing
 
 
 async def trigger_some(
@@ -239,11 +239,11 @@ async def validate(
     store: Store, names: Sequence[str], reading: Reading
 ) -> dict[str, Job | Invalid]:
     """Validates these jobs, or all, and writes what is wrong into their definitions."""
-    found = await definitions.validate(store, names, reading)
-    unknown = [name for name in names if name not in found]
+    existing = await definitions.validate(store, names, reading)
+    unknown = [name for name in names if name not in existing]
     if unknown:
         raise NotFound(f"there is no job {unknown[0]!r}")
-    return found
+    return existing
 
 
 async def terminate(store: Store, run: str) -> None:

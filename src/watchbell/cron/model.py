@@ -247,7 +247,7 @@ def encoded(record: Record, *, upstream: bool) -> bytes:
 def decoded(raw: bytes) -> Record | None:
     """Reads a record in either form; None if it can't be read."""
     try:
-        found = msgspec.convert(msgspec.json.decode(raw), Record, strict=False)
+        record = msgspec.convert(msgspec.json.decode(raw), Record, strict=False)
     except UNREADABLE:
         return None
-    return found if isfinite(found.start_time) and isfinite(found.duration or 0) else None
+    return record if isfinite(record.start_time) and isfinite(record.duration or 0) else None

@@ -65,10 +65,10 @@ async def listed(
 ) -> list[Listed]:
     """These jobs, or all, by name."""
     state = await _state(store)
-    found: dict[str, Listed] = {}
+    by_name: dict[str, Listed] = {}
     async for pairs in definitions.selected(store, names):
-        found |= {one.name: one for one in await _all(store, pairs, reading, now, state)}
-    return [found[name] for name in sorted(found)]
+        by_name |= {one.name: one for one in await _all(store, pairs, reading, now, state)}
+    return [by_name[name] for name in sorted(by_name)]
 
 
 async def first(store: Store, reading: Reading, now: float, most: int) -> tuple[list[Listed], int]:

@@ -4,13 +4,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from math import ceil, inf
-from typing import Self
 
 from watchbell import ids, logs
 from watchbell.cron.claims import GONE, PAUSED, TOO_EARLY, Claims
 from watchbell.cron.executor import Executor
 from watchbell.cron.fires import Claim, JobEntry, Left, due_claims, is_held_back
-from watchbell.cron.model import Begun
+from watchbell.cron.places import ReservedPlaces, Start
 from watchbell.errors import StoreUnavailable
 from watchbell.probes import probe
 from watchbell.schedule.agenda import Agenda
@@ -18,7 +17,7 @@ from watchbell.store import health, outage
 from watchbell.store.client import Backoff, patiently
 from watchbell.store.store_clock import StoreClock
 
-_MOST = 500
+_BATCH = 500
 _TIMER = 0.0015
 """Seconds by which the event loop's timer may be late."""
 _TAKEN_AT_ONCE = 64
@@ -33,7 +32,6 @@ _LONGEST_PAUSE = 5.0
 _HEAD_START = 0.05
 """Seconds for which pending fires are left to other instances after we began our share."""
 
-Start = Callable[[Begun, float], None]
 Drop = Callable[[Sequence[str]], Awaitable[None]]
 """Drops jobs that are no longer in the store."""
 _Intent = tuple[JobEntry, Sequence[Claim | Left]]
@@ -59,7 +57,7 @@ class Scheduler:
         """When we last began our share of fires that were due together."""
         self._unplanned: list[JobEntry] = []
         self._looked_ahead = 0.0
-        self._asking: set[_Places] = set()
+        self._asking: set[ReservedPlaces] = set()
         self._changed = asyncio.Event()
         self._wanted = asyncio.Event()
         self._recorded = asyncio.Event()
@@ -92,11 +90,11 @@ class Scheduler:
         while True:
             self._changed.clear()
             now = self._clock.now()
-            found = [] if self.is_closed else self._found(now)
-            if found:
+            due = [] if self.is_closed else self._take_due(now)
+            if due:
                 self._recorded.clear()
-                self._unplanned += found
-                await self._claim([self._intent(entry, now) for entry in found])
+                self._unplanned += due
+                await self._claim([self._intent(entry, now) for entry in due])
                 continue
             self._recorded.set()
             if self._unplanned:
@@ -104,8 +102,8 @@ class Scheduler:
             else:
                 await self._sleep(now)
 
-    def _found(self, now: float) -> list[JobEntry]:
-        return self._agenda.take_due(now, _MOST) or self._ahead(now)
+    def _take_due(self, now: float) -> list[JobEntry]:
+        return self._agenda.take_due(now, _BATCH) or self._ahead(now)
 
     def _ahead(self, now: float) -> list[JobEntry]:
         """Jobs that are due in a moment. A fire that can't be claimed ahead is claimed at its
@@ -114,16 +112,16 @@ class Scheduler:
         if at is None or not self._looked_ahead < at <= now + _AHEAD:
             return []
         self._looked_ahead = now + _AHEAD
-        found = self._agenda.take_few(self._looked_ahead, _FEW)
-        for entry in found:
+        near = self._agenda.take_few(self._looked_ahead, _FEW)
+        for entry in near:
             if is_held_back(entry.job, self._executor.of(entry.name)):
                 self._agenda.put_back(entry)
-        return [entry for entry in found if not entry.ticket]
+        return [entry for entry in near if not entry.ticket]
 
     async def _plan_some(self) -> None:
         """Computes next fires. That takes longer than claiming, so all due fires are recorded
         first."""
-        some, self._unplanned = self._unplanned[:_MOST], self._unplanned[_MOST:]
+        some, self._unplanned = self._unplanned[:_BATCH], self._unplanned[_BATCH:]
         for entry in some:
             self._agenda.plan(entry)
         await asyncio.sleep(0)
@@ -148,8 +146,8 @@ class Scheduler:
         names = [claim.run for claim in claims if claim.run]
         asked, failure = self._clock.monotonic(), None
         # Where many are due at once, all are recorded before the first is begun.
-        most = 0 if len(intents) == _MOST else self._share(len(names))
-        with self._places(most) as places:
+        limit = 0 if len(intents) == _BATCH else self._share(len(names))
+        with self._places(limit) as places:
             try:
                 answers, begun, pending = await self._claims.claim(claims, places.reserved)
                 probe("cron.claimed")
@@ -217,11 +215,11 @@ class Scheduler:
     async def _take_some(self) -> bool:
         """Returns whether more fires may be pending."""
         asked, failure = self._clock.monotonic(), None
-        most = _TAKEN_AT_ONCE
+        limit = _TAKEN_AT_ONCE
         if self._is_spread() and asked - self._shared_at > 1:
-            most = min(most, self._share(self._pending))
+            limit = min(limit, self._share(self._pending))
             self._shared_at = asked
-        with self._places(most) as places:
+        with self._places(limit) as places:
             names = [ids.token() for _ in range(places.reserved)]
             try:
                 begun, pending, bad = await self._claims.take(names)
@@ -256,27 +254,5 @@ class Scheduler:
             places.start(begun, asked)
         return known
 
-    def _places(self, most: int) -> "_Places":
-        return _Places(self._executor, self._start, most, self._asking)
-
-
-class _Places:
-    """Reserves places while the store is asked for runs, and frees those that stay empty."""
-
-    def __init__(self, executor: Executor, start: Start, most: int, asking: "set[_Places]") -> None:
-        self._executor, self._start, self._asking = executor, start, asking
-        self.reserved = max(min(executor.free, most), 0)
-
-    def __enter__(self) -> Self:
-        self._executor.free -= self.reserved
-        self._asking.add(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._executor.free += self.reserved
-        self._asking.discard(self)
-
-    def start(self, begun: Sequence[Begun], asked: float) -> None:
-        for one in begun:
-            self.reserved -= 1
-            self._start(one, asked)
+    def _places(self, limit: int) -> ReservedPlaces:
+        return ReservedPlaces(self._executor, self._start, limit, self._asking)

@@ -62,17 +62,17 @@ async def answers(
     that wait for their turn have begun or were given up."""
     ends = clock.monotonic() + seconds
     while True:
-        found = {one.job: await _answers(store, one, final=final) for one in triggers}
+        by_job = {one.job: await _answers(store, one, final=final) for one in triggers}
         is_over = clock.monotonic() >= ends
-        if is_over or all(len(found[one.job]) >= one.runs for one in triggers):
-            return found
+        if is_over or all(len(by_job[one.job]) >= one.runs for one in triggers):
+            return by_job
         await asyncio.sleep(_EVERY)
 
 
 async def _answers(store: Store, trigger: Trigger, *, final: bool) -> list[Answer]:
     """The last answer of each run; with `final`, without runs that still wait."""
     texts = await store.call("LRANGE", CronOwn(store.prefix).answers(trigger.id), 0, -1)
-    found = [answer for text in texts if (answer := parsed(text, Answer))]
-    settled = [answer for answer in found if not answer.waits]
-    waiting = [answer for answer in found if answer.waits]
+    known = [answer for text in texts if (answer := parsed(text, Answer))]
+    settled = [answer for answer in known if not answer.waits]
+    waiting = [answer for answer in known if answer.waits]
     return settled if final else settled + waiting[len(settled) :]
