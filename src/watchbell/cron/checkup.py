@@ -49,7 +49,7 @@ class Facts(Struct, kw_only=True):
     count: int = 0
     """The number of all jobs."""
     invalid: dict[str, str] = {}
-    """Invalid jobs: what is wrong, by name."""
+    """Errors of invalid jobs, by name."""
     marks: dict[str, int] = {}
     """The last fire that was handled, by job; only jobs with a lock have one."""
     silent: Sequence[Beat] = ()

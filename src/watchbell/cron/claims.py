@@ -25,13 +25,13 @@ BEGUN, PENDING, LEFT_OUT, QUEUED, PAUSED, TOO_EARLY, GONE = -1, -2, -3, -4, -5, 
 """Outcomes of a claim. An outcome of 0 or more is the mark that another instance has set."""
 
 # ARGV[1] as for `COMMON`, ARGV[2] how many may be begun here, ARGV[3] msgpack: claims, each
-# {job, fire, mark, run, fire as JSON, instant} or, for fires that are left out, {job, last, mark,
-# '', first, count, reason, event, whether the job is in the store}. The mark is empty where the job
-# has none: without lock, every instance runs it. Where another instance handled some of the fires
-# to be left out, what is claimed of the job is out of date. Where its instant is to come, a fire
-# that can't be begun now is left as it is: by then it may be. A mark beyond the present says
-# nothing of a fire of this moment.
-# Returns what became of each, the runs begun, how many fires are pending, and the marks moved.
+# {job, fire, mark, run, fire as JSON, instant} or, for fires to record as not run, {job, last,
+# mark, '', first, count, reason, event, whether the job is in the store}. The mark is empty for a
+# job without a lock, which every instance runs. If another instance has handled some of the fires
+# to record, all claims of that job are out of date. A fire whose instant is in the future and that
+# can't begin now is left unchanged, to be claimed at its instant. A mark that is ahead of the
+# store's clock does not prevent a fire of this moment.
+# Returns the outcome of each claim, the runs begun, how many fires wait, and the marks moved.
 _CLAIM = Script(
     COMMON
     + """
@@ -87,9 +87,9 @@ return {answers, begun, waiting(), report_ahead()}
 """
 )
 
-# ARGV[2] msgpack: names of runs; ARGV[3] whether fires that are pending are taken for those that no
-# earlier call began. Returns the runs begun, how many fires are pending still, and what was in the
-# list and is none.
+# ARGV[2] msgpack: names of runs; ARGV[3] where 1, pending fires are taken for the names that no
+# earlier call used. Returns the runs begun, how many fires are still pending, and items of the list
+# that are not fires.
 _TAKE = Script(
     COMMON
     + """
@@ -103,7 +103,7 @@ end
 for _, run in ipairs(cmsgpack.unpack(ARGV[2])) do
   if not was_begun(run) then names[#names + 1] = run end
 end
--- The fires that only some may run come first: the others have more instances to take them.
+-- Fires that only some instances may run come first: more instances can take the others.
 local function pop()
   local text = redis.call('LPOP', own_pending)
   for _, pool in ipairs(own.permitted) do text = text or redis.call('LPOP', pool) end
@@ -135,10 +135,10 @@ return {begun, waiting(), bad}
 )
 
 # ARGV[2] where 1, it may be begun here, ARGV[3] a run, ARGV[4] fire as JSON, ARGV[5] triggers,
-# ARGV[6] up to which of them we know, ARGV[7] ms for which they are kept. Every instance receives a
-# trigger; the first to come here runs it, and each other finds that one's entry, the next after the
-# last it knew. Entries beyond the present are of a clock that was set back since. Returns the
-# entry's score, what became of the trigger, and the run where begun here.
+# ARGV[6] score of the last trigger that we know, ARGV[7] ms for which they are kept. Every instance
+# receives a trigger. The first one to call this runs it; every other one finds the entry of the
+# first, which is the next after the last that it knew. Entries ahead of the store's clock are from
+# before it was set back. Returns the score of the entry, the outcome, and the run if begun here.
 _TRIGGER = Script(
     COMMON
     + """

@@ -59,8 +59,7 @@ local function skip(item, reason, is_gone)
   return leave_out(item.job, item.fire, reason, is_gone)
 end
 
--- A retry that was given up meanwhile is not made. Any other run takes the place of the retry that
--- waits.
+-- A retry that was given up meanwhile is not made. Any other run replaces the retry that waits.
 local function is_obsolete(item)
   if item.why ~= 'retry' then return false end
   local kept = decoded(decoded(redis.call('HGET', retries, retry_key(item, own.name))).fire)
@@ -81,8 +80,8 @@ local function is_to_come(at)
   return at and at ~= '' and tonumber(at) > tonumber(now)
 end
 
--- How many fires of a job were left out since its last run began, and the first of them: the
--- watchdog reports those that are too many.
+-- Counts the fires of a job that were skipped since its last run began, and records the first. The
+-- watchdog reports too many.
 local function count_skip(job, fire, lock)
   local known = redis.call('HGET', skipped, job) or ''
   local count, first = string.match(known, '^(%d+):(%d+):')
@@ -110,9 +109,9 @@ local function queue(item)
   return -4
 end
 
--- Takes the lock for a run. Returns whether that has it, and else which job does. Fires that wait
--- for the lock come before those that come later. A lock that has lapsed is not free until the
--- notice to its last run is over; fires wait meanwhile.
+-- Takes the lock for a run. Returns whether the run has it, otherwise which job does. Fires that
+-- wait for the lock come before later ones. A lock that has lapsed is not free until the notice to
+-- its last run is over; fires wait meanwhile.
 local function take_lock(run, item)
   local key = own.locks .. item.lock
   if not item.is_queued and redis.call('EXISTS', own.waiting .. item.lock) == 1 then
@@ -127,8 +126,8 @@ local function take_lock(run, item)
   return true
 end
 
--- With `skip`, a fire is left out while a run of its own job goes on; for a run of another job it
--- waits, so that jobs with one lock take turns.
+-- With `skip`, a fire is skipped while a run of its own job holds the lock. It waits for a run of
+-- another job, so that jobs with one lock take turns.
 local function begin(run, item, text, at)
   if is_obsolete(item) then
     pass_turn(item)
@@ -157,8 +156,8 @@ local function begin(run, item, text, at)
   return -1
 end
 
--- Whether a call before this one, whose answer was lost, began the run. Its lock may have lapsed
--- since, and be another run's: the next renewal finds out.
+-- Whether an earlier call, whose reply was lost, began the run. Another run may have its lock by
+-- now; the next renewal finds out.
 local function was_begun(run)
   local text, record = redis.call('HGET', details, run), redis.call('HGET', runs, run)
   if not text or decoded(record).status ~= 'running' then return false end
@@ -170,7 +169,7 @@ local function was_begun(run)
   return true
 end
 
--- Whether fires wait in a list for so long that there are more than can be run.
+-- Whether fires have waited in a list for so long that later ones are skipped.
 local known_as_behind = {}
 local function is_behind(list)
   if known_as_behind[list] == nil then

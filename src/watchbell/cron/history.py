@@ -38,7 +38,7 @@ class RunRecord(Struct, frozen=True):
 
 
 class Place(NamedTuple):
-    """Where a run stands among those that ended."""
+    """The place of a run in the list of ended runs."""
 
     ended: float
     id: str

@@ -238,7 +238,7 @@ async def trigger(store: Store, name: str, reading: Reading = AS_USUAL) -> Trigg
 async def validate(
     store: Store, names: Sequence[str], reading: Reading
 ) -> dict[str, Job | Invalid]:
-    """Validates these jobs, or all, and writes what is wrong into their definitions."""
+    """Validates these jobs, or all, and writes the errors into their definitions."""
     existing = await definitions.validate(store, names, reading)
     unknown = [name for name in names if name not in existing]
     if unknown:

@@ -29,9 +29,9 @@ local seconds = tonumber(redis.call('TIME')[1])
 """
 
 # KEYS fired, ahead, events, unreported; ARGV[1] msgpack: limits; ARGV[2] msgpack: {job,
-# fingerprint}. What was marked with another fingerprint, or not at all, is marked as handled up to
-# now: a job that is new, that was paused, or whose schedule was changed has missed nothing. Returns
-# the marks, and those that lay beyond the present.
+# fingerprint}. A job without a mark, or whose mark has another fingerprint, is marked as handled up
+# to now: a job that is new, was paused, or has a new schedule has missed nothing. Returns the
+# marks, and those that were ahead of the store's clock.
 _MARK = Script(
     _KEYS_AND_LIMITS
     + lua.REPORT
@@ -51,8 +51,8 @@ return {marks, report_ahead()}
 """
 )
 
-# KEYS and ARGV[1] as above; ARGV[2] cursor. Moves marks that lie beyond the present, some at a
-# time. Returns the next cursor, and those that were moved.
+# KEYS and ARGV[1] as above; ARGV[2] cursor. Moves marks that are ahead of the store's clock to the
+# present, a slice at a time. Returns the next cursor, and the marks that were moved.
 _SWEEP = Script(
     _KEYS_AND_LIMITS
     + lua.REPORT

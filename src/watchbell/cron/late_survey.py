@@ -13,7 +13,7 @@ from watchbell.store.script import READ, Script
 
 # KEYS skipped, awaited, pending, overdue, rundata, pools; ARGV[1] prefix of locks, ARGV[2] of
 # fires that wait for one, ARGV[3] of pending fires by placement. Returns the time, skipped fires,
-# those that wait for a lock, the oldest pending ones, what was reported, and who holds the locks.
+# fires that wait for a lock, the oldest pending fires, the jobs reported, and holders of the locks.
 _SURVEY = Script(
     READ
     + """

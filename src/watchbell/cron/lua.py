@@ -26,10 +26,10 @@ end
 """
 
 # Needs fired, ahead, seconds, own.most_ahead and REPORT. `mark_of` returns the last fire of a job
-# that was handled, the fingerprint of its schedule, and whether the mark lay beyond the present: by
-# more than `most_ahead` seconds, because the store's clock was set back or somebody edited it. Such
-# a mark is moved to the present, once, whichever instance sees it. `report_ahead` reports all that
-# this call moved: by a check of our own, and in `ahead` for `doctor`.
+# that was handled, the fingerprint of its schedule, and whether the mark was more than `most_ahead`
+# seconds ahead of the store's clock, because that was set back or somebody edited the mark. Such a
+# mark is moved to the present once, by the first instance that reads it. `report_ahead` reports all
+# marks that this call moved: by a check of our own, and in `ahead` for `doctor`.
 MARKS = """
 local moved = {}
 
@@ -178,7 +178,7 @@ end
 SHARED = (
     REPORT
     + """
--- What JSON says, or an empty table where it is none: others can write these keys, too.
+-- The decoded JSON, or an empty table if it is not an object: others can write these keys, too.
 local function decoded(text)
   local is_json, value = pcall(cjson.decode, text)
   return is_json and type(value) == 'table' and value or {}

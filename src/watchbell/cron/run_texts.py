@@ -91,8 +91,8 @@ def exit_code(retcode: int | None, *, explained: bool = False) -> str:
 def signal_name(number: int, *, known: bool = False) -> str:
     """Such as `SIGTERM (asked to end)`; with `known`, empty for a number that is no signal."""
     try:
-        known_signal = signal.Signals(number)
+        one = signal.Signals(number)
     except ValueError:
         return "" if known else f"signal {number}"
-    meaning = _SIGNALS.get(known_signal)
-    return f"{known_signal.name} ({meaning})" if meaning else known_signal.name
+    meaning = _SIGNALS.get(one)
+    return f"{one.name} ({meaning})" if meaning else one.name

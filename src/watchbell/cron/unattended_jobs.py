@@ -1,4 +1,4 @@
-"""Reports jobs that are due while no instance is there to run them, or none of them may."""
+"""Reports jobs that are due while no instance is running, or none may run them."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 

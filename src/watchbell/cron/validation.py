@@ -1,4 +1,4 @@
-"""Validates definitions: JSON becomes a job, or a list of what is wrong with it."""
+"""Validates definitions: turns JSON into a job, or into a list of errors."""
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping

@@ -33,8 +33,8 @@ local own = {most_events = tonumber(ARGV[1])}
 )
 
 # KEYS events, unreported, overdue; ARGV[1] most events, ARGV[2] msgpack: {job, reason, event} of
-# jobs that are late, ARGV[3] msgpack: jobs that are not any more. Each is reported once. Returns
-# those that were.
+# jobs that are late, ARGV[3] msgpack: jobs that are no longer late. Each job is reported once.
+# Returns the jobs that were reported now.
 _REPORT = Script(
     _KEYS_AND_LIMITS
     + """
