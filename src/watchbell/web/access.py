@@ -1,4 +1,4 @@
-"""What each endpoint needs, and who asks it."""
+"""What each endpoint needs, and who sends a request."""
 
 from msgspec import Struct
 
@@ -23,7 +23,7 @@ def needs(scope: Privilege) -> dict[str, Access]:
 
 
 class Identity(Struct, frozen=True, kw_only=True):
-    """Who asks, and by which session or key."""
+    """Who sends a request, and by which session or key."""
 
     actor: Actor
     role: Role

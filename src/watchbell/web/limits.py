@@ -7,7 +7,7 @@ from watchbell.store.script import Script
 from watchbell.web.keys import Web
 from watchbell.web.secrets import digest
 
-# KEYS[1] counter; ARGV[1] cost, ARGV[2] the most, ARGV[3] seconds after which it begins anew.
+# KEYS[1] counter; ARGV[1] cost, ARGV[2] the most, ARGV[3] seconds after which it starts again.
 # Returns 0, or the seconds to wait.
 _SPEND = Script("""
 local spent = redis.call('INCRBY', KEYS[1], ARGV[1])
@@ -18,7 +18,7 @@ return 0
 
 
 def sender(address: str) -> str:
-    """The network for which attempts are counted: whoever has an IPv6 address has a whole /64."""
+    """The network for which attempts are counted: an IPv6 address stands for its /64."""
     try:
         known = ip_address(address)
     except ValueError:

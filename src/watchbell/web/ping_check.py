@@ -8,8 +8,6 @@ from watchbell.errors import Refused
 
 
 class Ping(Struct, frozen=True):
-    """The check that a key of scope `ping` reports for."""
-
     entity: str
     check: str
     ttl: int

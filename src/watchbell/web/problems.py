@@ -36,8 +36,6 @@ def field_error(error: Refused) -> FieldError:
 
 
 class Problem(Struct, frozen=True, kw_only=True):
-    """An error."""
-
     title: str
     status: int
     detail: str

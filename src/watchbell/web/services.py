@@ -64,7 +64,7 @@ def services_of(request: Asked) -> Services:
 
 
 def identity_of(request: Asked) -> Identity:
-    """Who asks. Not available on public endpoints."""
+    """Who sends the request. Not available on public endpoints."""
     identity: Identity = request.scope["user"]
     return identity
 

@@ -1,4 +1,4 @@
-"""Endpoints for alerts: what was sent to whom, when and how, and what the server answered."""
+"""Endpoints for alerts: recipients, media, times and replies of the receiving servers."""
 
 from collections.abc import Iterable
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Endpoints for one check: its state and history, decisions about it, and who would be called."""
+"""Endpoints for one check: its state and history, decisions about it, and who would be notified."""
 
 from typing import Annotated
 
@@ -19,7 +19,7 @@ from watchbell.web.services import Asked, services_of
 
 DAY = 86_400
 FARTHEST = 5 * 366 * DAY
-"""How far ahead `who would be called` may ask."""
+"""Seconds ahead for which a notification can be predicted."""
 
 Name = Annotated[
     str, QueryParameter(min_length=1, max_length=2_001, description="A check, `ENTITY:CHECK`.")

@@ -1,4 +1,4 @@
-"""A check at a glance: a row of the check table, as it is read from the store."""
+"""Rows of the check table, and how they are read from the store."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ SUMMARY = 200
 
 
 class CheckRow(Struct, frozen=True, kw_only=True, gc=False):
-    """A check at a glance. There may be hundreds of thousands, so rows share equal values."""
+    """A row of the check table. There may be hundreds of thousands, so rows share equal values."""
 
     id: str
     """`ENTITY:CHECK`."""
@@ -87,7 +87,7 @@ class Read(NamedTuple):
     """Those of its latest report."""
 
 
-# given[1] now. State, summary, when it changed and was heard of, whether it is enabled; then, of
+# given[1] now. State, summary, when it changed and last reported, whether it is enabled; then, of
 # checks that fail, since when; the end of the planned window that is open, the next time at which
 # one begins, the end of the unscheduled one; the tags of its latest report. Nothing for a check
 # that there is not.

@@ -35,12 +35,10 @@ class Acknowledged(Struct, frozen=True):
     since: int
     until: int
     words: str
-    """The comment of whoever planned it."""
+    """The comment of the person who acknowledged it."""
 
 
 class CheckView(Struct, frozen=True, kw_only=True):
-    """A check in full, as it is now."""
-
     check: str
     """`ENTITY:CHECK`."""
     entity: str
@@ -61,9 +59,9 @@ class CheckView(Struct, frozen=True, kw_only=True):
     """What was set for the check; its reports can override it."""
     delays: dict[str, DelayView] = {}
     tags: list[str] = []
-    """Those that its name implies."""
+    """Tags from its name."""
     event_tags: list[str] = []
-    """Those that its latest report added."""
+    """Tags from its latest report."""
     short_id: str
     """The id by which it is acknowledged in chats and on the command line."""
     acknowledged: Acknowledged | None = None
@@ -71,7 +69,7 @@ class CheckView(Struct, frozen=True, kw_only=True):
     maintenance: list[WindowView] = []
     """In progress, or planned."""
     last_notifications: dict[str, int] = {}
-    """By kind, when the latest was made."""
+    """The time of the latest, by kind."""
     counts: Counts
 
 

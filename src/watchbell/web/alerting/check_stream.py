@@ -12,7 +12,7 @@ from watchbell.web.live.table_stream import Changed
 
 
 class Heard(Struct, frozen=True, array_like=True):
-    """A check whose state is as it was, and that has reported."""
+    """A check that reported the same state again."""
 
     id: str
     last_update: int | None

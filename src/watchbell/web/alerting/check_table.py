@@ -1,8 +1,8 @@
 """The live table of all checks.
 
 It follows the channels of alerting, reads a check again when one of its maintenance windows begins
-or ends, and goes slowly over all checks for what no channel reports: what other programs wrote, and
-what steady checks say.
+or ends, and goes slowly over all checks for what no channel reports: changes by other
+programs, and summaries of checks whose state stays the same.
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence

@@ -111,7 +111,7 @@ def _window(window: Window, kind: Kind, now: int) -> WindowView:
 async def changes(
     store: Store, event_id: str, start: int | None, end: int, newer: int | None, limit: int
 ) -> list[ChangeView]:
-    """The latest so many in [start, end], the newest first; `newer` is when the next one came."""
+    """The latest in [start, end], newest first; `newer` is the time of the change after them."""
     found = await history.state_changes(store, event_id, start, end, limit)
     if newer is None:
         newer = await records.next_change(store, event_id, end)

@@ -1,6 +1,5 @@
 """Endpoints for contacts: people or groups, their media, and what they are alerted about."""
 
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -18,13 +17,12 @@ from watchbell.alerting import (
     test_message,
     validation,
 )
-from watchbell.alerting.decide.routing import zone_of
 from watchbell.alerting.entities import Link
 from watchbell.alerting.json_items import Taken
 from watchbell.alerting.keys import ALL
-from watchbell.alerting.model import KNOWN_MEDIA, Contact, Medium
+from watchbell.alerting.model import KNOWN_MEDIA, Contact
 from watchbell.errors import Changed, Refused
-from watchbell.gateways import addresses, catalogue
+from watchbell.gateways import catalogue
 from watchbell.web.access import needs
 from watchbell.web.alerting.contact_shapes import (
     AvailableMedium,
@@ -33,20 +31,23 @@ from watchbell.web.alerting.contact_shapes import (
     ContactView,
     CreatedLink,
     LinkBody,
-    MediumView,
     NewContact,
     TestBody,
     TestSent,
 )
-from watchbell.web.alerting.directory_cache import Directory
+from watchbell.web.alerting.contact_view import (
+    contact_of,
+    contact_version,
+    differences,
+    full_name,
+    row,
+    view,
+)
 from watchbell.web.alerting.imports import import_items
 from watchbell.web.listing import Limit, Page, paged
 from watchbell.web.problems import HttpProblem
 from watchbell.web.services import Asked, actor_of, audited, services_of
-from watchbell.web.versions import STALE, TRIES, IfMatch, fits, version
-
-_LINKS_LISTED = 5
-"""Links of each contact that a list shows."""
+from watchbell.web.versions import STALE, TRIES, IfMatch, fits
 
 Id = Annotated[str, QueryParameter(min_length=1, max_length=500, description="A contact's id.")]
 Cursor = Annotated[
@@ -92,43 +93,24 @@ async def all_contacts(
         and (not medium or medium in one.media)
     ]
     page = paged(sorted(matching, key=_order), _order, cursor, limit)
-    return Page([_listed(one, directory) for one in page.items], page.next)
+    return Page([row(one, directory) for one in page.items], page.next)
 
 
 def _order(contact: Contact) -> str:
     """By name; no two contacts have the same id."""
-    return f"{_name(contact).lower()}\t{contact.id}"
-
-
-def _name(contact: Contact) -> str:
-    return f"{contact.first_name} {contact.last_name}".strip()
+    return f"{full_name(contact).lower()}\t{contact.id}"
 
 
 def _has(contact: Contact, text: str) -> bool:
-    texts = (contact.id, _name(contact), contact.email, *contact.tags, *contact.media)
+    texts = (contact.id, full_name(contact), contact.email, *contact.tags, *contact.media)
     addresses = (medium.address for medium in contact.media.values())
     return not text or any(text in one.lower() for one in (*texts, *addresses))
-
-
-def _listed(contact: Contact, directory: Directory) -> ContactRow:
-    about = [link.words for link in entities.links(directory.entities, contact.id)]
-    return ContactRow(
-        id=contact.id,
-        name=_name(contact),
-        email=contact.email,
-        timezone=contact.timezone,
-        tags=list(contact.tags),
-        media={name: medium.address for name, medium in contact.media.items()},
-        rules=len(contact.rules),
-        links=len(about),
-        told_about=about[:_LINKS_LISTED],
-    )
 
 
 @post("/contacts", opt=needs("write"))
 async def add_contact(request: Asked, data: JSONBody[NewContact]) -> ContactView:
     """Add a contact."""
-    services, contact = services_of(request), _contact(data.id, data)
+    services, contact = services_of(request), contact_of(data.id, data)
     try:
         await contacts.save(services.store, contact, tags_before=(), replaces="")
     except Changed:
@@ -136,13 +118,13 @@ async def add_contact(request: Asked, data: JSONBody[NewContact]) -> ContactView
         raise HttpProblem(422, taken, field="id") from None
     services.directory_cache.forget()
     await audited(request, "contact.add", data.id)
-    return _view(request, await _known(request, data.id))
+    return view(services_of(request).settings, await _known(request, data.id))
 
 
 @get("/contact", opt=needs("read"))
 async def one_contact(request: Asked, id: Id) -> ContactView:  # noqa: A002
     """Get a contact."""
-    return _view(request, await _known(request, id))
+    return view(services_of(request).settings, await _known(request, id))
 
 
 @put("/contact", opt=needs("write"), responses=STALE)
@@ -159,8 +141,8 @@ async def change_contact(
     for _ in range(TRIES):
         with suppress(Changed):
             before, after = await _changed_to(request, id, data, if_match)
-            await audited(request, "contact.change", id, _differences(before, after))
-            return _view(request, await _known(request, id))
+            await audited(request, "contact.change", id, differences(before, after))
+            return view(services_of(request).settings, await _known(request, id))
     raise HttpProblem(412, f"contact {id} is being changed by others; try again")
 
 
@@ -171,8 +153,8 @@ async def _changed_to(
     services = services_of(request)
     known, stamp = await contacts.stamped(services.store, contact_id)
     before = await _tagged(request, known)
-    fits(if_match, _version(before))
-    after = json_items.with_secrets(_contact(contact_id, data), before)
+    fits(if_match, contact_version(before))
+    after = json_items.with_secrets(contact_of(contact_id, data), before)
     try:
         await contacts.save(services.store, after, tags_before=before.tags, replaces=stamp)
     finally:
@@ -312,69 +294,6 @@ async def _known(request: Asked, contact_id: str) -> Contact:
 async def _tagged(request: Asked, contact: Contact) -> Contact:
     directory = await services_of(request).directory_cache.current()
     return replace(contact, tags=directory.tags.get(contact.id, ()))
-
-
-def _contact(contact_id: str, data: ContactBody) -> Contact:
-    media = {
-        name: Medium(
-            address=one.address, interval=one.interval, rollup_threshold=one.rollup_threshold
-        )
-        for name, one in data.media.items()
-    }
-    return Contact(
-        id=contact_id,
-        first_name=data.first_name,
-        last_name=data.last_name,
-        email=data.email,
-        timezone=data.timezone,
-        tags=tuple(dict.fromkeys(data.tags)),
-        media=media,
-        pagerduty={name: value for name, value in data.pagerduty.items() if value},
-    )
-
-
-def _view(request: Asked, contact: Contact) -> ContactView:
-    public = json_items.without_secrets(contact)
-    return ContactView(
-        id=public.id,
-        first_name=public.first_name,
-        last_name=public.last_name,
-        email=public.email,
-        timezone=public.timezone,
-        zone=zone_of(public, services_of(request).settings.alerting.timezone).key,
-        tags=list(public.tags),
-        media={name: _medium(one) for name, one in public.media.items()},
-        pagerduty=public.pagerduty,
-        warnings=addresses.warnings(public, services_of(request).settings),
-        version=_version(contact),
-    )
-
-
-def _medium(medium: Medium) -> MediumView:
-    return MediumView(
-        address=medium.address,
-        interval=medium.interval,
-        rollup_threshold=medium.rollup_threshold,
-    )
-
-
-def _version(contact: Contact) -> str:
-    """The version leaves out secrets: a digest of them would let everybody guess them."""
-    return version(replace(json_items.without_secrets(contact), rules=()))
-
-
-def _differences(before: Contact, after: Contact) -> str:
-    """The names of the fields that differ, without values: those are private."""
-    own = [name for name in Contact.__struct_fields__ if name not in ("rules", "media")]
-    changed = [name for name in own if getattr(before, name) != getattr(after, name)]
-    names = dict.fromkeys((*before.media, *after.media))
-    return ", ".join([*changed, *_changed(names, before, after)])
-
-
-def _changed(names: Iterable[str], before: Contact, after: Contact) -> Iterable[str]:
-    for name in names:
-        if before.media.get(name) != after.media.get(name):
-            yield f"media.{name}"
 
 
 ROUTES = Router(

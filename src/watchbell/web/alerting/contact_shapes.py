@@ -54,8 +54,7 @@ class ContactView(Struct, frozen=True, kw_only=True):
     pagerduty: dict[str, str]
     """Secrets are `***`, unless they are references."""
     warnings: list[str]
-    """Media that would hardly reach the contact, and why: one without a gateway, a phone number
-    that is too short."""
+    """Why media will probably fail, such as no gateway or a phone number that is too short."""
     version: str
 
 
@@ -100,7 +99,7 @@ class TestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class TestSent(Struct, frozen=True, kw_only=True):
     alert: str
-    """By which `/alert` shows its delivery."""
+    """The id by which `/alert` shows its delivery."""
     has_gateway: bool
     """Whether the settings of this server have the medium; if no server has it, nothing is sent."""
 

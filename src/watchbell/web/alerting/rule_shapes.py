@@ -30,7 +30,7 @@ class RuleBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     regex_tags: Texts = ()
     """Each of these expressions matches one of its tags."""
     time_restrictions: Restrictions = ()
-    """It is within one of these times, as they are stored; at any time without."""
+    """It is within one of these times, in the stored form; empty for any time."""
     week: Week | None = None
     """In place of `time_restrictions`: seven days from Sunday on, each of 48 half hours, 1 or 0."""
     critical_media: Media = ()
@@ -59,7 +59,7 @@ class RuleView(Struct, frozen=True, kw_only=True):
     week: Grid | None
     """The same as a week of half hours; null where it is no weekly pattern."""
     not_weekly: list[str]
-    """What the times say that no week shows, and why."""
+    """The times that a week can't show, and why."""
     critical_media: tuple[str, ...]
     warning_media: tuple[str, ...]
     unknown_media: tuple[str, ...]
@@ -69,7 +69,7 @@ class RuleView(Struct, frozen=True, kw_only=True):
     unreadable: tuple[str, ...]
     """Fields that are stored in a form that can't be read; the rule matches nothing."""
     missing_media: list[str]
-    """That it names, and the contact does not have."""
+    """Media that it names and the contact does not have."""
     version: str
 
 
@@ -92,13 +92,13 @@ class RuleDescription(Struct, frozen=True, kw_only=True):
 
 
 class Times(Struct, frozen=True, kw_only=True):
-    """Times as they are stored."""
+    """Times in the stored form."""
 
     time_restrictions: list[dict[str, Any]]
     week: Grid | None
     not_weekly: list[str]
     words: list[str]
-    """Each of them."""
+    """Each of the times in words."""
 
 
 class SampleEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,9 +106,9 @@ class SampleEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """`ENTITY:CHECK`."""
     state: Literal["critical", "warning", "unknown"] = "critical"
     tags: Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=100)] = ()
-    """Besides those that it has by its names; those of the check's latest report without."""
+    """In addition to those from its names; by default those of the check's latest report."""
     time: Annotated[int, Meta(ge=0, le=LARGEST)] | None = None
-    """Seconds since 1970; now without."""
+    """Seconds since 1970; now by default."""
     at: Annotated[str, Meta(max_length=100)] = ""
     """In place of `time`, a time on the contact's clock, as `sat 03:00` or `2026-11-20 14:00`."""
 
@@ -120,7 +120,7 @@ class TriedRule(RuleBody, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class TryBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     contact: Annotated[str, Meta(min_length=1, max_length=500)]
     rules: Annotated[tuple[TriedRule, ...], Meta(max_length=100)] | None = None
-    """In place of those that are stored."""
+    """Instead of the stored ones."""
     event: SampleEvent
 
 
@@ -135,4 +135,4 @@ class TrialView(Struct, frozen=True, kw_only=True):
     local_time: str
     """When that is on the contact's clock."""
     tags: list[str]
-    """All that the event would have."""
+    """All tags of the event."""

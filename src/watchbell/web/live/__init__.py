@@ -15,12 +15,12 @@ generator of `Event(id, name, data)`:
                 yield Event(change.id, "changed", msgspec.json.encode(change))
 
 - Its path ends in `/live` and contains no names: those are query parameters.
-- It is asked for its next event when the last one was written. A slow reader makes it wait, so a
-  source must not queue what comes meanwhile, but remember what has changed and send it as one event
+- Its next event is requested when the last one was written. A slow reader makes it wait, so a
+  source must not queue changes, but remember what has changed and send it as one event
   (a set of ids, the latest state, an offset into an output).
-- `id` is what the reader sends back as `Last-Event-ID` after a cut, or as `?resume=` where it opens
-  a stream itself. A source that can't go on from there sends `reset`, with no data, and starts
-  again.
+- `id` is what the reader sends back as `Last-Event-ID` after an interruption, or as `?resume=`
+  where it opens a stream itself. A source that can't continue from there sends `reset`, with no
+  data, and starts again.
 - `data` is JSON without line breaks, as msgspec writes it.
 - `sse` handles headers, the sign of life every 15 s, limits, the end of a session, a reader who is
   gone and a server that stops: it closes the source, which cleans up in `finally`.

@@ -1,6 +1,6 @@
-"""A live table: the rows of a domain in memory, current for as long as somebody looks at them.
+"""A live table: the rows of a domain in memory, current while somebody uses them.
 
-It is loaded when it is first asked for, and given up when nobody has looked for a while. A domain
+It is loaded at the first request, and dropped when nobody has used it for a while. A domain
 gives a `Source`, from which rows are read, and `Rules` by which they are filtered, sorted and
 counted; see `watchbell.web.alerting.check_table`.
 """
@@ -95,7 +95,7 @@ class LiveTable(Generic[R, F, C]):
             log.debug("nobody looks at the live table", rows=len(loader.rows.rows))
         except* StoreUnavailable as away:
             error = away.exceptions[0]
-        except* Exception as failed:  # it begins anew when it is asked for
+        except* Exception as failed:  # the next request loads it again
             log.exception("the live table failed", exc_info=failed)
         finally:
             self._loader = None

@@ -33,7 +33,7 @@ R_co = TypeVar("R_co", bound=Row, covariant=True)
 
 
 class Idle(Exception):
-    """Nobody looks at the table any more."""
+    """Nobody uses the table any more."""
 
 
 class Loaded(Struct, Generic[R_co], frozen=True, gc=False):

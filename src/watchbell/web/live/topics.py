@@ -1,4 +1,4 @@
-"""Topics: what goes on in each domain, looked at once a second for everybody who reads along."""
+"""Topics: the current figures of each domain, read once a second for all readers."""
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping

@@ -91,7 +91,7 @@ class Watch:
         return None if was_overrun else (changed, refreshed)
 
     def end(self) -> None:
-        """The table is given up; nothing more will come."""
+        """The table is dropped; there are no more changes."""
         self.is_over = True
         self.stirred.set()
 

@@ -19,7 +19,7 @@ def check(password: str, user: str) -> None:
         raise Refused(f"a password has {SHORTEST} to {LONGEST:,} characters")
     if len(set(password)) < 5 or user in password.lower():
         raise Refused(
-            "a password has at least five different characters, and is not the user's name"
+            "a password has at least five different characters and does not contain the user's name"
         )
 
 

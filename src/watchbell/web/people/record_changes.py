@@ -1,4 +1,4 @@
-"""Changes a record and writes its audit entry in one step, unless somebody changed it meanwhile."""
+"""Changes a record and its audit log in one step, unless the record has changed since."""
 
 from collections.abc import Mapping, Sequence
 

@@ -64,7 +64,7 @@ class Session(Struct, frozen=True, kw_only=True):
     """Whether it began with a link, not with a password."""
 
     def may_forget(self, now: int) -> bool:
-        """Whether a password may be set without the old one: whoever lost it signs in by link."""
+        """Whether a password can be set without the old one, as after a sign-in by link."""
         return self.by_link and now < self.began + _FORGETTING
 
 
@@ -147,11 +147,11 @@ class Sessions:
             text = msgspec.json.encode(session)
             await self._store.call("SET", key, text, "XX", "KEEPTTL")
 
-    async def end_all(self, user: str, by: Stamp, why: str, besides: str = "") -> None:
-        """Ends the sessions of a user, `besides` excepted."""
+    async def end_all(self, user: str, by: Stamp, why: str, keep: str = "") -> None:
+        """Ends the sessions of a user, except the one with the id `keep`."""
         for name in await self.all(by.now, user):
-            if name != besides:
-                with suppress(NotFound):  # ended meanwhile
+            if name != keep:
+                with suppress(NotFound):  # it has just ended
                     await self.end(name, by.entry("session.end", user, why))
 
     async def end(self, name: str, entry: Entry) -> None:

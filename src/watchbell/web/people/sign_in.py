@@ -75,7 +75,7 @@ async def change_password(request: Asked, old: str, new: str, by: Stamp) -> None
         await BY_USER.forgive(services.store, user.name)
     await services.users.set_password(user.name, new, by)
     await services.sessions.remember(identity.session)
-    await services.sessions.end_all(user.name, by, "password changed", besides=identity.session)
+    await services.sessions.end_all(user.name, by, "password changed", keep=identity.session)
 
 
 def no_cookie(secure: bool) -> Cookie:

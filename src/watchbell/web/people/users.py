@@ -118,7 +118,7 @@ class Users:
         return everybody.pop(name), list(everybody.values())
 
     def _remaining(self, user: User, others: list[User]) -> dict[str, bytes]:
-        """Another administrator, who has to remain when this one no longer is one."""
+        """Another administrator, who must exist before this one can be removed or demoted."""
         if user.role != "administrator":
             return {}
         for other in others:

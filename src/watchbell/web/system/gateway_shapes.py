@@ -28,8 +28,8 @@ class GatewayView(Struct, frozen=True, kw_only=True):
     words: str
     """Why, in one line."""
     state: str
-    """What that process says: how many it delivered, or that the server is away, and until when it
-    is left alone."""
+    """The report of that process: how many alerts it delivered, or until when it waits for a server
+    that is unavailable."""
     seen: int | None
     queued: int
     """Alerts in the queue."""
@@ -45,23 +45,23 @@ class GatewayView(Struct, frozen=True, kw_only=True):
     last_failure: int | None
     last_error: str
     settings: list[GatewaySetting]
-    """Those that are not as they are by default, without secrets; for administrators alone."""
+    """Settings that differ from the default, without secrets; only for administrators."""
 
 
 class FailedAlert(Struct, frozen=True, kw_only=True):
-    """An alert that was given up, or something that was none."""
+    """An alert that was given up, or data that is not an alert."""
 
     id: str
     given_up: int
     since: int
-    """When it came to the gateway."""
+    """When the gateway received it."""
     check: str
     state: str
     address: str
     tries: int
     error: str
     raw: str = ""
-    """The beginning of what was no alert, and can't be sent again."""
+    """The beginning of data that is not an alert and can't be sent again."""
 
 
 class RetryRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

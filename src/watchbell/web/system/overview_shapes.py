@@ -55,10 +55,8 @@ class SystemProblem(Struct, frozen=True):
 
 
 class Overview(Struct, frozen=True, kw_only=True):
-    """What is wrong now, what is done about it, and what will run next."""
-
     checks: int
-    """How many ever reported."""
+    """Checks that have reported at least once."""
     counts: CheckCounts | None
     """Of enabled checks; null where there are many and they are still being counted."""
     failing: FailingView
@@ -71,5 +69,5 @@ class Overview(Struct, frozen=True, kw_only=True):
     runs: RunsView
     queues: list[QueueLength]
     events: int
-    """That were processed, ever; two answers give a rate."""
+    """The total processed so far; two answers give a rate."""
     troubles: list[SystemProblem]

@@ -1,4 +1,4 @@
-"""What the API gives of the system, its settings and its audit log."""
+"""What the API returns for the system, its settings and its audit log."""
 
 from typing import Literal
 

@@ -26,7 +26,7 @@ _LONGEST = 10_000
 
 
 class Alert(Struct, frozen=True, rename="camel"):
-    """As Alertmanager's API takes it, in versions 1 and 2, and as its webhook sends it."""
+    """An alert as in versions 1 and 2 of Alertmanager's API and in its webhook."""
 
     labels: dict[str, str]
     annotations: dict[str, str] = {}

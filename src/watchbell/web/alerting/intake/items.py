@@ -77,7 +77,7 @@ def _named(raw: bytes, sender: str) -> tuple[bytes, bytes] | Rejection:
             return msgspec.json.encode(fields), b""
         name = _text(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        # Where it is no JSON, that is told as of any other item.
+        # What is not JSON is rejected like any other item.
         return (raw, b"") if not _is_object(raw) else Rejection("id: expected text", "id")
     if not 0 < len(name) <= LONGEST_NAME:
         return Rejection(f"id: expected text of 1 to {LONGEST_NAME:,} characters", "id")

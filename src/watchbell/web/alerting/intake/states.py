@@ -1,8 +1,7 @@
-"""States that were posted with a lifetime: held, told again while they are failures, and shown.
+"""States that were posted with a lifetime, and how failures among them are reported again.
 
-Who posts a state says it once. A failure is worth telling only after it has lasted, and is told
-again while it lasts, so it is reported every few seconds until its lifetime is over, another state
-is posted, or somebody else reports one.
+A sender posts a state once, but a failure must last before anybody is notified. So it is reported
+every few seconds until its lifetime is over, another state is posted, or another source reports.
 """
 
 import enum
@@ -33,7 +32,7 @@ return redis.call('HGET', key('current', entity, check), 'state')
 """)
 
 # KEYS[1] states, KEYS[2] events; ARGV of each: its check, its record as it was read, and the event
-# to be pushed, or nothing where the record is to go. One that was changed meanwhile is left alone.
+# to push, or nothing to delete the record. One that has changed since it was read is left alone.
 # Returns how many were pushed.
 _REPEAT = Script("""
 local pushed = 0
