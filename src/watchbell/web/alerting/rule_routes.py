@@ -1,9 +1,7 @@
 """Endpoints for rules: when and by which media a contact is alerted about what."""
 
 import asyncio
-from collections.abc import Iterable
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
@@ -16,20 +14,18 @@ from watchbell.alerting import (
     contacts,
     generals,
     records,
-    rule_format,
     rule_text,
     rules,
     validation,
 )
 from watchbell.alerting.decide.routing import zone_of
-from watchbell.alerting.decide.trial import Sample, Trial, tried
+from watchbell.alerting.decide.trial import Sample, tried
 from watchbell.alerting.generals import Prospect
 from watchbell.alerting.model import LARGEST, Contact, Rule, split_id
 from watchbell.errors import Changed, NotFound, Refused
-from watchbell.schedule import recurrence, spoken, week
-from watchbell.schedule.names import listed
-from watchbell.schedule.week import Grid, NotWeekly
+from watchbell.schedule import spoken, week
 from watchbell.web.access import needs
+from watchbell.web.alerting import rule_view
 from watchbell.web.alerting.rule_shapes import (
     RuleBody,
     RuleDescription,
@@ -64,7 +60,7 @@ TimesText = Annotated[
 async def all_rules(request: Asked, contact: Of) -> Page[RuleView]:
     """List the rules of a contact."""
     person = await contacts.known(services_of(request).store, contact)
-    return Page([_view(services_of(request), rule, person) for rule in person.rules])
+    return Page([rule_view.view(rule, person, services_of(request).now()) for rule in person.rules])
 
 
 @post("/rules", opt=needs("write"))
@@ -76,7 +72,7 @@ async def add_rule(request: Asked, contact: Of, data: JSONBody[RuleBody]) -> Rul
     await rules.save(services.store, rule)
     await audited(request, "rule.add", contact, _audit_details(rule))
     await _generalised(request, contact, data)
-    return _view(services, rule, person)
+    return rule_view.view(rule, person, services.now())
 
 
 @get("/rule", opt=needs("read"))
@@ -84,7 +80,7 @@ async def one_rule(request: Asked, contact: Of, id: Id) -> RuleView:  # noqa: A0
     """Get a rule of a contact."""
     services = services_of(request)
     person = await contacts.known(services.store, contact)
-    return _view(services, _own(person, id), person)
+    return rule_view.view(_own(person, id), person, services.now())
 
 
 @put("/rule", opt=needs("write"), responses=STALE)
@@ -103,7 +99,7 @@ async def change_rule(
     await _replaced(services, rule, if_match)
     await audited(request, "rule.change", contact, _audit_details(rule))
     await _generalised(request, contact, data)
-    return _view(services, rule, person)
+    return rule_view.view(rule, person, services.now())
 
 
 async def _generalised(request: Asked, contact: str, data: RuleBody) -> None:
@@ -154,7 +150,7 @@ async def describe_rule(
         plain = replace(data, week=None, time_restrictions=())
         rule = _rule(plain, id or "new", contact or "nobody")
     problems += map(field_error, validation.rule_problems(rule))
-    grid, reasons = _week(rule.time_restrictions, services)
+    grid, reasons = rule_view.week_of(rule.time_restrictions, services.now())
     after = (
         await _prospect(services, person, rule, data) if person else Prospect("", can_replace=False)
     )
@@ -163,9 +159,9 @@ async def describe_rule(
         problems=problems,
         week=grid,
         not_weekly=reasons,
-        times=[_when(one) for one in rule.time_restrictions],
+        times=[rule_view.time_text(one) for one in rule.time_restrictions],
         is_specific=rule.is_specific,
-        missing_media=_missing(rule, person) if person else [],
+        missing_media=rule_view.missing_media(rule, person) if person else [],
         outside=after.words,
         can_replace_general=after.can_replace,
     )
@@ -182,20 +178,13 @@ async def _prospect(services: Services, person: Contact, rule: Rule, data: RuleB
     )
 
 
-def _when(restriction: dict[str, object]) -> str:
-    try:
-        return recurrence.parse(restriction).describe()
-    except Refused as error:
-        return f"a time that can't be read: {error}"
-
-
 @get("/rules/times", opt=needs("read"))
 async def said_times(request: Asked, text: TimesText) -> Times:
     """Convert times in words to the form that rules have."""
     with RefusedField("text"):
         found = spoken.windows(text)
-    grid, reasons = _week(found, services_of(request))
-    texts = [_when(one) for one in found]
+    grid, reasons = rule_view.week_of(found, services_of(request).now())
+    texts = [rule_view.time_text(one) for one in found]
     return Times(time_restrictions=found, week=grid, not_weekly=reasons, words=texts)
 
 
@@ -226,7 +215,7 @@ async def try_rules(request: Asked, data: JSONBody[TryBody]) -> TrialView:
     general = rules.general(person.id, person.media, GENERAL)
     # Elsewhere, since times that begin in antiquity and are counted take a while.
     found = await asyncio.to_thread(tried, person, sample, general, zone)
-    return _trial(found, person, sample)
+    return rule_view.trial_view(found, person, sample)
 
 
 def _sample(event: SampleEvent, now: int, zone: ZoneInfo) -> Sample:
@@ -253,24 +242,6 @@ def _moment(text: str, now: int, zone: ZoneInfo) -> int:
     return time
 
 
-def _trial(found: Trial, person: Contact, sample: Sample) -> TrialView:
-    name = person.first_name
-    words = f"{name} would not be notified: {found.reason}."
-    if found.media:
-        words = f"{name} would be notified by {listed(found.media)}."
-    local = datetime.fromtimestamp(sample.time, ZoneInfo(found.zone))
-    return TrialView(
-        is_told=bool(found.media),
-        words=words,
-        media=found.media,
-        rules=found.rules,
-        zone=found.zone,
-        time=sample.time,
-        local_time=f"{local:%A, %Y-%m-%d %H:%M}",
-        tags=found.tags,
-    )
-
-
 def _rule(data: RuleBody, rule_id: str, contact_id: str) -> Rule:
     """Refused where a week is given in which nothing is painted."""
     fields = {name: value for name, value in asdict(data).items() if name not in _NOT_STORED}
@@ -286,34 +257,6 @@ def _own(person: Contact, rule_id: str) -> Rule:
         if rule.id == rule_id:
             return rule
     raise NotFound(f"{person.first_name} has no rule {rule_id[:80]}")
-
-
-def _view(services: Services, rule: Rule, person: Contact) -> RuleView:
-    bad = rule_format.unreadable(rule)
-    readable = rule_format.without_unreadable(rule, bad)
-    grid, reasons = _week(rule.time_restrictions, services)
-    fields = asdict(readable)
-    del fields["contact_id"]
-    return RuleView(
-        words=rule_text.describe(rule),
-        is_specific=rule.is_specific,
-        week=grid,
-        not_weekly=reasons,
-        unreadable=bad,
-        missing_media=_missing(rule, person),
-        version=version(rule),
-        **fields,
-    )
-
-
-def _week(times: Iterable[dict[str, object]], services: Services) -> tuple[Grid | None, list[str]]:
-    found = week.grid_of(times, datetime.fromtimestamp(services.now(), UTC).date())
-    return (None, list(found.reasons)) if isinstance(found, NotWeekly) else (found, [])
-
-
-def _missing(rule: Rule, person: Contact) -> list[str]:
-    named = dict.fromkeys((*rule.critical_media, *rule.warning_media, *rule.unknown_media))
-    return [name for name in named if name not in person.media]
 
 
 def _audit_details(rule: Rule) -> str:
