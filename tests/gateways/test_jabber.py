@@ -569,7 +569,7 @@ async def test_another_watchbell_is_not_answered(running: Prosody, store: Store)
         attended(running, store, commands="anyone"),
         person(running, "bob") as bob,
     ):
-        await bob.link.tell("watchbell@example.com", "help", "said by a program")
+        await bob.link.send_to_person("watchbell@example.com", "help", "said by a program")
         bob.says("watchbell@example.com", "identify")
         await bob.hears("I am Watchbell")
     assert not [text for text in bob.texts if "I understand" in text]

@@ -192,7 +192,7 @@ async def test_an_alarm_that_fails_is_tried_again_the_next_time() -> None:
     clock.advance(301)
     assert "can't be sent: no route" in await watch.look()
     post.refusals["alice@example.com"] = partial(int, "a bug")  # type: ignore[assignment]
-    assert "we failed over the alarm" in await watch.look()
+    assert "sending the alarm failed" in await watch.look()
     post.refusals.clear()
     clock.advance(10)
     await watch.look()
@@ -283,8 +283,8 @@ async def test_it_is_given_what_webhooks_are_given_end_to_end(store: Store) -> N
     ("chosen", "words"),
     [
         ({"check": "web", "room": OPS}, "expected ENTITY:CHECK"),
-        ({}, "either a room or a port"),
-        ({"room": OPS, "port": 80}, "either a room or a port"),
+        ({}, "either room or port"),
+        ({"room": OPS, "port": 80}, "either room or port"),
         ({"room": "ops"}, "expected ROOM@SERVER"),
         ({"room": OPS, "medium": "webhook"}, "expected one of kind jabber"),
         ({"room": OPS, "medium": "nothing"}, "expected one of kind jabber"),

@@ -27,7 +27,7 @@ Run = Callable[[Context], Awaitable[None]]
 
 
 async def for_ever(context: Context) -> None:
-    context.say("at work")
+    context.show_status("at work")
     await asyncio.Event().wait()
 
 
@@ -220,10 +220,10 @@ async def test_what_a_role_says_is_on_its_status_until_it_says_something_else() 
     go_on = asyncio.Event()
 
     async def talks(context: Context) -> None:
-        context.say("one")
-        context.say("one")
+        context.show_status("one")
+        context.show_status("one")
         await go_on.wait()
-        context.say("two")
+        context.show_status("two")
         await asyncio.Event().wait()
 
     def changed() -> None:

@@ -162,7 +162,9 @@ async def test_a_user_who_may_not_read_the_configuration_is_served(server: serve
         with changed(server.server, appendonly="no"):
             async with Store(store_url.parse(url)) as store:
                 found = {f.subject: f.text for f in await health.admit(store)}
-                assert found["persistence"] == "kept by the service, which does not tell how"
+                assert (
+                    found["persistence"] == "kept by the service, which does not show its settings"
+                )
 
 
 async def test_a_user_who_may_not_ask_is_told_in_one_line(server: servers.Single) -> None:

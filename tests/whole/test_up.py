@@ -163,7 +163,7 @@ def test_a_second_up_adopts_the_store_and_takes_over_when_the_first_ends(folder:
 
 async def test_an_owner_that_ends_late_leaves_the_record_of_its_successor(folder: Path) -> None:
     settings = Settings(data=folder / "data", store=StoreSettings(port=0))
-    owner = embedded.Embedded(settings, tell=print)
+    owner = embedded.Embedded(settings, report=print)
     await owner.start()
     server = server_pid(settings.data)
     os.kill(server, signal.SIGSTOP)

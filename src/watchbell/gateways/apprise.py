@@ -88,8 +88,8 @@ class Apprise:
             return f"{_scheme(url)} accepted"
         if guard is not None and guard.refusal:
             raise DeliveryFailed(f"{_scheme(url)} {guard.refusal}", permanent=True)
-        said = " ".join(dict.fromkeys(entry.message for entry in result.logs()))
-        reason = one_line(starred(said, _tokens(url))) or "the service did not accept it"
+        logged = " ".join(dict.fromkeys(entry.message for entry in result.logs()))
+        reason = one_line(starred(logged, _tokens(url))) or "the service did not accept it"
         raise DeliveryFailed(f"{_scheme(url)} {reason}")
 
     async def _in_thread(self, work: Callable[[], str]) -> str:

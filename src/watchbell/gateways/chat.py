@@ -95,8 +95,8 @@ class Chat:
         key = Gateways(self._store.prefix).heard(self._medium, digest.hexdigest())
         return await self._store.call("SET", key, "", "NX", "EX", _CLAIMED) is not None
 
-    async def answer(self, said: str, speaker: Speaker, now: int) -> str:
-        command = commands.parse(said, now, speaker.zone)
+    async def answer(self, line: str, speaker: Speaker, now: int) -> str:
+        command = commands.parse(line, now, speaker.zone)
         request = Request(self._store, self.names, speaker, now)
         permission = may(speaker.actor, "operate" if isinstance(command, _CHANGES) else "read")
         if not permission:
@@ -318,18 +318,18 @@ _ACTIONS: dict[type, Callable[[Request, Any], Awaitable[list[str]]]] = {
 def _described(status: Status, now: int) -> str:
     long = spoken.in_words(max(now - status.last_change, 0)) if status.last_change else ""
     lasts = f" for {', '.join(long.split(', ')[:2])}" if long else ""
-    said = f", {one_line(status.summary, 200)}" if status.summary else ""
+    summary = f", {one_line(status.summary, 200)}" if status.summary else ""
     kinds = (("acknowledged", status.unscheduled), ("in maintenance", status.scheduled))
     quiet = "".join(f" ({kind})" for kind, window in kinds if window is not None)
     state = in_title_case(status.state) or "not reported yet"
-    return f"{_named(status.id)} is {state}{lasts}{quiet}{said}"
+    return f"{_named(status.id)} is {state}{lasts}{quiet}{summary}"
 
 
 def _maintained(status: Status, zone: ZoneInfo) -> Iterable[str]:
     for kind, window in (("Acknowledged", status.unscheduled), ("Maintenance", status.scheduled)):
         if window is not None:
-            said = f": {one_line(window.summary, 200)}" if window.summary else ""
-            yield f"{kind} until {_when(window.end, zone)}{said}."
+            summary = f": {one_line(window.summary, 200)}" if window.summary else ""
+            yield f"{kind} until {_when(window.end, zone)}{summary}."
 
 
 def _last_sent(status: Status, zone: ZoneInfo) -> Iterable[str]:

@@ -176,7 +176,7 @@ def _remarks(text: str, now: int, zone: ZoneInfo) -> Remarks:
 def _acknowledge(found: re.Match[str], now: int, zone: ZoneInfo) -> Command:
     remarks = _remarks(found[2] or "", now, zone)
     if not remarks.comment:
-        raise Refused("the comment is missing; it tells others what you know")
+        raise Refused("the comment is missing; others read it to learn what you know")
     return Acknowledge(found[1].lower(), remarks.comment, remarks.duration or ACKNOWLEDGED)
 
 

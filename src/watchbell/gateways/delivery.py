@@ -36,10 +36,11 @@ class Delivery:
         render: Callable[[Alert], Awaitable[Message]],
         settings: Settings,
         clock: Clock,
-        say: Callable[[str], None],
+        show_status: Callable[[str], None],
         lease: float = LEASE,
     ) -> None:
-        self._store, self._medium, self._clock, self._say = store, medium, clock, say
+        self._store, self._medium, self._clock = store, medium, clock
+        self._show_status = show_status
         self._lease = lease
         self._outbox, self._lanes = Outbox(store, name, lease), Lanes(store, name, lease, clock)
         self._woken = asyncio.Event()
@@ -179,7 +180,7 @@ class Delivery:
 
     async def _report(self) -> None:
         words = self._words()
-        self._say(words)
+        self._show_status(words)
         await self._outbox.report(words, int(self._clock.now()))
 
     def _words(self) -> str:

@@ -94,7 +94,7 @@ class Jabber:
         self._address = address
         own = account(settings, settings.alias)
         self._rooms = tuple(map(address, settings.rooms))
-        self._heard: asyncio.Queue[Received] = asyncio.Queue(_UNANSWERED)
+        self._messages: asyncio.Queue[Received] = asyncio.Queue(_UNANSWERED)
         self._connections = xmpp.Reconnecting(own, self._receive, pause or xmpp.pause)
         self._zone = _zone(settings.timezone)
         self._contacts = ContactFinder(name, lambda text: address(text).partition("/")[0])
@@ -107,17 +107,17 @@ class Jabber:
 
     async def _sent(self, to: str, text: str, name: str) -> str:
         connection: Connection | None = None
-        heard = 0
+        received = 0
         text = finished(text, "text", LONGEST)
         try:
             async with asyncio.timeout(self.limits.timeout):
                 connection = await self._connections.connection()
-                heard = connection.heard
+                received = connection.received
                 if to in self._rooms:
-                    return await connection.say(to, text, name)
-                return await connection.tell(to, text, name)
+                    return await connection.send_to_room(to, text, name)
+                return await connection.send_to_person(to, text, name)
         except TimeoutError:
-            if connection is not None and connection.heard > heard:
+            if connection is not None and connection.received > received:
                 raise DeliveryFailed(
                     f"{to} did not confirm it in {self.limits.timeout:g} s"
                 ) from None
@@ -134,50 +134,50 @@ class Jabber:
     async def close(self) -> None:
         await self._connections.close()
 
-    def _receive(self, heard: "Received") -> None:
-        if self._settings.commands == "off" or heard.is_ours:
+    def _receive(self, message: "Received") -> None:
+        if self._settings.commands == "off" or message.is_ours:
             return
         with suppress(asyncio.QueueFull):  # nobody would read so many answers
-            self._heard.put_nowait(heard)
+            self._messages.put_nowait(message)
 
     async def _listen(self, store: Store) -> None:
         chat = Chat(store, self.name, (self._settings.alias, *self._settings.identifiers))
         while True:
-            heard = await self._heard.get()
+            message = await self._messages.get()
             try:
-                answer = await self._answer(chat, store, heard)
+                answer = await self._answer(chat, store, message)
             except StoreUnavailable as error:
                 self._log.warning("a command could not be carried out", reason=str(error))
                 answer = "I can't reach the store right now. Please try again in a moment."
             except Exception:  # noqa: BLE001 logged; the next command may work
-                self._log.exception("a command failed", by=heard.sender)
+                self._log.exception("a command failed", by=message.sender)
                 answer = "That failed; see my log for the reason."
             if answer:
-                await self._reply(heard, answer)
+                await self._reply(message, answer)
 
-    async def _answer(self, chat: Chat, store: Store, heard: "Received") -> str:
+    async def _answer(self, chat: Chat, store: Store, message: "Received") -> str:
         """The answer to a message, or nothing."""
-        said = addressed(heard.text, (*chat.names, heard.to))
-        if heard.is_public and (said is None or heard.is_late):
+        command = addressed(message.text, (*chat.names, message.to))
+        if message.is_public and (command is None or message.is_late):
             return ""
-        if not await chat.is_first(heard.sender, heard.id or heard.text):
+        if not await chat.is_first(message.sender, message.id or message.text):
             return ""
-        if heard.is_late:
+        if message.is_late:
             return "I was offline when you sent that. Please send it again if you still want it."
         now = int(SYSTEM.now())
-        speaker = await self._speaker(store, heard, now)
+        speaker = await self._speaker(store, message, now)
         if speaker is None:
-            return self._refusal(heard.bare)
-        return await chat.answer(heard.text if said is None else said, speaker, now)
+            return self._refusal(message.bare)
+        return await chat.answer(message.text if command is None else command, speaker, now)
 
-    async def _speaker(self, store: Store, heard: "Received", now: int) -> Speaker | None:
-        if heard.bare in self._rooms:
-            return Speaker(in_chat(one_line(heard.nick, 100)), self._zone)
-        contact = await self._contacts.find(store, heard.bare, now)
+    async def _speaker(self, store: Store, message: "Received", now: int) -> Speaker | None:
+        if message.bare in self._rooms:
+            return Speaker(in_chat(one_line(message.nick, 100)), self._zone)
+        contact = await self._contacts.find(store, message.bare, now)
         if contact is not None:
             return Speaker.of(contact, self._zone)
         if self._settings.commands == "anyone":
-            return Speaker(in_chat(heard.bare), self._zone)
+            return Speaker(in_chat(message.bare), self._zone)
         return None
 
     def _refusal(self, stranger: str) -> str:
@@ -191,9 +191,9 @@ class Jabber:
             f"{self.name}, and from people in my rooms."
         )
 
-    async def _reply(self, heard: "Received", text: str) -> None:
-        to = heard.bare if heard.is_public else heard.sender
-        text = f"{heard.nick}: {text}" if heard.is_public else text
+    async def _reply(self, message: "Received", text: str) -> None:
+        to = message.bare if message.is_public else message.sender
+        text = f"{message.nick}: {text}" if message.is_public else text
         try:
             await self._sent(to, text, ids.token())
         except DeliveryFailed as error:

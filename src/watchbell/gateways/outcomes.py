@@ -1,4 +1,4 @@
-"""What became of items on their way: delivered, to be tried again, given up. Written together."""
+"""Writes the outcomes of items: delivered, to be retried, given up; many in one script."""
 
 from collections.abc import Iterable, Sequence
 

@@ -14,7 +14,7 @@ from watchbell.store.presence import is_silent
 from watchbell.store.script import Script
 
 ALIVE = 15
-"""Seconds after which a gateway that said nothing is taken for gone."""
+"""Seconds after which a gateway that did not report counts as gone."""
 MANY = 3
 """A gateway is failing once it has given up so many alerts since the last delivery."""
 AWAY = "the server is away"

@@ -136,7 +136,7 @@ class Acknowledgements:
         for account, task in zip(due, tasks, strict=True):
             keys = {self._dedup_key(event_id): event_id for event_id in accounts[account]}
             for one in task.result():
-                if one.key in keys:  # of a check that this account's owner is told about
+                if one.key in keys:  # of a check that this account's owner is linked to
                     found.setdefault(keys[one.key], []).append(one)
         return await _passed_on(store, found)
 
@@ -148,10 +148,10 @@ class Acknowledgements:
         found = dict[Account, set[str]]()
         for first in range(0, len(waiting), _AT_ONCE):
             some = waiting[first : first + _AT_ONCE]
-            told = await contact_links.interested_in(store, some)
-            people = await contacts.load(store, {one for each in told.values() for one in each})
+            linked = await contact_links.interested_in(store, some)
+            people = await contacts.load(store, {one for each in linked.values() for one in each})
             accounts = {one: self._account(person) for one, person in people.items()}
-            for event_id, ids in told.items():
+            for event_id, ids in linked.items():
                 for account in filter(None, map(accounts.get, ids)):
                     found.setdefault(account, set()).add(event_id)
         return found
@@ -179,13 +179,13 @@ class Acknowledgements:
     async def _incidents(self, account: Account) -> AsyncIterator[Acknowledged]:
         for page in range(_PAGES):
             request = self._request(account, page * _PAGE)
-            told = (await self.client.send(request)).json()
-            incidents = told.get("incidents")
+            answer = (await self.client.send(request)).json()
+            incidents = answer.get("incidents")
             if not isinstance(incidents, list):
                 raise DeliveryFailed("the answer has no incidents in it")
             for one in acknowledged(incidents):
                 yield one
-            if not _has_more(told, (page + 1) * _PAGE):
+            if not _has_more(answer, (page + 1) * _PAGE):
                 return
 
     def _request(self, account: Account, offset: int) -> Request:
@@ -265,8 +265,8 @@ def account_of(fields: Mapping[str, str]) -> Account | None:
 
 
 def acknowledged(incidents: Iterable[Any]) -> Iterable[Acknowledged]:
-    """Those that a person has acknowledged, of either version of the API. What our own
-    acknowledgements did there is not heard back."""
+    """Incidents that a person has acknowledged, in either version of the API. Those that our own
+    acknowledgements caused are left out."""
     for incident in incidents:
         if not isinstance(incident, dict):
             continue
@@ -287,6 +287,6 @@ def _person(given: Any) -> tuple[str, str] | None:
     return one_line(str(given.get("at")), 100), one_line(str(name), 100)
 
 
-def _has_more(told: Mapping[str, Any], done: int) -> bool:
-    total = told.get("total")
-    return told.get("more") is True or (isinstance(total, int) and total > done)
+def _has_more(answer: Mapping[str, Any], done: int) -> bool:
+    total = answer.get("total")
+    return answer.get("more") is True or (isinstance(total, int) and total > done)

@@ -110,10 +110,10 @@ def _reason(error: Exception) -> str:
     if isinstance(error, jinja2.TemplateNotFound):
         return f"there is no template {error.name!r} here"
     if isinstance(error, jinja2.TemplateError):
-        said = error.message or ""
+        reason = error.message or ""
     else:
-        said = f"{type(error).__name__}: {error}"
-    return one_line(said, _LONGEST_REASON)
+        reason = f"{type(error).__name__}: {error}"
+    return one_line(reason, _LONGEST_REASON)
 
 
 def _stop(number: int, frame: object) -> None:  # noqa: ARG001

@@ -97,7 +97,7 @@ class Client(ClientXMPP):
             ssl_context=account.trust or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         )
         self._on_give_up = on_give_up
-        self.heard = 0
+        self.received = 0
         self.enable_plaintext = bare
         self.enable_starttls = not bare and not account.direct
         # Without a configured address, DNS decides between the two.
@@ -120,7 +120,7 @@ class Client(ClientXMPP):
         return "stream_management" in self.features
 
     def data_received(self, data: bytes | str) -> None:
-        self.heard += 1
+        self.received += 1
         super().data_received(data)
 
     def reschedule_connection_attempt(self) -> None:

@@ -78,7 +78,7 @@ class Connection:
             raise
         self._client.send_presence()
 
-    async def tell(self, to: str, text: str, name: str) -> str:
+    async def send_to_person(self, to: str, text: str, name: str) -> str:
         """Sends a message with the id `name`; returns once the server has accepted it."""
         key = ("sent", JID(to).bare, name)
         with self._awaited(*key) as outcome:
@@ -87,7 +87,7 @@ class Connection:
             self._ask(lambda _: self._settle(key, f"accepted by {self._account}"))
             return await outcome
 
-    async def say(self, room: str, text: str, name: str) -> str:
+    async def send_to_room(self, room: str, text: str, name: str) -> str:
         """The same for a room, which confirms a message by repeating it to everybody."""
         try:
             return await self._said(room, text, name)
@@ -98,7 +98,7 @@ class Connection:
         await self.enter(room)
         with self._awaited("sent", room, name) as outcome:
             self._send(room, text, name, "groupchat")
-            self._ask()  # tells a silent room from a silent server
+            self._ask()  # distinguishes a silent room from a silent server
             return await outcome
 
     async def enter(self, room: str) -> None:
@@ -144,9 +144,9 @@ class Connection:
             raise self.loss() from None
 
     @property
-    def heard(self) -> int:
+    def received(self) -> int:
         """Counts what comes from the server."""
-        return self._client.heard
+        return self._client.received
 
     def drop(self) -> None:
         self._end("it no longer answers")

@@ -39,7 +39,7 @@ async def _work(worker: Processor | Notifier, context: Context, what: str) -> No
                 logs.get().warning("batch lost", reason=str(error))
                 continue
             done += len(batch.items)
-            context.say(f"{what} so far: {done:,}")
+            context.show_status(f"{what} so far: {done:,}")
     finally:
         await worker.taker.release()
 
@@ -48,14 +48,14 @@ async def report_silence(context: Context) -> None:
     silence = Silence(context.store)
     cron = context.settings.cron
     absence = UnattendedJobs(context.store, cron, reading(cron), context.clock)
-    called, look = 0, 0.0
+    reported, look = 0, 0.0
     while True:
         if not await silence.unread():
-            called += await silence.report(int(context.clock.now()))
+            reported += await silence.report(int(context.clock.now()))
         if context.clock.monotonic() >= look:
             look = context.clock.monotonic() + _LOOK_EVERY
-            called += await absence.report()
-        context.say(f"{called:,} silent checks and jobs reported" if called else "")
+            reported += await absence.report()
+        context.show_status(f"silent checks and jobs reported: {reported:,}" if reported else "")
         await asyncio.sleep(_EVERY)
 
 

@@ -1,4 +1,4 @@
-"""The broker: reports again the failures that were posted to `/state`; one works, others wait."""
+"""The broker: repeats failures that were posted to `/state`; one works, others wait."""
 
 import asyncio
 from contextlib import suppress
@@ -18,16 +18,15 @@ async def run(context: Context, every: float = EVERY, lease: float = _LEASE) -> 
         with suppress(Refused, LockLost):
             async with locked(context.store, key, lease):
                 await _work(context, every)
-        context.say("another broker is at work")
+        context.show_status("another broker is at work")
         await asyncio.sleep(every)
 
 
 async def _work(context: Context, every: float) -> None:
-    """As long as the lock is ours."""
-    states, told = States(context.store), 0
+    states, repeated = States(context.store), 0
     while True:
-        told += await states.repeat(int(context.clock.now()))
-        context.say(f"{told:,} failures reported again" if told else "")
+        repeated += await states.repeat(int(context.clock.now()))
+        context.show_status(f"failures repeated: {repeated:,}" if repeated else "")
         await asyncio.sleep(every)
 
 

@@ -18,11 +18,11 @@ ROLES: list[Role | Several] = [
 ]
 
 OUTSIDE: list[Role | Several] = [oobetet.ROLES]
-"""What is run by its name alone: away from the others, and without their store."""
+"""Roles that run only by name, apart from the others and without a store."""
 
 
 def chosen(settings: Settings, *names: str) -> list[Role]:
-    """The roles of these names, or all there are by the settings."""
+    """The roles with these names, or all that the settings enable."""
     found: list[Role] = []
     for role in [*ROLES, *OUTSIDE] if names else ROLES:
         if not names or role.name in names:

@@ -9,11 +9,11 @@ from watchbell.settings import Settings, secret_variables
 async def run(context: Context) -> None:
     settings = context.settings
     secrets = secret_variables(settings)
-    await instance.run(context.store, settings.cron, settings.data, context.say, secrets)
+    await instance.run(context.store, settings.cron, settings.data, context.show_status, secrets)
 
 
 def _stop_seconds(settings: Settings) -> float:
-    """It ends by itself once its runs have: that may take as long as people allow a job."""
+    """The role ends when its runs have; that may take as long as a job may run."""
     return settings.cron.stop_wait + LONGEST_GRACE + STOP_SECONDS
 
 

@@ -34,14 +34,14 @@ async def _deliver(one: Configured, context: Context) -> None:
     render = AlertRenderer(texts, medium.form, is_slow=bool(delivery.templates)).message
     try:
         await Delivery(
-            context.store, one.name, medium, render, delivery, context.clock, context.say
+            context.store, one.name, medium, render, delivery, context.clock, context.show_status
         ).run()
     finally:
         await medium.close()
 
 
 def link_address(settings: Settings) -> str:
-    """Where the links of messages lead; empty where nothing serves their page."""
+    """The base URL of links in messages; empty where nothing serves their page."""
     if settings.delivery.link_url or not settings.web.port:
         return settings.delivery.link_url
     return server_url(settings)
@@ -56,7 +56,7 @@ def answering(settings: Settings) -> list[Role]:
 async def _answer(context: Context) -> None:
     port = context.settings.delivery.link_port
     async with ack_page.serving(context.store, context.clock, port, LinkUses(context.store)):
-        context.say(f"http://127.0.0.1:{port}")
+        context.show_status(f"http://127.0.0.1:{port}")
         await asyncio.Event().wait()
 
 

@@ -1,4 +1,4 @@
-"""The watcher from outside: it asks nobody whether alerts come through, but receives them."""
+"""Watches from outside whether alerts arrive, by receiving them."""
 
 import asyncio
 import hmac
@@ -39,7 +39,7 @@ def _check(chosen: Oobetet, media: dict[str, Configured]) -> None:
     if ":" not in chosen.check:
         raise BadSettings(f"oobetet.check is {chosen.check!r}; expected ENTITY:CHECK")
     if bool(chosen.room) == bool(chosen.port):
-        raise BadSettings("oobetet: say where alerts come in, either a room or a port")
+        raise BadSettings("oobetet: set where alerts arrive, either room or port")
     if chosen.room and (ear is None or not isinstance(ear.settings, jabber.Settings)):
         raise BadSettings(f"oobetet.medium is {chosen.medium!r}; expected one of kind jabber")
     if chosen.room and not all(chosen.room.rpartition("@")):
@@ -73,7 +73,7 @@ async def run(media: dict[str, Configured], context: Context, every: float = _EV
             else:
                 group.create_task(_at_port(chosen, watch.saw))
             while True:
-                context.say(await watch.look())
+                context.show_status(await watch.look())
                 await asyncio.sleep(every)
     finally:
         await medium.close()
@@ -94,11 +94,11 @@ class Watch:
         self._log = logs.get(role="oobetet")
 
     def saw(self, kind: Kind) -> None:
-        self._log.info("came through", kind=kind)
+        self._log.info("alert arrived", kind=kind)
         setattr(self.seen, kind, self._clock.monotonic())
 
     async def look(self) -> str:
-        """Does what is due, and says how things are."""
+        """Sends an alarm if one is due; returns the status."""
         now = self._clock.monotonic()
         verdict = oobetet.judge(self.seen, self._chosen.max_latency, now)
         act = oobetet.due(verdict, self._alarm, now)
@@ -109,9 +109,9 @@ class Watch:
         except DeliveryFailed as error:  # it is due again the next time
             self._log.error("the alarm can't be sent", verdict=verdict.value, reason=str(error))
             return f"{verdict.value}; the alarm can't be sent: {error}"
-        except Exception as error:  # noqa: BLE001 what was seen is not to be forgotten over it
-            self._log.exception("failed over the alarm", verdict=verdict.value)
-            return f"{verdict.value}; we failed over the alarm: {error!r}"
+        except Exception as error:  # noqa: BLE001 what was seen must be kept
+            self._log.exception("sending the alarm failed", verdict=verdict.value)
+            return f"{verdict.value}; sending the alarm failed: {error!r}"
         self._alarm = oobetet.after(act, self._alarm, now)
         return verdict.value
 
@@ -130,16 +130,16 @@ class Watch:
 
 
 async def _in_room(one: Configured, chosen: Oobetet, saw: Callable[[Kind], None]) -> None:
-    """Hears what is said in a room, as a person there would."""
+    """Receives alerts in a chat room."""
     from watchbell.gateways.xmpp import Reconnecting  # noqa: PLC0415 slow to import
     from watchbell.gateways.xmpp_client import Received, address  # noqa: PLC0415
 
     assert isinstance(one.settings, jabber.Settings)
     room = address(chosen.room)
 
-    def receive(heard: Received) -> None:
-        if heard.is_public and heard.bare == room and not heard.is_late:
-            kind = oobetet.in_chat(heard.text, chosen.check)
+    def receive(message: Received) -> None:
+        if message.is_public and message.bare == room and not message.is_late:
+            kind = oobetet.in_chat(message.text, chosen.check)
             if kind is not None:
                 saw(kind)
 
@@ -151,7 +151,7 @@ async def _in_room(one: Configured, chosen: Oobetet, saw: Callable[[Kind], None]
 
 
 async def _at_port(chosen: Oobetet, saw: Callable[[Kind], None]) -> None:
-    """Is given what a webhook is given."""
+    """Receives alerts as a webhook."""
 
     async def take(request: web.Request) -> web.Response:
         body = await request.read()
@@ -178,7 +178,7 @@ async def _at_port(chosen: Oobetet, saw: Callable[[Kind], None]) -> None:
 
 
 def is_genuine(chosen: Oobetet, signed: str, body: bytes, now: float) -> bool:
-    """Whether the signature is ours and not from long ago; anything is without a secret."""
+    """Whether the signature is ours and recent; always true without a secret."""
     if not chosen.secret:
         return True
     time = signed.partition(",")[0].removeprefix("t=")
@@ -189,4 +189,4 @@ def is_genuine(chosen: Oobetet, signed: str, body: bytes, now: float) -> bool:
     return fresh and hmac.compare_digest(expected.encode(), signed.encode(errors="replace"))
 
 
-ROLES = Several("oobetet", "watches from outside that alerts come through", watching)
+ROLES = Several("oobetet", "checks from outside that alerts arrive", watching)

@@ -22,7 +22,7 @@ EVERY = 5.0
 
 
 async def run(store: Store, statuses: Sequence[Status], every: float = EVERY) -> None:
-    """Until cancelled; then the process is removed from the list if the store can be reached."""
+    """Runs until cancelled; then removes the process from the list if the store can be reached."""
     name = ids.process_name()
     present = Presence(lambda: processes.report(store, _process(name, statuses)), every)
     try:

@@ -23,27 +23,26 @@ async def run(
         with suppress(Refused, LockLost):
             async with locked(context.store, key, lease):
                 await _work(context, every)
-        context.say("another purger is at work")
+        context.show_status("another purger is at work")
         await asyncio.sleep(look_again)
 
 
 async def _work(context: Context, every: float) -> None:
-    """As long as the lock is ours."""
     while True:
         now = int(context.clock.now())
         done = await purge(
             context.store,
             context.settings.alerting,
             now,
-            lambda so_far: context.say(f"{so_far.checks:,} checks looked at"),
+            lambda so_far: context.show_status(f"{so_far.checks:,} checks examined"),
         )
         logs.get(role="purger").info("purged", **counts(done))
-        context.say(f"history of {done.checks:,} checks is within its bounds")
+        context.show_status(f"history of {done.checks:,} checks is within its bounds")
         await asyncio.sleep(every)
 
 
 def counts(done: Purged) -> dict[str, int]:
-    """What went away, where anything did."""
+    """What was removed, where anything was."""
     return {name: n for name in done.__struct_fields__ if (n := getattr(done, name))}
 
 

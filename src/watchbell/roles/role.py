@@ -1,4 +1,4 @@
-"""What a role is: a name, what it does in a few words, and the loop that does it."""
+"""Defines a role: a name, a summary, and the loop that does its work."""
 
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -12,15 +12,13 @@ STOP_SECONDS = 120.0
 
 
 class Context(Struct, frozen=True):
-    """What a role is given to work with."""
-
     settings: Settings
     store: Store
     clock: Clock
-    say: Callable[[str], None]
-    """Puts a few words on the board, in place of the role's last ones."""
+    show_status: Callable[[str], None]
+    """Replaces the status text that the board shows for the role."""
     origins: Mapping[str, str] = {}
-    """Where the value of each setting comes from, where that is known."""
+    """The origin of each setting, where it is known."""
 
 
 class Role(Struct, frozen=True):
@@ -29,11 +27,11 @@ class Role(Struct, frozen=True):
     run: Callable[[Context], Awaitable[None]]
     """Ends by cancellation only: then it stops taking, finishes or hands back, and returns."""
     stop_seconds: Callable[[Settings], float] = lambda _: STOP_SECONDS
-    """For which it may go on after it was cancelled; the process does not wait any longer."""
+    """Seconds that the process waits for the role after cancelling it."""
 
 
 class Several(Struct, frozen=True):
-    """Roles that depend on the settings. Each of them fails and comes back alone."""
+    """Roles that depend on the settings. Each fails and restarts alone."""
 
     name: str
     summary: str

@@ -1,4 +1,4 @@
-"""The watch over a store's mark: a loss is told as a check of our own, until it is accepted."""
+"""Watches a store's mark and reports its loss as a check event until it is accepted."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,18 +16,18 @@ from watchbell.store.store_identity import Memory, StoreIdentity
 
 ENTITY, CHECK = "watchbell", "store"
 AGAIN = 60.0
-"""Seconds between two reports of a loss: who becomes a contact meanwhile is to be told, too."""
+"""Seconds between two reports of a loss, so that contacts that are added later are notified."""
 
 
 class Watch:
     def __init__(self, context: Context) -> None:
         self._store, self._clock = context.store, context.clock
         self._memory = Memory(context.settings, context.store)
-        self._told: tuple[StoreIdentity | None, float] = None, 0
-        """The mark as it was when we last spoke of it, and when that was."""
+        self._reported: tuple[StoreIdentity | None, float] = None, 0
+        """The mark of the last report, and when that was made."""
 
     async def look(self) -> list[Finding]:
-        """What is to be said of the store's mark, which is put right."""
+        """Corrects the store's mark and returns findings about it."""
         now = int(self._clock.now())
         found, raw = await store_identity.read(self._store)
         wanted = store_identity.next_identity(self._memory.mark, found, ids.token(), now)
@@ -42,17 +42,17 @@ class Watch:
         return store_identity.findings(wanted)
 
     async def _report_loss(self, seen: StoreIdentity, standing: "Standing") -> None:
-        """Nothing is said again as long as nobody processes what was said."""
+        """Reports a change at once, and a loss again only after the last report was processed."""
         time, is_failing = self._clock.monotonic(), standing.state in FAILING
-        told, before = self._told
-        is_news = told != seen and (seen.lost or is_failing)
-        if is_news or (seen.lost and is_failing and time - before >= AGAIN):
+        reported, before = self._reported
+        is_new = reported != seen and (seen.lost or is_failing)
+        if is_new or (seen.lost and is_failing and time - before >= AGAIN):
             await submit(self._store, _report(seen))
-            self._told = seen, time
+            self._reported = seen, time
 
 
 class Standing(Struct, frozen=True):
-    """How our check stands in alerting."""
+    """The state of our check in alerting."""
 
     state: str
     changed: int
@@ -81,7 +81,7 @@ def _number(raw: bytes | None) -> int:
 
 
 def _is_accepted(missed: StoreIdentity, standing: Standing, now: int) -> bool:
-    """Whether somebody acknowledged the loss or reported that all is well, or had long enough."""
+    """Whether the loss was acknowledged, reported as ok, or is old enough."""
     return (
         standing.acknowledged >= missed.lost
         or (standing.state == "ok" and standing.changed >= missed.lost)

@@ -1,4 +1,4 @@
-"""The lookout: monitors the store itself, and tells when it could lose or refuse data."""
+"""The lookout: monitors the store and warns when it could lose or refuse data."""
 
 import asyncio
 import shutil
@@ -24,17 +24,17 @@ async def run(context: Context, every: float = _EVERY) -> None:
         wrong = {finding.subject: finding for finding in findings if finding.level != "ok"}
         for subject, finding in wrong.items():
             if known.get(subject) != finding:
-                tell = log.error if finding.level == "error" else log.warning
-                tell(finding.text, advice=finding.advice)
+                write = log.error if finding.level == "error" else log.warning
+                write(finding.text, advice=finding.advice)
         for subject in known.keys() - wrong.keys():
             log.info("well again", subject=subject)
         known = wrong
-        context.say("; ".join(f.text for f in wrong.values()) or _calm(findings))
+        context.show_status("; ".join(f.text for f in wrong.values()) or _calm(findings))
         await asyncio.sleep(every)
 
 
 async def _found(context: Context, watch: Watch) -> list[Finding]:
-    """A store that is away is waited for here, since what we know of it must not be forgotten."""
+    """Reports an unavailable store as a finding, so that the loop keeps what it knows of it."""
     findings: list[Finding] = []
     try:
         findings += await look(context)

@@ -1,4 +1,4 @@
-"""Keeps roles running: one that fails is started again, later each time, and says why."""
+"""Keeps roles running: restarts one that fails, later each time, and shows the reason."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ class Status(Struct):
     role: Role
     state: RoleState = "starting"
     words: str = ""
-    """What the role says of itself, or why it is not running."""
+    """The role's status text, or why it is not running."""
     since: float = 0
     failures: int = 0
 
@@ -49,14 +49,14 @@ class Supervisor:
     ) -> None:
         self.statuses = [Status(role) for role in roles]
         self.stuck: list[str] = []
-        """Roles that did not end when they were to."""
+        """Roles that did not end in time."""
         self._settings, self._store, self._clock = settings, store, clock
         self._origins = origins or {}
         self._on_change = on_change
         self._first_pause, self._longest_pause = first_pause, longest_pause
 
     async def run(self) -> None:
-        """Until cancelled; then every role ends in its own order before this returns."""
+        """Runs until cancelled; returns when every role has ended."""
         asyncio.get_running_loop().set_exception_handler(_log_stray)
         async with asyncio.TaskGroup() as group:
             for status in self.statuses:
@@ -79,7 +79,7 @@ class Supervisor:
             self._set(status, "stopped")
 
     async def _ended(self, status: Status) -> str:
-        """Runs the role, over every absence of the store, and says why it ended."""
+        """Runs the role, also across outages of the store; returns why it ended."""
         name, wait = status.role.name, _FIRST_WAIT
         outage = Outage(name)
         while True:
@@ -108,12 +108,12 @@ class Supervisor:
             self._set(status, "running")
 
     async def _outcome(self, status: Status) -> BaseException | None:
-        """What the role raised. A cancellation goes on, whatever the role makes of it."""
+        """What the role raised. A cancellation is passed on, whatever the role does with it."""
         context = Context(
             self._settings,
             self._store,
             self._clock,
-            lambda words: self._say(status, words),
+            lambda words: self._show_status(status, words),
             self._origins,
         )
         error: BaseException | None = None
@@ -122,7 +122,7 @@ class Supervisor:
             nonlocal error
             try:
                 await status.role.run(context)
-            except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 told by the status
+            except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 shown by the status
                 error = raised
 
         # A task of its own: before Python 3.13 a group that failed within the role leaves its task
@@ -140,7 +140,7 @@ class Supervisor:
         return error
 
     async def _stopped(self, role: Role, task: asyncio.Task[None]) -> None:
-        """Waits for a role to end, but not for ever: a fault in it must not keep the process."""
+        """Waits a limited time for a role to end: a fault in it must not keep the process."""
         task.cancel()
         seconds = role.stop_seconds(self._settings)
         _, left = await asyncio.wait([task], timeout=seconds)
@@ -151,7 +151,7 @@ class Supervisor:
             self.stuck.append(role.name)
 
     def exit_if_stuck(self) -> None:
-        """Ends the process if a role did not: its event loop would wait for that role for ever."""
+        """Ends the process if a role did not end: the event loop would wait for it for ever."""
         if self.stuck:
             sys.stdout.flush()
             sys.stderr.flush()
@@ -161,14 +161,14 @@ class Supervisor:
         status.state, status.words, status.since = state, words, self._clock.now()
         self._on_change()
 
-    def _say(self, status: Status, words: str) -> None:
+    def _show_status(self, status: Status, words: str) -> None:
         if status.words != words:
             status.words = words
             self._on_change()
 
 
 def _where(task: asyncio.Task[None]) -> str:
-    """The lines at which it waits, the outermost first."""
+    """The lines at which the task waits, outermost first."""
     lines, waits = [], cast("Any", task.get_coro())
     while frame := getattr(waits, "cr_frame", None):
         lines.append(f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}")
@@ -177,8 +177,7 @@ def _where(task: asyncio.Task[None]) -> str:
 
 
 def _log_stray(_: asyncio.AbstractEventLoop, found: dict[str, Any]) -> None:
-    """Failures of callbacks, and of tasks that nobody waits for: of libraries, as ours are waited
-    for. They reach no role, but the log."""
+    """Logs failures of callbacks, and of tasks of libraries that nothing waits for."""
     error = found.get("exception")
     logs.get().error("a task or callback failed", reason=found.get("message"), exc_info=error)
 
@@ -188,7 +187,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """What is behind an error: itself, or all that a task group gathered."""
+    """The error itself, or all errors of a group."""
     if isinstance(error, BaseExceptionGroup):
         for one in error.exceptions:
             yield from _causes(one)

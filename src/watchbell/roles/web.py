@@ -32,15 +32,15 @@ async def _serve(context: Context) -> None:
             log.warning("nobody can sign in yet; see `watchbell users add --help`")
         if is_exposed(web):
             log.warning(WARNING)
-        context.say(
+        context.show_status(
             f"{address}, open to other machines without TLS" if is_exposed(web) else address
         )
         await services.background.failed()
 
 
 def _modules() -> tuple[ModuleType, ModuleType]:
-    """Late, and beside the loop: they take half a second, and not everybody serves pages. The
-    files of the pages are read and packed here as well, or whoever looks first would wait."""
+    """Imports late and off the event loop: it takes half a second, and only this role needs it.
+    Page files are read and packed here as well, so that the first visitor does not wait."""
     from watchbell.web import app, assets, server  # noqa: PLC0415
 
     assets.files()

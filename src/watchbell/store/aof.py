@@ -149,8 +149,8 @@ def _damage_of_snapshot(file: Path, binary: Path, later: tuple[Path, ...]) -> Da
     )
     if checked.returncode == 0:
         return None
-    said = checked.stdout.partition("ERROR DETECTED")[2]
-    found = re.search(r"\[offset (\d+)\] (.+)", said)
+    report = checked.stdout.partition("ERROR DETECTED")[2]
+    found = re.search(r"\[offset (\d+)\] (.+)", report)
     offset, words = (int(found[1]), found[2]) if found else (0, "it can't be read")
     return Damage(Kind.SNAPSHOT, file, offset, file.stat().st_size, later, words)
 

@@ -1,4 +1,4 @@
-"""How we reach the store: a URL becomes a `Store`, on which commands are called."""
+"""Connects to the store: a URL becomes a `Store`, which runs commands."""
 
 import asyncio
 import os
@@ -24,13 +24,13 @@ Argument = str | bytes | int | float
 Call = Callable[..., Awaitable[Any]]
 
 BLOCK = 5
-"""Seconds that a blocking command waits at most, well below the time after which we hang up."""
+"""The most seconds that a blocking command waits, well below our timeout."""
 
 _TIMEOUT = 20
 _CONNECT_TIMEOUT = 5
 _POOL = 100
 _SPARE = 10
-"""Connections that live channels find free."""
+"""Connections that are reserved for live channels."""
 
 _AWAY = (
     exceptions.ConnectionError,
@@ -41,7 +41,8 @@ _AWAY = (
     OSError,
 )
 CLIENT_ERRORS = (exceptions.RedisError, exceptions.RedisClusterException, OSError)
-"""All that a call may raise; `Store.unavailable` says which of them mean that the store is away."""
+"""All that a call may raise; `Store.unavailable` decides which mean that the store is
+unavailable."""
 NOT_NOW = (
     "BUSY",
     "CLUSTERDOWN",
@@ -71,7 +72,7 @@ _NOT_NOW = re.compile(rf"(?:^-?|: -)(?:{'|'.join(NOT_NOW)})\b")
 class Store:
     """A store and the prefix of our keys in it.
 
-    A command is sent once: whether it may be repeated is for its caller to say (`patiently`).
+    A command is sent once; a caller that may repeat it uses `patiently`.
     """
 
     def __init__(self, url: StoreURL) -> None:
@@ -79,7 +80,7 @@ class Store:
         self.prefix = url.prefix
         self._sentinel: Sentinel | None = None
         self._nodes: dict[tuple[str, int], redis.Redis] = {}
-        # The pool refuses who comes when it is empty; here they wait their turn.
+        # The pool raises when it is empty; here callers wait.
         self._room = asyncio.Semaphore(_POOL - _SPARE)
         self._client = self._connected(url)
 
@@ -98,7 +99,7 @@ class Store:
             raise
 
     def unavailable(self, error: Exception) -> StoreUnavailable | None:
-        """What an error of the client means, if it says that the store can't serve us now."""
+        """The StoreUnavailable for an error of the client; None where it means something else."""
         if isinstance(error, _CODED):
             return StoreNotReady(self._reason(error))
         if isinstance(error, exceptions.ResponseError) and _NOT_NOW.search(str(error)):
@@ -108,7 +109,7 @@ class Store:
         return StoreUnavailable(self._reason(error)) if isinstance(error, _AWAY) else None
 
     async def primaries(self) -> "list[Primary]":
-        """The servers that hold keys, each to be called by itself."""
+        """The servers that hold keys, each with its own `call`."""
         if not isinstance(self._client, RedisCluster):
             return [Primary(self.url.redacted(), self.call)]
         try:
@@ -136,7 +137,7 @@ class Store:
         return self._nodes[host, port]
 
     def pubsub(self) -> Any:
-        """A subscription of its own connection; on a cluster any node hears every message."""
+        """A subscription on its own connection; on a cluster any node receives every message."""
         if isinstance(self._client, RedisCluster):
             return self._node(*random.choice(self.url.hosts)).pubsub()
         return self._client.pubsub()
@@ -232,7 +233,7 @@ def _tls(url: StoreURL) -> dict[str, Any]:
 
 
 def _system_error(error: BaseException | None) -> str:
-    """The operating system's word for what went wrong, where it is behind the error."""
+    """The operating system's message where it caused the error."""
     while error is not None:
         if isinstance(error, OSError) and (error.errno or 0) > 0:
             return os.strerror(error.errno or 0)
@@ -262,7 +263,8 @@ class Backoff:
 async def patiently(
     attempt: Callable[[], Awaitable[T]], on_wait: Callable[[StoreUnavailable], None] | None = None
 ) -> T:
-    """What `attempt` gives once the store is there. Only for what may be done twice."""
+    """The result of `attempt`, repeated until the store is available. Only for what may be done
+    twice."""
     backoff = Backoff()
     while True:
         try:

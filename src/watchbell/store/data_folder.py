@@ -9,11 +9,11 @@ from watchbell.errors import EmbeddedFailed
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _OURS = ("store.lock", "store-*.mark", "cron")
-"""What tells a folder of ours from one that also serves others."""
+"""Files by which a data folder is recognised."""
 
 
 def make(folder: Path) -> None:
-    """The folder is there, and private."""
+    """Creates the folder if missing, and makes it private."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

@@ -28,7 +28,7 @@ from watchbell.store.url import StoreURL
 DIE_WITH_PARENT = Path(__file__).with_name("die_with_parent.py")
 
 _START = 10.0
-"""Seconds for a server to answer at all; while it loads its data it has as long as it needs."""
+"""Seconds for a server to answer at all; loading its data may take longer."""
 _STOP = 30.0
 _LOG_MOST = 10 << 20
 _LOG_LATELY = 4_000
@@ -37,11 +37,11 @@ RESTORE = (
     "with an empty store"
 )
 _SOCKET_MOST = 100
-"""A Unix socket's path is cut by the system a few bytes above this."""
+"""The longest path of a Unix socket; the system cuts longer ones."""
 
 
 class Record(Struct, frozen=True):
-    """What the owner of a data folder writes beside it, for those who come later."""
+    """What the owner of a data folder records for later processes."""
 
     pid: int
     owner: int
@@ -85,16 +85,16 @@ def held(data: Path) -> Iterator[None]:
 def find_damage(data: Path) -> aof.Damage | None:
     """What is wrong with the data of a store that is not running."""
     log = data / "store.log"
-    said = log.read_text(errors="replace")[-_LOG_LATELY:] if log.exists() else ""
-    return aof.find_damage(data / aof.FOLDER, find_binary(), said)
+    logged = log.read_text(errors="replace")[-_LOG_LATELY:] if log.exists() else ""
+    return aof.find_damage(data / aof.FOLDER, find_binary(), logged)
 
 
 class Embedded:
-    """Keeps the server of one data folder alive; `run` does, until it is cancelled."""
+    """Keeps the server of one data folder alive while `run` runs."""
 
-    def __init__(self, settings: Settings, tell: Callable[[str], None]) -> None:
+    def __init__(self, settings: Settings, report: Callable[[str], None]) -> None:
         self._settings = settings
-        self._tell = tell
+        self._report = report
         self._data = settings.data
         self._process: asyncio.subprocess.Process | None = None
         self.url = url(settings)
@@ -118,7 +118,7 @@ class Embedded:
             os.close(lock)  # the server has its own copy, so the lock lives as long as it does
 
     async def run(self) -> None:
-        """Brings the server back whenever it ends, whoever started it."""
+        """Restarts the server whenever it ends, whoever started it."""
         pause, reason = 0.1, ""
         while True:
             begun = SYSTEM.monotonic()
@@ -126,7 +126,7 @@ class Embedded:
             if SYSTEM.monotonic() - begun > 60:
                 pause = 0.1
             self.restarts += 1
-            self._tell("the store ended; starting it again")
+            self._report("the store ended; starting it again")
             await asyncio.sleep(pause)
             pause = min(pause * 2, 10)
             try:
@@ -139,7 +139,7 @@ class Embedded:
                 reason = ""
 
     async def stop(self) -> None:
-        """Ends the server in order if it is ours; an adopted one belongs to somebody else."""
+        """Shuts the server down if we started it; an adopted one is left running."""
         process = self._process
         if process is None or process.returncode is not None:
             return
@@ -172,7 +172,7 @@ class Embedded:
         _write(self._data / "store.json", msgspec.json.encode(record))
 
     async def _cut_torn_tail(self, binary: Path, log: str) -> None:
-        """What a crash left unfinished is cut off; EmbeddedFailed says what else is wrong."""
+        """Cuts off what a crash left unfinished; raises EmbeddedFailed for other damage."""
         folder = self._data / aof.FOLDER
         damage = await asyncio.to_thread(aof.find_damage, folder, binary, log)
         if damage is None:
@@ -247,7 +247,7 @@ class Embedded:
                     return
                 done = int(info.get("loading_loaded_perc", 0))
                 if done // 10 != shown // 10 and done:
-                    self._tell(f"the store is loading its data: {done} %")
+                    self._report(f"the store is loading its data: {done} %")
                     shown = done
                 await asyncio.sleep(0.1)
         self._process = None
@@ -269,7 +269,7 @@ class Embedded:
                 await asyncio.sleep(0.05)
             else:
                 self._process, self.adopted, self.port = None, True, record.port
-                self._tell(f"using the store that process {record.owner} runs on {self._data}")
+                self._report(f"using the store that process {record.owner} runs on {self._data}")
                 return
         await self.start()
 
@@ -353,7 +353,7 @@ def _check_port(port: int) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Whole or not at all, and readable by us alone."""
+    """Writes the file atomically, readable by us alone."""
     draft = path.with_name(f"{path.name}.{ids.token()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -372,4 +372,4 @@ def _quoted(text: str) -> str:
 
 def _last_words(log: str) -> str:
     lines = [line for line in log.splitlines() if " # " in line] or log.splitlines()
-    return lines[-1].partition(" # ")[2] or lines[-1] if lines else "it said nothing"
+    return lines[-1].partition(" # ")[2] or lines[-1] if lines else "it logged nothing"

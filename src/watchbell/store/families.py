@@ -1,4 +1,4 @@
-"""Key families: what a key is called, which type it has, whether it expires."""
+"""Key families: the pattern of keys, their type, and whether they expire."""
 
 import re
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ class Family:
 
     @property
     def specificity(self) -> tuple[int, int]:
-        """Of two families that match a key, the one with more letters of its own is the key's."""
+        """Of two families that match a key, the one with more fixed letters wins."""
         return sum(map(len, self.literals)), -len(self.parts)
 
     def matches(self, key: str) -> bool:
@@ -134,6 +134,6 @@ class Keyspace:
 
 
 def family_of(key: str, kind: str, families: list[Family]) -> Family | None:
-    """The family that a key without its prefix belongs to, told by name and by type."""
+    """The family of a key without its prefix, by name and type."""
     fitting = [family for family in families if family.kind == kind and family.matches(key)]
     return max(fitting, key=lambda family: family.specificity, default=None)

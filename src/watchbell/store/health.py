@@ -1,4 +1,4 @@
-"""Whether a store can serve us, and whether it could lose what it was given."""
+"""Checks whether a store can serve us and whether it could lose data."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ class Finding(Struct, frozen=True):
 
 
 async def admit(store: Store) -> list[Finding]:
-    """What is to be known of the store. Raises StoreUnfit where it can't work for us."""
+    """Findings about the store. Raises StoreUnfit where it can't serve us."""
     if store.url.topology == "cluster" and tagged(store.prefix) != store.prefix:
         raise StoreUnfit(
             f"the store at {store.url.redacted()} is a cluster, where keys that belong together "
@@ -44,7 +44,7 @@ async def admit(store: Store) -> list[Finding]:
 
 
 async def facts(primary: Primary) -> dict[str, Any]:
-    """INFO as the server tells it, with its snapshot schedule where we may read that."""
+    """The server's INFO, with its snapshot schedule where we may read that."""
     try:
         info: dict[str, Any] = dict(await primary.call("INFO"))
     except ResponseError as error:
@@ -83,7 +83,7 @@ def judge(name: str, info: Mapping[str, Any]) -> list[Finding]:
 
 
 async def round_trip(primary: Primary, clock: Clock) -> float:
-    """Seconds that a command takes that does nothing, on average."""
+    """Average seconds of a command that does nothing."""
     begun = clock.monotonic()
     for _ in range(_PINGS):
         await primary.call("PING")
@@ -150,4 +150,4 @@ def _persistence(info: Mapping[str, Any]) -> Iterator[Finding]:
             "set appendonly to yes",
         )
     else:
-        yield Finding("ok", "persistence", "kept by the service, which does not tell how")
+        yield Finding("ok", "persistence", "kept by the service, which does not show its settings")

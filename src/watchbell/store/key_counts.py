@@ -1,4 +1,4 @@
-"""Counting keys by family: how many there are, what they weigh, which expire."""
+"""Counts keys by family: their number, their memory, and which expire."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 
@@ -9,7 +9,7 @@ from watchbell.store.families import Family, family_of
 from watchbell.store.script import Script
 
 _WEIGHED = 200
-"""Keys of a family that are weighed; the others are taken to weigh the same."""
+"""Keys of a family whose memory is measured; the rest is estimated from them."""
 
 # ARGV: keys of this server. Returns type and remaining ms of each; keys may lie in any slots of it.
 _LOOK = Script("""
@@ -29,7 +29,7 @@ class Count(Struct):
 
     @property
     def bytes(self) -> int:
-        """What all keys of the family weigh, judged by those that were weighed."""
+        """The memory of all keys of the family, estimated from those that were measured."""
         return self.weight * self.keys // self.weighed if self.weighed else 0
 
 

@@ -1,4 +1,4 @@
-"""The key families of the store's own instruments: work queues, presence."""
+"""The key families of work queues, presence and the store's mark."""
 
 from watchbell.store.families import Hash, Keyspace, List, Set, SortedSet, String
 

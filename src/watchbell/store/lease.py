@@ -1,4 +1,4 @@
-"""Keeping what expires: a lease is extended while its work goes on, which learns of its loss."""
+"""Extends a lease while its work goes on, and cancels the work when the lease is lost."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -12,10 +12,10 @@ from watchbell.errors import StoreUnavailable, WatchbellError
 async def kept(
     extend: Callable[[], Awaitable[bool]], seconds: float, lost: WatchbellError
 ) -> AsyncIterator[None]:
-    """The body runs under a lease of `seconds` that `extend` renews and that began just now.
+    """The body runs under a lease of `seconds` that began just now and that `extend` renews.
 
-    Once `extend` says no, or the store could not be asked for the length of a lease, the body is
-    cancelled and `lost` is raised in its place. Only this process's monotonic clock is asked.
+    If `extend` returns false, or the store is unavailable for the length of a lease, the body is
+    cancelled and `lost` is raised in its place. Time is measured by this process's monotonic clock.
     """
     failure: Exception | None = None
     try:

@@ -1,4 +1,4 @@
-"""Live channels: pub/sub that comes back by itself and says when messages may have been missed."""
+"""Live channels: pub/sub that reconnects and reports when messages may have been missed."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -21,7 +21,7 @@ class Message(Struct, frozen=True):
 
 
 class Gap(Struct, frozen=True):
-    """Listening starts here: what was said before may have been missed, so read the state anew."""
+    """Earlier messages may have been missed: read the state anew."""
 
     reason: str
 
@@ -29,17 +29,17 @@ class Gap(Struct, frozen=True):
 async def listen(
     store: Store, *channels: str, quiet: float = QUIET
 ) -> AsyncGenerator[Message | Gap, None]:
-    """What is said on the channels, for ever; the first item, and one after each cut, is a Gap.
+    """Messages of the channels, for ever; the first item, and one after each disconnect, is a Gap.
 
-    After `quiet` seconds of silence the connection is asked whether it is still there.
+    After `quiet` seconds without messages the connection is tested by a ping.
     """
     reason = "just subscribed"
     backoff = Backoff(first=0.2)
     while True:
         pubsub = store.pubsub()
         try:
-            async with aclosing(_messages(store, pubsub, channels, reason, quiet)) as heard:
-                async for item in heard:
+            async with aclosing(_messages(store, pubsub, channels, reason, quiet)) as messages:
+                async for item in messages:
                     if backoff.has_waited:
                         outage.end()
                         backoff.reset()

@@ -22,8 +22,8 @@ class Outage:
             self._log.warning("waiting for the store", reason=str(error))
 
     def end(self) -> None:
-        """To be called when a call succeeds that had failed, or a write: reads may work while the
-        store refuses every write."""
+        """Call it when a failed call succeeds at last, or a write does: reads may work while
+        every write is refused."""
         if self._since is not None:
             seconds = round(SYSTEM.monotonic() - self._since, 1)
             self._since = None

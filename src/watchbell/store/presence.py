@@ -1,4 +1,4 @@
-"""Presence: who is there, as each reports every few seconds, stamped by the store's clock."""
+"""Presence: processes report every few seconds, stamped by the store's clock."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -61,9 +61,9 @@ async def read(store: Store, key: str, *commands: Sequence[str | int]) -> tuple[
 
 
 def is_silent(seen: float, now: float, after: float) -> bool:
-    """Whether who was last seen then has not reported for `after` seconds.
+    """Whether the last report is older than `after` seconds.
 
-    A report from the future was made before a clock was set back, and says nothing.
+    A report from the future was made before a clock was set back; it counts as old.
     """
     return not -SKEW <= now - seen < after
 

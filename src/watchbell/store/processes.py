@@ -14,7 +14,7 @@ from watchbell.store.presence import Stamped, is_silent
 SILENT_AFTER = 20.0
 """Seconds after which a process that did not report counts as gone."""
 KEPT = 86_400.0
-"""Seconds for which it is listed then, so that people see that it is missing."""
+"""Seconds that it stays listed then, so that people see that it is missing."""
 
 
 RoleState = Literal["starting", "running", "waiting", "failed", "stopped"]
@@ -56,7 +56,7 @@ async def report(store: Store, process: Process) -> None:
 
 
 async def leave(store: Store, name: str) -> None:
-    """For a process that ends in order: nobody has to look for it."""
+    """Removes a process that ends in order."""
     await store.call("HDEL", StoreKeys(store.prefix).processes(), name)
 
 

@@ -40,7 +40,7 @@ class Queue(Struct, frozen=True, kw_only=True):
 
 
 class Batch(Struct, frozen=True):
-    """What was taken at once, or a piece of it."""
+    """The items of one take, or a piece of them."""
 
     seq: int
     items: list[bytes]
@@ -58,7 +58,7 @@ class Batch(Struct, frozen=True):
 
 
 class Taker:
-    """One worker at a queue, with at most one batch in hand. Every call bears being repeated."""
+    """One worker at a queue, with at most one batch in hand. Every call may be repeated."""
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ async def scored_members(store: Store, key: str) -> AsyncIterator[list[tuple[str
 
 
 async def hash_fields(store: Store, key: str) -> dict[bytes, bytes]:
-    """All of a hash, however large, without holding up the others."""
+    """All of a hash, page by page, without blocking the store."""
     found: dict[bytes, bytes] = {}
     cursor = 0
     while True:
@@ -41,7 +41,7 @@ def text_or_none(value: bytes | None) -> str | None:
 
 
 def number(value: bytes | float | None) -> int | None:
-    """A whole number that somebody wrote, or nothing where it is none."""
+    """The whole number that the bytes are; None where they are not one."""
     try:
         return None if value is None else int(float(value))
     except (ValueError, OverflowError):

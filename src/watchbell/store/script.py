@@ -1,4 +1,4 @@
-"""Lua scripts: sent whole once, then called by their digest, and sent again where forgotten."""
+"""Lua scripts, called by their digest; sent whole where the store does not have them."""
 
 import hashlib
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ nothing was written, and the whole script is sent again later."""
 
 
 class Script:
-    """One Lua text. Calls may reach the store twice, so a script must bear being run again."""
+    """One Lua text. A call may reach the store twice, so a script must be safe to run again."""
 
     def __init__(self, lua: str) -> None:
         self.lua = lua

@@ -1,4 +1,4 @@
-"""Searching a store: for keys that begin alike, and for the members of many sets."""
+"""Searches a store for keys with a prefix and for the members of many sets."""
 
 import re
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
@@ -21,7 +21,7 @@ return found
 async def scanned(
     store: Store, begin: str, kind: str
 ) -> AsyncIterator[tuple[Primary, list[bytes]]]:
-    """The keys of a type that begin so, page by page; one may come twice."""
+    """The keys of a type with this prefix, page by page; one may come twice."""
     match = re.sub(r"([\\*?\[\]])", r"\\\1", begin) + "*"
     for primary in await store.primaries():
         cursor: bytes | int = 0
@@ -36,8 +36,8 @@ async def scanned(
 
 
 async def memberships(store: Store, begin: str) -> dict[str, set[str]]:
-    """The members of every set whose key begins so, by the rest of its key. What is no text is
-    left out."""
+    """The members of every set whose key has this prefix, by the rest of the key. What is not
+    text is skipped."""
     found: dict[str, set[str]] = {}
     async for primary, page in scanned(store, begin, "set"):
         for key, members in zip(page, await MEMBERS.on(primary, page), strict=True):
@@ -53,7 +53,7 @@ def _texts(raw: Iterable[bytes]) -> Iterable[str]:
 
 
 def turned(sets: Mapping[str, Collection[str]]) -> dict[str, tuple[str, ...]]:
-    """Each member with the sets that it is in."""
+    """The sets of each member."""
     found: dict[str, list[str]] = {}
     for name in sorted(sets):
         for member in sets[name]:

@@ -14,9 +14,9 @@ _DRIFT = 100e-6
 
 class Sample(NamedTuple):
     offset: float
-    """What to add to our monotonic clock, at the least."""
+    """The least offset of the store's clock from our monotonic clock."""
     trip: float
-    """Seconds that the question took, by which the offset may be too small."""
+    """Seconds of the round trip, by which the offset may be too small."""
     at: float
 
 
@@ -38,7 +38,7 @@ class StoreClock(Clock):
         self._sample: Sample | None = None
 
     def now(self) -> float:
-        """Not before the first measurement."""
+        """Available after the first measurement."""
         assert self._sample is not None
         return self._clock.monotonic() + self._sample.offset
 

@@ -1,4 +1,4 @@
-"""The mark of a store: by it a store is known again, and missed once it was emptied or replaced."""
+"""The mark of a store, by which we notice that it was emptied or replaced."""
 
 import hashlib
 from contextlib import suppress
@@ -16,9 +16,9 @@ from watchbell.store.keys import StoreKeys
 from watchbell.store.script import Script
 
 SETTLED = 10
-"""Seconds after which a mark is relied on: a younger one may go with the last second of a crash."""
+"""Seconds after which a mark is trusted: a crash may lose a younger one."""
 ACCEPTED = 7 * 86_400
-"""Seconds after which a loss is taken for meant."""
+"""Seconds after which a loss counts as intended."""
 _KEPT = 20
 
 _Time = Annotated[int, Meta(ge=0, lt=1 << 33)]
@@ -39,7 +39,7 @@ class StoreIdentity(Struct, frozen=True, omit_defaults=True):
 def next_identity(
     known: StoreIdentity | None, found: StoreIdentity | None, new_id: str, now: int
 ) -> StoreIdentity:
-    """What a store is to be marked with, by the mark that it is known by and the one it has."""
+    """The mark that a store should have, given the one we know and the one it has."""
     if found is not None and (known is None or _are_related(known, found)):
         return found
     if known is None:
@@ -51,8 +51,8 @@ def next_identity(
 
 
 def _are_related(one: StoreIdentity, other: StoreIdentity) -> bool:
-    """Whether they are the same, or one was missed before the other: then that was told already,
-    or what was missed came back from a backup."""
+    """Whether they are the same, or one replaced the other: then the loss was reported already,
+    or a backup was restored."""
     return one.id == other.id or one.id in other.after or other.id in one.after
 
 
@@ -100,7 +100,7 @@ async def put(store: Store, mark: StoreIdentity, before: bytes) -> bool:
 
 
 class Memory:
-    """The mark that a store is known by here: in the data folder too, where there is room."""
+    """The mark that this process knows, also kept in the data folder if it is writable."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self._file = settings.data / _file_name(settings, store)

@@ -189,7 +189,7 @@ async def test_who_else_reports_is_believed_and_a_disabled_check_stays_so(store:
 
 
 async def test_the_broker_at_work_reports_again(store: Store) -> None:
-    said: list[str] = []
+    shown: list[str] = []
     stage = Stage(store)
     stage.now = int(SYSTEM.now()) - EVERY
     async with served(store, SetClock(stage.now)) as site:
@@ -197,12 +197,12 @@ async def test_the_broker_at_work_reports_again(store: Store) -> None:
             await program.post("/state", json=report(state="critical", ttl=-1))
         await stage.drain()
         context = Context(
-            settings=site.services.settings, store=store, clock=SYSTEM, say=said.append
+            settings=site.services.settings, store=store, clock=SYSTEM, show_status=shown.append
         )
     async with asyncio.TaskGroup() as group:
         workers = [group.create_task(broker.run(context, every=0.05, lease=5.0)) for _ in range(2)]
-        await eventually(lambda: "another broker is at work" in said)
-        await eventually(lambda: any("reported again" in words for words in said))
+        await eventually(lambda: "another broker is at work" in shown)
+        await eventually(lambda: any("failures repeated" in words for words in shown))
         for worker in workers:
             worker.cancel()
     assert {event["state"] for event in await queued(store)} == {"critical"}
