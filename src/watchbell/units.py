@@ -1,6 +1,7 @@
-"""Lengths of time and sizes in words, both ways."""
+"""Lengths of time, sizes and times in words."""
 
 import re
+from datetime import UTC, datetime
 from fractions import Fraction
 from string import digits
 
@@ -120,3 +121,11 @@ def in_bytes(count: int) -> str:
             break
         amount /= 1024
     return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+
+
+def utc_time(time: int) -> str:
+    """A time for people, such as `2026-11-24 14:00:00 UTC`."""
+    try:
+        return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (ValueError, OverflowError, OSError):
+        return f"@{time}"  # beyond the year 9999

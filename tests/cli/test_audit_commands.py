@@ -186,7 +186,7 @@ def test_checks_and_maintenance(run: Commands) -> None:
     run("check set web-1:HTTP --ttl 300")
     run.recorded(("check.settings", "web-1:HTTP", "ttl 300"))
     run("maintenance create web-1 --yes --reason move --from", "@2000000000", "--for", "1 hour")
-    words = "scheduled, 2 checks, from 2000000000 to 2000003600: move"
+    words = "scheduled, 2 checks, from 2033-05-18 03:33:20 UTC to 2033-05-18 04:33:20 UTC: move"
     run.recorded(("maintenance.plan", "web-1", words))
     run("maintenance end web-1 --yes --start", "@2000000000")
     run.recorded(("maintenance.end", "web-1", "2 windows"))

@@ -8,6 +8,7 @@ from msgspec import Struct
 from watchbell.alerting.keys import Alerting
 from watchbell.alerting.model import split_id
 from watchbell.store.families import Named
+from watchbell.units import utc_time
 
 Kind = Literal["scheduled", "unscheduled"]
 Command = list[str | int]
@@ -28,6 +29,9 @@ class Window(Struct, frozen=True):
 
     def is_open(self, now: int) -> bool:
         return self.start <= now < self.end
+
+    def in_words(self) -> str:
+        return f"from {utc_time(self.start)} to {utc_time(self.end)}"
 
 
 class Family(Struct, frozen=True):

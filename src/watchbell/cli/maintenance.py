@@ -91,7 +91,7 @@ async def _create(settings: Settings, pattern: str, kind: Kind, window: Window, 
         _preview(f"{kind} maintenance {span}, of these checks:", [plain(one) for one in ids])
         confirm("Continue?", yes=yes)
         await maintenance.create(store, ids, kind, window, int(SYSTEM.now()))
-        words = f"{kind}, {counted(len(ids), 'check')}, from {window.start} to {window.end}"
+        words = f"{kind}, {counted(len(ids), 'check')}, {window.in_words()}"
         reason = f": {window.summary}" if window.summary else ""
         await record_change(store, "maintenance.plan", pattern, words + reason)
     click.echo(f"{kind} maintenance created for {counted(len(ids), 'check')}")

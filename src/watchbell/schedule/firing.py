@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from math import floor
 from typing import Protocol
 
 from watchbell.schedule import zones
-from watchbell.units import in_words
+from watchbell.units import in_words, utc_time
 
 
 class Schedule(Protocol):
@@ -81,13 +80,9 @@ class Limited(Schedule):
     def describes(self) -> str:
         words = [self.schedule.describes()]
         if self.start is not None:
-            words.append(f"from {_moment(self.start)} on")
+            words.append(f"from {utc_time(self.start)} on")
         if self.end is not None:
-            words.append(f"until {_moment(self.end)}")
+            words.append(f"until {utc_time(self.end)}")
         if self.jitter:
             words.append(f"delayed by up to {in_words(self.jitter)}")
         return ", ".join(words)
-
-
-def _moment(moment: int) -> str:
-    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M:%S} UTC"

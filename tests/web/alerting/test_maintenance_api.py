@@ -287,7 +287,7 @@ async def test_what_is_done_is_in_the_audit_log(site: Site, store: Store, now: i
         ("alice", "maintenance.resize", "4 checks"),
         ("alice", "maintenance.end", "web-1:SSH"),
     ]
-    assert logged[0].details == f"scheduled, 4 checks, from {now} to {now + HOUR}: move"
+    assert logged[0].details == f"scheduled, 4 checks, {Window(now, HOUR).in_words()}: move"
 
 
 async def test_what_was_read_a_moment_ago_is_not_read_again(

@@ -197,7 +197,7 @@ async def plan(request: Asked, data: JSONBody[PlannedMaintenance]) -> ActionResu
         finally:
             services.calendar.forget()
 
-    details = f"from {window.start} to {window.end}: {window.summary}".rstrip(": ")
+    details = f"{window.in_words()}: {window.summary}".rstrip(": ")
     results = await _act_on(request, data, check_actions.always, act, "check.maintenance", details)
     return msgspec.structs.replace(results, window=Alike("scheduled", window, []).id)
 

@@ -235,7 +235,7 @@ def _audit_details(plan: Plan) -> str:
     window = plan.window
     noun = "check" if len(plan.checks) == 1 else "checks"
     many = f"{len(plan.checks):,} {noun}, " if plan.checks else ""
-    return f"{plan.kind}, {many}from {window.start} to {window.end}: {window.summary}".rstrip(": ")
+    return f"{plan.kind}, {many}{window.in_words()}: {window.summary}".rstrip(": ")
 
 
 ROUTES = Router(
