@@ -2,6 +2,8 @@
 
 import asyncio
 import base64
+import errno
+import os
 import re
 import socket
 import ssl
@@ -296,8 +298,7 @@ class Pool:
             reply = f"answers {error.code} {error.message}"
             raise self.failure(reply, unreachable=True) from None
         except (SMTPException, OSError, UnicodeError) as error:
-            reply = f"can't be used: {error.__cause__ or error}"
-            raise self.failure(reply, unreachable=True) from None
+            raise self.failure(_reason(error.__cause__ or error), unreachable=True) from None
         return smtp
 
     async def _greet(self, smtp: SMTP) -> None:
@@ -331,6 +332,14 @@ class Pool:
         for secret in self._secrets:
             reply = reply.replace(secret, "***")
         return one_line(reply, _LONGEST)
+
+
+def _reason(error: BaseException) -> str:
+    """Why a server can't be used. asyncio joins the errors of several addresses into one text."""
+    if f"[Errno {errno.ECONNREFUSED}]" in str(error):
+        return "refuses the connection"
+    code = error.errno if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) else 0
+    return f"can't be used: {os.strerror(code) if code and code > 0 else error}"
 
 
 def _spellings(user: str, password: str) -> list[str]:
