@@ -53,7 +53,7 @@ def _moments(at: str | None) -> Iterator[int]:
 
 def _epoch(text: str, where: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 11):
-        raise Refused(f"{where} is {text[:40]!r}; write whole seconds since 1970")
+        raise Refused(f"{text[:40]!r} is not a number of seconds since 1970", field=where)
     return int(text)
 
 

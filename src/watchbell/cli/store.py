@@ -2,6 +2,7 @@
 
 import click
 
+from watchbell.cli.arguments import confirm, yes_option
 from watchbell.cli.formatting import counted
 from watchbell.cli.options import with_settings
 from watchbell.errors import Refused
@@ -19,7 +20,7 @@ def command() -> None:
 
 @command.command
 @with_settings()
-@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
+@yes_option
 def repair(*, loaded: Loaded, yes: bool) -> None:
     """Remove damaged data, so that the embedded store starts again.
 
@@ -38,7 +39,6 @@ def repair(*, loaded: Loaded, yes: bool) -> None:
         click.echo(f"{damage.describe()}.")
         if damage.kind is aof.Kind.SNAPSHOT:
             raise Refused(embedded.RESTORE)
-        if not yes:
-            click.confirm(f"Remove {counted(damage.lost, 'byte')}?", abort=True)
+        confirm(f"Remove {counted(damage.lost, 'byte')}?", yes=yes)
         copies = aof.cut(damage)
     click.echo(f"Done. A copy of what was removed is in {aof.names(copies)}.")
