@@ -13,7 +13,7 @@ import pytest
 from tests.cli.commands import ran
 from watchbell import logs
 from watchbell.alerting.model import Alert
-from watchbell.cli.gateways_preview import preview
+from watchbell.cli.gateways import preview
 from watchbell.clock import SetClock
 from watchbell.errors import NotFound, Refused
 from watchbell.gateways.message_texts import KINDS, PARTS, Texts, filters, names, open_texts

@@ -11,8 +11,8 @@ from watchbell.cli.arguments import length, storable
 from watchbell.cli.audited import operator
 from watchbell.cli.formatting import plain, when
 from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
-from watchbell.cli.web_store import done
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
 from watchbell.settings import Loaded
@@ -55,7 +55,7 @@ def list_(*, loaded: Loaded, as_json: bool) -> None:
 
     Example: watchbell api-keys list
     """
-    rows = done(loaded.settings, _rows)
+    rows = with_store(loaded.settings, _rows)
     if as_json:
         print_json(rows)
         return
@@ -139,7 +139,7 @@ def create(
     ping = _ping(check, ttl, scopes, actor.now)
     chosen = ("ping",) if ping else tuple(dict.fromkeys(scopes)) or ("intake",)
     expires = None if days is None else actor.now + days * 86_400
-    secret, key = done(
+    secret, key = with_store(
         loaded.settings,
         lambda store: _keys(store).make(name, chosen, actor, expires=expires, ping=ping),
     )
@@ -166,5 +166,5 @@ def revoke(*, loaded: Loaded, id_: str) -> None:
 
     Example: watchbell api-keys revoke 0a1b2c3d4e5f
     """
-    done(loaded.settings, lambda store: _keys(store).revoke(id_, operator()))
+    with_store(loaded.settings, lambda store: _keys(store).revoke(id_, operator()))
     click.echo(f"revoked API key {id_}")

@@ -17,6 +17,7 @@ from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import counted, short_id
 from watchbell.cli.items import export_to, imported, items_of
 from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
 from watchbell.errors import NotFound, Refused
 from watchbell.gateways import addresses
@@ -74,13 +75,8 @@ def export(*, loaded: Loaded, file: str) -> None:
 
     Example: watchbell contacts export contacts.json
     """
-    people = asyncio.run(_everybody(loaded.settings, ()))
+    people = with_store(loaded.settings, contacts.everybody)
     export_to(file, [json_items.of_contact(contact) for contact in people])
-
-
-async def _everybody(settings: Settings, wanted: Sequence[str]) -> list[Contact]:
-    async with opened(settings) as store:
-        return await contacts.everybody(store, wanted)
 
 
 @command.command
@@ -100,7 +96,7 @@ def show(*, loaded: Loaded, contact: str | None, as_json: bool) -> None:
         else:
             _show_contact(person, about)
         return
-    people = [without_secrets(person) for person in asyncio.run(_everybody(loaded.settings, ()))]
+    people = [without_secrets(one) for one in with_store(loaded.settings, contacts.everybody)]
     if as_json:
         print_json([json_items.of_contact(person) for person in people])
         return

@@ -15,6 +15,7 @@ from watchbell.alerting.json_items import EntityItem, Item
 from watchbell.cli.audited import record_change
 from watchbell.cli.items import export_to, imported, items_of
 from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
 from watchbell.errors import NotFound
 from watchbell.settings import Loaded, Settings
@@ -67,13 +68,8 @@ def export(*, loaded: Loaded, file: str) -> None:
 
     Example: watchbell entities export entities.json
     """
-    found = asyncio.run(_found(loaded.settings, "*"))
+    found = with_store(loaded.settings, entities.find)
     export_to(file, [msgspec.to_builtins(entity) for entity in found])
-
-
-async def _found(settings: Settings, pattern: str) -> list[Entity]:
-    async with opened(settings) as store:
-        return await entities.find(store, pattern)
 
 
 @command.command
@@ -85,7 +81,7 @@ def show(*, loaded: Loaded, pattern: str, as_json: bool) -> None:
 
     Example: watchbell entities show 'web-*'
     """
-    found = asyncio.run(_found(loaded.settings, pattern))
+    found = with_store(loaded.settings, lambda store: entities.find(store, pattern))
     if as_json:
         print_json(found)
         return

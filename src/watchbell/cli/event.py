@@ -1,6 +1,5 @@
 """`watchbell event`."""
 
-import asyncio
 from typing import Any
 
 import click
@@ -10,10 +9,10 @@ from watchbell.alerting.intake import submit
 from watchbell.alerting.model import CheckEvent, Rejection
 from watchbell.cli.arguments import length_or_zero, moment
 from watchbell.cli.options import Command, with_settings
+from watchbell.cli.store_call import with_store
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
-from watchbell.settings import Loaded, Settings
-from watchbell.store.opening import opened
+from watchbell.settings import Loaded
 
 STATES = ("ok", "warning", "critical", "unknown")
 
@@ -51,15 +50,10 @@ def command(*, loaded: Loaded, **fields: Any) -> None:
     event = from_fields({"type": "service", **fields}, int(SYSTEM.now()))
     if isinstance(event, Rejection):
         raise Refused(f"this is not a valid check event: {event.reason}")
-    asyncio.run(_sent(loaded.settings, event))
+    with_store(loaded.settings, lambda store: submit(store, event))
     click.echo(f"sent: {in_words(event)}")
 
 
 def in_words(event: CheckEvent) -> str:
     summary = f" ({event.summary})" if event.summary else ""
     return f"{event.id} is {event.state}{summary}"
-
-
-async def _sent(settings: Settings, event: CheckEvent) -> None:
-    async with opened(settings) as store:
-        await submit(store, event)

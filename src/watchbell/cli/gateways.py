@@ -1,6 +1,7 @@
 """`watchbell gateways`."""
 
 import asyncio
+from pathlib import Path
 
 import click
 from msgspec.structs import asdict
@@ -8,18 +9,19 @@ from msgspec.structs import asdict
 from watchbell.cli.arguments import limited, storable
 from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import counted, first, plain, when
-from watchbell.cli.gateways_preview import preview, templates
 from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.errors import BadSettings, NotFound, Refused
 from watchbell.gateways import catalogue, failures, overview, test_send
 from watchbell.gateways.catalogue import Configured
 from watchbell.gateways.failures import Failure
-from watchbell.gateways.outbox import Item, Unfit
+from watchbell.gateways.message_texts import KINDS, PARTS
 from watchbell.gateways.overview import MediumStatus
+from watchbell.gateways.test_send import Part, rendered, style
 from watchbell.settings import Loaded, Settings
-from watchbell.store.opening import opened
+from watchbell.store.client import Store
 
 _medium = click.argument("medium", metavar="MEDIUM", type=storable)
 
@@ -37,16 +39,13 @@ def command(context: click.Context, *, loaded: Loaded, as_json: bool) -> None:
         _show(loaded.settings, as_json)
 
 
-command.add_command(preview)
-command.add_command(templates)
-
-
 def _show(settings: Settings, as_json: bool) -> None:
     media = catalogue.configured(settings)
     if not media and not as_json:
         click.echo("No medium is configured. Add a table such as [gateways.email] to the settings.")
         return
-    found = asyncio.run(_statuses(settings, [one.name for one in media]))
+    names = [one.name for one in media]
+    found = with_store(settings, lambda store: overview.statuses(store, names))
     if as_json:
         now = SYSTEM.now()
         print_json([{**asdict(one), "health": overview.health(one, now)} for one in found])
@@ -69,11 +68,6 @@ def _show(settings: Settings, as_json: bool) -> None:
         if medium_status.last_error:
             time, reason = when(medium_status.last_failure), plain(medium_status.last_error)
             click.echo(f"\nlast error of {medium_status.medium}: {time} {reason}")
-
-
-async def _statuses(settings: Settings, media: list[str]) -> list[MediumStatus]:
-    async with opened(settings) as store:
-        return await overview.statuses(store, media)
 
 
 def _row(medium_status: MediumStatus) -> list[str]:
@@ -123,7 +117,8 @@ def failed(*, loaded: Loaded, medium: str, limit: int, as_json: bool) -> None:
     Example: watchbell gateways failed email --limit 10
     """
     one = _configured(loaded.settings, medium)
-    found = [failures.failure_of(each) for each in asyncio.run(_failed(loaded.settings, one.name))]
+    every = with_store(loaded.settings, lambda store: failures.every(store, one.name))
+    found = [failures.failure_of(each) for each in every]
     if as_json:
         print_json(found[: limit or None])
         return
@@ -134,11 +129,6 @@ def failed(*, loaded: Loaded, medium: str, limit: int, as_json: bool) -> None:
     show_table(["since", "check", "state", "address", "tries", "reason", "id"], rows)
     if more:
         click.echo(more)
-
-
-async def _failed(settings: Settings, medium: str) -> list[Item | Unfit]:
-    async with opened(settings) as store:
-        return await failures.every(store, medium)
 
 
 def _failure_row(one: Failure) -> list[str]:
@@ -160,25 +150,116 @@ def retry(*, loaded: Loaded, medium: str, ids: tuple[str, ...], everything: bool
     if bool(ids) == everything:
         raise Refused("give ids, as `watchbell gateways failed` shows them, or --all")
     one = _configured(loaded.settings, medium)
-    again = asyncio.run(_retried(loaded.settings, one.name, ids))
+    again = with_store(loaded.settings, lambda store: _retried(store, one.name, ids))
     click.echo(f"{counted(again, 'alert')} will be sent again")
 
 
-async def _retried(settings: Settings, medium: str, ids: tuple[str, ...]) -> int:
-    async with opened(settings) as store:
-        if not ids:
-            again = await failures.retry_all(store, medium, SYSTEM.now())
-            if again:
-                await record_change(store, "gateway.retry", medium, counted(again, "alert"))
-            return again
+async def _retried(store: Store, medium: str, ids: tuple[str, ...]) -> int:
+    if ids:
         found = await failures.named(store, medium, ids)
         unknown = set(ids) - {one.id for one in found}
         if unknown:
             raise NotFound(f"{medium} has no failed alert {plain(min(unknown))!r}")
         again = await failures.retry(store, medium, found, SYSTEM.now())
-        if again:
-            await record_change(store, "gateway.retry", medium, counted(again, "alert"))
-        return again
+    else:
+        again = await failures.retry_all(store, medium, SYSTEM.now())
+    if again:
+        await record_change(store, "gateway.retry", medium, counted(again, "alert"))
+    return again
+
+
+@command.command
+@_medium
+@click.argument("kind", metavar="KIND", type=click.Choice(KINDS))
+@click.option("--part", type=click.Choice(PARTS), help="Print only this part.")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the HTML part to a file, to open in a browser.",
+)
+@with_settings()
+@as_json
+def preview(
+    *, loaded: Loaded, medium: str, kind: str, part: str | None, html: Path | None, as_json: bool
+) -> None:
+    """Show the message that a medium sends for a sample alert. Shows the template of each part, and
+    errors in templates. KIND is problem, recovery, acknowledgement, test, rollup_problem or
+    rollup_recovery.
+
+    Example: watchbell gateways preview email problem --html problem.html
+    """
+    parts = rendered(loaded.settings, medium, kind, [part] if part else PARTS)
+    if html is not None:
+        _write_html(html, medium, rendered(loaded.settings, medium, kind, ["html"])[0])
+    if as_json:
+        print_json(parts)
+    elif part is not None:
+        click.echo(parts[0].text)
+    else:
+        for one in parts:
+            _show_part(one)
+    for one in parts:
+        if one.wrong:
+            click.echo(f"watchbell: {plain(one.wrong)}", err=True)
+    if any(one.wrong for one in parts):
+        click.get_current_context().exit(1)
+
+
+def _show_part(one: Part) -> None:
+    origin = plain(one.file) if one.file and not one.wrong else "built in"
+    if one.part == "html":
+        text = f"{len(one.text):,} characters; --html FILE writes them" if one.text else "none"
+        click.echo(f"html, {origin}: {text}")
+        return
+    lines = "\n".join(f"    {plain(line, 10_000)}".rstrip() for line in one.text.split("\n"))
+    click.echo(f"{one.part}, {origin}:\n\n{lines}\n")
+
+
+def _write_html(file: Path, medium: str, one: Part) -> None:
+    if not one.text:
+        raise Refused(f"messages of {plain(medium)} have no HTML part")
+    try:
+        file.write_text(one.text, encoding="utf-8")
+    except OSError as error:
+        raise Refused(f"{file} can't be written: {error.strerror}") from None
+
+
+@command.command
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("media", nargs=-1, metavar="[MEDIUM]...", type=storable)
+@with_settings()
+def templates(*, loaded: Loaded, folder: Path, media: tuple[str, ...]) -> None:
+    """Copy the built-in templates into a folder. Copies those of the given media, or of all media
+    in the settings, as a start for your own. Existing files are never overwritten.
+
+    Example: watchbell gateways templates /etc/watchbell/templates email
+    """
+    from watchbell.gateways.templates import built_in_files  # noqa: PLC0415  (slow to import)
+
+    wanted = media or [one.name for one in catalogue.configured(loaded.settings)]
+    if not wanted:
+        raise NotFound("no medium is configured; name the media whose templates you want")
+    files = {
+        folder / medium / name: source
+        for medium in wanted
+        for name, source in built_in_files(style(loaded.settings, medium)).items()
+    }
+    present = [path for path in files if path.exists()]
+    if present:
+        raise Refused(f"{present[0]} exists already; nothing was written")
+    try:
+        for path, source in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8") as file:
+                file.write(source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise Refused(f"{error.filename} can't be written: {error.strerror}") from None
+    place = plain(str(folder))
+    click.echo(
+        f"wrote {counted(len(files), 'template')} to {place}; delete those you don't change,"
+    )
+    click.echo(f'and name the folder in the settings: delivery.templates = "{place}"')
 
 
 def _configured(settings: Settings, medium: str) -> Configured:

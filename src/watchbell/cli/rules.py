@@ -15,6 +15,7 @@ from watchbell.alerting.model import Contact, Rule
 from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import short_id
 from watchbell.cli.options import Command, as_json, print_json, with_settings
+from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.schedule import spoken
@@ -130,7 +131,7 @@ def show(*, loaded: Loaded, contact: str, as_json: bool) -> None:
 
     Example: watchbell rules show alice
     """
-    person = asyncio.run(_person(loaded.settings, contact))
+    person = with_store(loaded.settings, lambda store: contacts.known(store, contact))
     if as_json:
         print_json([{**of_rule(rule), "words": rule_text.describe(rule)} for rule in person.rules])
         return
@@ -143,11 +144,6 @@ def show(*, loaded: Loaded, contact: str, as_json: bool) -> None:
             "There is no general rule yet. One for all media is added with the first notification "
             f"for {person.first_name}."
         )
-
-
-async def _person(settings: Settings, contact_id: str) -> Contact:
-    async with opened(settings) as store:
-        return await contacts.known(store, contact_id)
 
 
 @command.command

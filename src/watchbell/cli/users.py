@@ -10,8 +10,8 @@ from watchbell.cli.arguments import storable
 from watchbell.cli.audited import operator
 from watchbell.cli.formatting import when
 from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
-from watchbell.cli.web_store import done
 from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
@@ -49,7 +49,7 @@ def list_(*, loaded: Loaded, as_json: bool) -> None:
 
     Example: watchbell users list
     """
-    rows = done(loaded.settings, _rows)
+    rows = with_store(loaded.settings, _rows)
     if as_json:
         print_json(rows)
         return
@@ -93,7 +93,7 @@ def add(*, loaded: Loaded, name: str, role: str) -> None:
         user = await Users(store).add(name, role_of(role), operator())
         return await sign_in_links.make(store, user, operator())
 
-    click.echo(server_url(loaded.settings) + done(loaded.settings, added))
+    click.echo(server_url(loaded.settings) + with_store(loaded.settings, added))
 
 
 @command.command
@@ -105,7 +105,9 @@ def role(*, loaded: Loaded, name: str, role: str) -> None:
 
     Example: watchbell users role bob editor
     """
-    done(loaded.settings, lambda store: Users(store).set_role(name, role_of(role), operator()))
+    with_store(
+        loaded.settings, lambda store: Users(store).set_role(name, role_of(role), operator())
+    )
     click.echo(f"{name} is now {role}")
 
 
@@ -120,7 +122,7 @@ def password(*, loaded: Loaded, name: str) -> None:
     given = _asked() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     if not given:
         raise Refused("the password is empty; nothing was changed")
-    done(loaded.settings, lambda store: _set_password(store, loaded.settings, name, given))
+    with_store(loaded.settings, lambda store: _set_password(store, loaded.settings, name, given))
     click.echo(f"changed the password of {name} and ended their sessions")
 
 
@@ -143,7 +145,7 @@ def remove(*, loaded: Loaded, name: str) -> None:
 
     Example: watchbell users remove bob
     """
-    done(loaded.settings, lambda store: Users(store).remove(name, operator()))
+    with_store(loaded.settings, lambda store: Users(store).remove(name, operator()))
     click.echo(f"removed user {name}")
 
 
@@ -159,4 +161,4 @@ def link(*, loaded: Loaded, name: str) -> None:
     async def made(store: Store) -> str:
         return await sign_in_links.make(store, await Users(store).get(name), operator())
 
-    click.echo(server_url(loaded.settings) + done(loaded.settings, made))
+    click.echo(server_url(loaded.settings) + with_store(loaded.settings, made))

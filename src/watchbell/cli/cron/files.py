@@ -13,6 +13,7 @@ from watchbell.cli.arguments import confirm, yes_option
 from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import counted, plain, zone
 from watchbell.cli.options import print_json, with_settings
+from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.cron import imports, overview
@@ -140,12 +141,8 @@ def export(*, loaded: Loaded, form: str) -> None:
 
     Example: watchbell cron export > jobs.json
     """
-
-    async def work() -> list[overview.Listed]:
-        async with opened(loaded.settings) as store:
-            return await overview.listed(store, reading(loaded.settings.cron), SYSTEM.now())
-
-    found = asyncio.run(work())
+    how = reading(loaded.settings.cron)
+    found = with_store(loaded.settings, lambda store: overview.listed(store, how, SYSTEM.now()))
     if form == "json":
         _export_json(found)
         return

@@ -1,19 +1,17 @@
 """The commands of `watchbell cron` about instances, the processes that run the jobs."""
 
-import asyncio
-
 import click
 
 from watchbell.cli.arguments import storable
 from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import plain, since
 from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.cron import instances, jobs
-from watchbell.cron.model import Beat
 from watchbell.settings import Loaded
-from watchbell.store.opening import opened
+from watchbell.store.client import Store
 
 
 @click.command("instances")
@@ -24,12 +22,7 @@ def list_instances(*, loaded: Loaded, as_json: bool) -> None:
 
     Example: watchbell cron instances
     """
-
-    async def work() -> list[Beat]:
-        async with opened(loaded.settings) as store:
-            return await instances.instances(store)
-
-    found = asyncio.run(work())
+    found = with_store(loaded.settings, instances.instances)
     if as_json:
         print_json(found)
         return
@@ -63,12 +56,11 @@ def drain(*, loaded: Loaded, hosts: tuple[str, ...]) -> None:
     Example: watchbell cron drain worker-3.example.com
     """
 
-    async def work() -> None:
-        async with opened(loaded.settings) as store:
-            await jobs.drain(store, hosts)
-            await record_change(store, "cron.drain", ", ".join(hosts))
+    async def ask(store: Store) -> None:
+        await jobs.drain(store, hosts)
+        await record_change(store, "cron.drain", ", ".join(hosts))
 
-    asyncio.run(work())
+    with_store(loaded.settings, ask)
     click.echo(
         f"draining {', '.join(map(plain, hosts))}; `watchbell cron instances` shows the progress"
     )
@@ -82,10 +74,9 @@ def reload(*, loaded: Loaded) -> None:
     Example: watchbell cron reload
     """
 
-    async def work() -> None:
-        async with opened(loaded.settings) as store:
-            await jobs.reload(store)
-            await record_change(store, "cron.reload")
+    async def ask(store: Store) -> None:
+        await jobs.reload(store)
+        await record_change(store, "cron.reload")
 
-    asyncio.run(work())
+    with_store(loaded.settings, ask)
     click.echo("asked all instances to reload")

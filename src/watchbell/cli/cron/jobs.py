@@ -13,6 +13,7 @@ from watchbell.cli.cron.definition import changed, described, option_of, unsetti
 from watchbell.cli.cron.times import dated, never
 from watchbell.cli.formatting import counted, plain
 from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.store_call import with_store
 from watchbell.clock import SYSTEM
 from watchbell.cron import definitions, jobs
 from watchbell.cron.model import Invalid, parsed
@@ -20,6 +21,7 @@ from watchbell.cron.reading import reading
 from watchbell.cron.validation import from_fields
 from watchbell.errors import NotFound, Refused
 from watchbell.settings import Loaded, Settings
+from watchbell.store.client import Store
 from watchbell.store.opening import opened
 
 TTL = 60
@@ -123,12 +125,11 @@ def remove(*, loaded: Loaded, name: str) -> None:
     Example: watchbell cron remove backup
     """
 
-    async def work() -> None:
-        async with opened(loaded.settings) as store:
-            await jobs.remove(store, name)
-            await record_change(store, "cron.remove", name)
+    async def removed(store: Store) -> None:
+        await jobs.remove(store, name)
+        await record_change(store, "cron.remove", name)
 
-    asyncio.run(work())
+    with_store(loaded.settings, removed)
     click.echo(f"removed job {plain(name)}")
 
 
@@ -155,14 +156,13 @@ def resume(*, loaded: Loaded, name: str) -> None:
 
 
 def _switched(settings: Settings, name: str, turn: Callable[..., Any], action: str) -> str:
-    async def work() -> list[str]:
-        async with opened(settings) as store:
-            found: list[str] = await turn(store, name, reading(settings.cron))
-            if found:
-                await record_change(store, action, subject_of(found, "job"))
-            return found
+    async def switched(store: Store) -> list[str]:
+        found: list[str] = await turn(store, name, reading(settings.cron))
+        if found:
+            await record_change(store, action, subject_of(found, "job"))
+        return found
 
-    names = asyncio.run(work())
+    names = with_store(settings, switched)
     return f"job {plain(names[0])}" if len(names) == 1 else f"{len(names):,} jobs"
 
 
@@ -176,12 +176,8 @@ def validate(*, loaded: Loaded, names: tuple[str, ...], as_json: bool) -> int:
 
     Example: watchbell cron validate
     """
-
-    async def work() -> dict[str, Any]:
-        async with opened(loaded.settings) as store:
-            return await jobs.validate(store, names, reading(loaded.settings.cron))
-
-    found = asyncio.run(work())
+    how = reading(loaded.settings.cron)
+    found = with_store(loaded.settings, lambda store: jobs.validate(store, names, how))
     wrong = {name: one for name, one in found.items() if isinstance(one, Invalid)}
     if as_json:
         texts = {name: [error.text for error in one.errors] for name, one in wrong.items()}

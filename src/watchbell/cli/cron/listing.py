@@ -11,6 +11,7 @@ from watchbell.cli.arguments import limited, storable
 from watchbell.cli.cron.times import dated
 from watchbell.cli.formatting import others, plain, since, when
 from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.cron import overview
@@ -111,7 +112,9 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
     Example: watchbell cron show backup
     """
     settings, now = loaded.settings, SYSTEM.now()
-    found = asyncio.run(_shown(settings, name, now))
+    found = with_store(
+        settings, lambda store: overview.shown(store, name, reading(settings.cron), now)
+    )
     if as_json:
         print_json(_row(found))
         return
@@ -129,8 +132,3 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
     click.echo(f"{'paused; ' if found.is_paused else ''}last run: {_last(found, int(now))}")
     for run in found.running:
         click.echo(f"  running: {run}")
-
-
-async def _shown(settings: Settings, name: str, now: float) -> Listed:
-    async with opened(settings) as store:
-        return await overview.shown(store, name, reading(settings.cron), now)

@@ -1,6 +1,7 @@
 """The commands of `watchbell cron` about runs."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Literal
 
 import click
@@ -10,11 +11,13 @@ from watchbell.cli.arguments import limited, storable
 from watchbell.cli.audited import record_change
 from watchbell.cli.formatting import plain, when
 from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
 from watchbell.cron import fires, history, jobs
 from watchbell.cron.history import RunRecord
 from watchbell.cron.model import Omission
 from watchbell.settings import Loaded, Settings
+from watchbell.store.client import Store
 from watchbell.store.opening import opened
 from watchbell.units import in_bytes
 
@@ -143,15 +146,7 @@ def terminate(*, loaded: Loaded, run: str) -> None:
 
     Example: watchbell cron terminate 3f0c
     """
-
-    async def work() -> str:
-        async with opened(loaded.settings) as store:
-            seen = await history.run(store, run)
-            await jobs.terminate(store, seen.id)
-            await record_change(store, "cron.terminate", seen.record.job_name, seen.id)
-            return seen.id
-
-    stopped = asyncio.run(work())
+    stopped = _signalled(loaded.settings, run, jobs.terminate, "cron.terminate")
     click.echo(f"sent SIGTERM to run {stopped}")
 
 
@@ -163,13 +158,19 @@ def kill(*, loaded: Loaded, run: str) -> None:
 
     Example: watchbell cron kill 3f0c
     """
-
-    async def work() -> str:
-        async with opened(loaded.settings) as store:
-            seen = await history.run(store, run)
-            await jobs.kill(store, seen.id)
-            await record_change(store, "cron.kill", seen.record.job_name, seen.id)
-            return seen.id
-
-    stopped = asyncio.run(work())
+    stopped = _signalled(loaded.settings, run, jobs.kill, "cron.kill")
     click.echo(f"sent SIGKILL to run {stopped}")
+
+
+def _signalled(
+    settings: Settings, run: str, signal: Callable[[Store, str], Awaitable[object]], action: str
+) -> str:
+    """The id of the run, in full."""
+
+    async def signalled(store: Store) -> str:
+        seen = await history.run(store, run)
+        await signal(store, seen.id)
+        await record_change(store, action, seen.record.job_name, seen.id)
+        return seen.id
+
+    return with_store(settings, signalled)

@@ -1,4 +1,4 @@
-"""One call on an open store, for the commands about users and API keys."""
+"""One call on the open store."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,7 +11,9 @@ from watchbell.store.opening import opened
 T = TypeVar("T")
 
 
-def done(settings: Settings, action: Callable[[Store], Awaitable[T]]) -> T:
+def with_store(settings: Settings, action: Callable[[Store], Awaitable[T]]) -> T:
+    """The result of `action` on the store of these settings, which is closed afterwards."""
+
     async def run() -> T:
         async with opened(settings) as store:
             return await action(store)
