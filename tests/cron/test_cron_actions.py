@@ -53,7 +53,7 @@ def test_each_action_of_the_document_is_understood(action: str, args: Any, meant
         (b'{"action":"add","args":{"job_name":"x"}}', "args.job_def: expected an object"),
         (b'{"action":"add","args":{"job_name":5,"job_def":{}}}', "args: expected a name, not 5"),
         (b"[" * 100_000, "not JSON"),
-        (b" " * ((8 << 20) + 1), "a command is at most"),
+        (b" " * ((8 << 20) + 1), "a command has at most"),
     ],
 )
 def test_what_is_no_command_is_refused_in_words(raw: bytes, complaint: str) -> None:
