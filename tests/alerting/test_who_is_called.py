@@ -102,7 +102,7 @@ async def test_the_tags_of_the_latest_report_decide_as_they_will_in_the_notifier
         await stage.send("critical", tags=("db", "prod"))
         stage.later(30)
     assert await stage.alert_lines() == ["charlie problem web:http critical"]
-    newest = explained((await decisions(store, HTTP, 1))[0])
+    newest = explained((await decisions(store, HTTP, 1))[0], {})
     assert newest.tags == found.tags
     assert called(await ask(stage, tags=["dev"])) == {
         "alice": ["email"],
@@ -230,16 +230,16 @@ async def test_decisions_of_others_and_nonsense_are_no_reason_to_fail(store: Sto
         await store.call("LPUSH", key, raw)
     await store.call("EXPIRE", key, 100)
     (found,) = await decisions(store, HTTP, 10)
-    assert explained(found).reason == "NEW"
+    assert explained(found, {}).reason == "NEW"
 
 
 def test_a_medium_that_was_held_back_says_until_when() -> None:
     media = {"email": "INTERVAL:1700000900", "sms": "QUEUED", "x": "INTERVAL:soon"}
     contact = ContactDecision(contact="alice", reason="critical: email", media=media)
     decision = Decision(verdict="TOLD", state="critical", by="notifier", time=1, contacts=[contact])
-    told = explained(decision)
-    assert (told.outcome, told.reason) == ("alerts queued", "")
-    assert [(one.medium, one.words, one.until) for one in told.contacts[0].media] == [
+    shown = explained(decision, {})
+    assert (shown.outcome, shown.reason) == ("alerts queued", "")
+    assert [(one.medium, one.words, one.until) for one in shown.contacts[0].media] == [
         ("email", "already notified within its interval", 1_700_000_900),
         ("sms", "queued", None),
         ("x", "already notified within its interval", None),

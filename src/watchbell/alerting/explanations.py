@@ -72,8 +72,8 @@ async def rule_sentences(store: Store, found: Sequence[Decision]) -> dict[str, s
     return {rule.id: rule_text.describe(rule) for one in people.values() for rule in one.rules}
 
 
-def explained(decision: Decision, sentences: Mapping[str, str] | None = None) -> Explained:
-    """Rules are named by their sentences; by their ids where no sentences are given."""
+def explained(decision: Decision, sentences: Mapping[str, str]) -> Explained:
+    """`sentences` are those of rules, by id; a rule without one counts as removed."""
     if decision.by == "processor":
         is_notified = decision.verdict == Verdict.TELL.name
         outcome = "notification created" if is_notified else "held back"
@@ -102,13 +102,11 @@ def _rule(stored: str, sentences: Mapping[str, str]) -> str:
     return f"{sentence.removesuffix('.')}: {words}"
 
 
-def _contact(decision: ContactDecision, sentences: Mapping[str, str] | None) -> ContactExplained:
+def _contact(decision: ContactDecision, sentences: Mapping[str, str]) -> ContactExplained:
     return ContactExplained(
         contact=decision.contact,
         reason=decision.reason,
-        rules=decision.rules
-        if sentences is None
-        else [_rule(one, sentences) for one in decision.rules],
+        rules=[_rule(one, sentences) for one in decision.rules],
         media=[_medium(name, stored) for name, stored in decision.media.items()],
     )
 
