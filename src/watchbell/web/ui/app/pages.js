@@ -1,7 +1,7 @@
 /** All pages: path, title, module, place in the menu, shortcut and required scope. */
 
 /**
- * @typedef {{path: string, title: string, load: () => Promise<{default: any}>, nav?: "watch" | "people" | "run" | "house",
+ * @typedef {{path: string, title: string, load: () => Promise<{default: any}>, nav?: "watch" | "people" | "run" | "admin",
  *   key?: string, needs?: import("./session.js").Scope}} PageInfo
  *   `nav`: its section of the menu; `key`: the letter that opens it after `g`
  */
@@ -20,13 +20,13 @@ export const PAGES = [
   { path: "/contacts", title: "Contacts", load: () => import("./pages/contacts.js"), nav: "people", key: "p" },
   { path: "/contact", title: "Contact", load: () => import("./pages/contact.js") },
   { path: "/entities", title: "Entities", load: () => import("./pages/entities.js"), nav: "people", key: "e" },
-  { path: "/gateways", title: "Gateways", load: () => import("./pages/gateways.js"), nav: "house", key: "g" },
-  { path: "/rejected", title: "Rejected events", load: () => import("./pages/rejected.js"), nav: "house", key: "x" },
-  { path: "/system", title: "System", load: () => import("./pages/system.js"), nav: "house", key: "s" },
-  { path: "/settings", title: "Settings", load: () => import("./pages/settings.js"), nav: "house", needs: "admin" },
-  { path: "/audit", title: "Audit log", load: () => import("./pages/audit.js"), nav: "house", needs: "admin" },
-  { path: "/users", title: "Users", load: () => import("./pages/users.js"), nav: "house", key: "u", needs: "admin" },
+  { path: "/gateways", title: "Gateways", load: () => import("./pages/gateways.js"), nav: "admin", key: "g" },
+  { path: "/rejected", title: "Rejected events", load: () => import("./pages/rejected.js"), nav: "admin", key: "x" },
+  { path: "/system", title: "System", load: () => import("./pages/system.js"), nav: "admin", key: "s" },
+  { path: "/settings", title: "Settings", load: () => import("./pages/settings.js"), nav: "admin", needs: "admin" },
+  { path: "/audit", title: "Audit log", load: () => import("./pages/audit.js"), nav: "admin", needs: "admin" },
+  { path: "/users", title: "Users", load: () => import("./pages/users.js"), nav: "admin", key: "u", needs: "admin" },
   { path: "/account", title: "Account", load: () => import("./pages/account.js") },
-  { path: "/api-keys", title: "API keys", load: () => import("./pages/api_keys.js"), nav: "house", key: "k" },
-  { path: "/api", title: "API", load: () => import("./pages/api_docs.js"), nav: "house", key: "d" },
+  { path: "/api-keys", title: "API keys", load: () => import("./pages/api_keys.js"), nav: "admin", key: "k" },
+  { path: "/api", title: "API", load: () => import("./pages/api_docs.js"), nav: "admin", key: "d" },
 ];

@@ -18,7 +18,7 @@ const PARTS = [
   ["watch", "Monitoring"],
   ["run", "Jobs"],
   ["people", "People"],
-  ["house", "Administration"],
+  ["admin", "Administration"],
 ];
 
 const RETRY_MS = 2000;

@@ -85,7 +85,7 @@ export function Field({ label, name, value, onInput, hint, type = "text", rows, 
   const id = useId();
   const refused = useContext(Wrong)?.of(name) ?? "";
   const wrong = problem || refused;
-  const said = (/** @type {any} */ event) => onInput(event.currentTarget.value);
+  const handleInput = (/** @type {any} */ event) => onInput(event.currentTarget.value);
   const common = {
     id,
     name,
@@ -98,13 +98,13 @@ export function Field({ label, name, value, onInput, hint, type = "text", rows, 
   };
   let input;
   if (options) {
-    input = html`<select ...${common} onChange=${said}>
+    input = html`<select ...${common} onChange=${handleInput}>
       ${options.map(([one, words]) => html`<option value=${one} selected=${one === value}>${words}</option>`)}
     </select>`;
   } else if (rows) {
-    input = html`<textarea ...${common} rows=${rows} onInput=${said}></textarea>`;
+    input = html`<textarea ...${common} rows=${rows} onInput=${handleInput}></textarea>`;
   } else {
-    input = html`<input ...${common} type=${type} list=${list ? `${id}-list` : undefined} onInput=${said} autocomplete=${more.autocomplete ?? "off"} />
+    input = html`<input ...${common} type=${type} list=${list ? `${id}-list` : undefined} onInput=${handleInput} autocomplete=${more.autocomplete ?? "off"} />
       ${list && html`<datalist id=${`${id}-list`}>${list.map((one) => html`<option value=${one}></option>`)}</datalist>`}`;
   }
   return html`<div class="field">
@@ -156,23 +156,23 @@ export function Search({ value, onSearch, placeholder = "Filter", label = "Filte
     }
   }, [value]);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const say = (/** @type {string} */ said, wait = 150) => {
-    setText(said);
+  const change = (/** @type {string} */ next, wait = 150) => {
+    setText(next);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
-      typed.current = said;
-      onSearch(said);
+      typed.current = next;
+      onSearch(next);
     }, wait);
   };
   return html`<input class="search" type="search" data-search aria-label=${label} placeholder=${placeholder} value=${text}
     autocomplete="off" spellcheck=${false}
-    onInput=${(/** @type {any} */ event) => say(event.currentTarget.value)}
+    onInput=${(/** @type {any} */ event) => change(event.currentTarget.value)}
     onKeyDown=${(/** @type {KeyboardEvent} */ event) => {
       if (event.key === "Escape") {
-        say("", 0);
+        change("", 0);
         /** @type {HTMLElement} */ (event.currentTarget).blur();
       } else if (event.key === "Enter") {
-        say(text, 0);
+        change(text, 0);
         /** @type {HTMLElement} */ (event.currentTarget).blur();
       }
     }} />`;

@@ -4,19 +4,19 @@ import { html } from "htm/preact";
 import { Problem } from "../api.js";
 import { Cell, useCell } from "../cell.js";
 
-/** @typedef {{id: number, words: any, tone: "good" | "bad", action?: {words: string, act: () => void}}} Said */
+/** @typedef {{id: number, words: any, tone: "good" | "bad", action?: {words: string, act: () => void}}} Toast */
 
-/** @type {Cell<Said[]>} */
-const said = new Cell(/** @type {Said[]} */ ([]));
+/** @type {Cell<Toast[]>} */
+const toasts = new Cell(/** @type {Toast[]} */ ([]));
 let last = 0;
 
 /**
  * @param {any} words
  * @param {{tone?: "good" | "bad", action?: {words: string, act: () => void}}} [options]
  */
-export function say(words, { tone = "good", action } = {}) {
+export function showToast(words, { tone = "good", action } = {}) {
   const id = (last += 1);
-  said.set([...said.value.slice(-3), { id, words, tone, ...(action ? { action } : {}) }]);
+  toasts.set([...toasts.value.slice(-3), { id, words, tone, ...(action ? { action } : {}) }]);
   // Leave enough time to read it and to reach Undo by keyboard.
   const shown = action ? 30_000 : tone === "bad" ? 10_000 : 5_000;
   setTimeout(() => drop(id), shown);
@@ -24,7 +24,7 @@ export function say(words, { tone = "good", action } = {}) {
 
 /** @param {number} id */
 function drop(id) {
-  said.set(said.value.filter((one) => one.id !== id));
+  toasts.set(toasts.value.filter((one) => one.id !== id));
 }
 
 /**
@@ -34,15 +34,15 @@ function drop(id) {
  * @param {any} [undone] shown after the undo
  * @param {() => void} [after] called after the undo
  */
-export function sayDone(words, back, undone, after) {
+export function showToastWithUndo(words, back, undone, after) {
   if (!back) {
-    say(words);
+    showToast(words);
     return;
   }
   const act = async () => {
     if (await attempt(() => back().then(() => true), undone)) after?.();
   };
-  say(words, { action: { words: "Undo", act } });
+  showToast(words, { action: { words: "Undo", act } });
 }
 
 /**
@@ -55,17 +55,17 @@ export function sayDone(words, back, undone, after) {
 export async function attempt(act, words) {
   try {
     const value = await act();
-    if (words !== undefined) say(typeof words === "function" ? words(value) : words);
+    if (words !== undefined) showToast(typeof words === "function" ? words(value) : words);
     return value;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    say(error.errors.map((one) => `${one.field}: ${one.reason}`).join("; ") || error.message, { tone: "bad" });
+    showToast(error.errors.map((one) => `${one.field}: ${one.reason}`).join("; ") || error.message, { tone: "bad" });
     return undefined;
   }
 }
 
 export function Toasts() {
-  const all = useCell(said);
+  const all = useCell(toasts);
   return html`<div class="toasts" role="status" aria-live="polite">
     ${all.map(
       (one) => html`<div key=${one.id} class=${`toast toast-${one.tone}`}>

@@ -7,7 +7,7 @@ import { may, me } from "../session.js";
 import { Button } from "../kit/form.js";
 import { Card, Facts, Page } from "../kit/layout.js";
 import { attempt } from "../kit/toast.js";
-import { Looks } from "./account/looks.js";
+import { Display } from "./account/display.js";
 import { Password } from "./account/password.js";
 import { Sessions } from "./account/sessions.js";
 import { ROLES } from "./users/roles.js";
@@ -29,7 +29,7 @@ export default function Account() {
             ["API keys", html`<a href="/api-keys">${may("admin") ? "All API keys" : "Your API keys"}</a>`],
           ]} />
         <//>
-        <${Looks} />
+        <${Display} />
       </div>
       <${Password} />
     </div>

@@ -11,9 +11,9 @@ import { Card, Empty, Page } from "../kit/layout.js";
 import { Chip } from "../kit/state.js";
 import { Listed } from "../kit/table.js";
 import { When } from "../kit/time.js";
-import { say } from "../kit/toast.js";
-import { Given } from "./api_keys/given.js";
-import { Making } from "./api_keys/making.js";
+import { showToast } from "../kit/toast.js";
+import { CreatedKey } from "./api_keys/created_key.js";
+import { CreateDialog } from "./api_keys/create_dialog.js";
 
 /**
  * @typedef {{entity: string, check: string, ttl: number}} Ping
@@ -37,8 +37,8 @@ function Expires({ one }) {
 
 export default function ApiKeys() {
   const list = useList("/api-keys");
-  const [isMaking, setIsMaking] = useState(false);
-  const [made, setMade] = useState(/** @type {NewKey | null} */ (null));
+  const [isCreating, setIsCreating] = useState(false);
+  const [created, setCreated] = useState(/** @type {NewKey | null} */ (null));
   const revoke = (/** @type {Key} */ one) =>
     confirm({
       title: `Revoke ${one.name}?`,
@@ -48,7 +48,7 @@ export default function ApiKeys() {
       yes: "Revoke",
       act: async () => {
         await remove(`/api-keys/${one.id}`);
-        say(`${one.name} revoked.`);
+        showToast(`${one.name} revoked.`);
         list.reload();
       },
     });
@@ -62,16 +62,16 @@ export default function ApiKeys() {
     { head: "Created", kind: "tight", hide: "phone", cell: (one) => html`<${When} at=${one.created} as="short" />` },
     { head: html`<span class="unseen">Actions</span>`, kind: "actions", cell: (one) => html`<${Button} small kind="danger" onClick=${() => revoke(one)} label=${`Revoke ${one.name}`}>Revoke<//>` },
   ];
-  const make = html`<${Button} kind="main" onClick=${() => setIsMaking(true)}>New API key<//>`;
+  const make = html`<${Button} kind="main" onClick=${() => setIsCreating(true)}>New API key<//>`;
   return html`<${Page} title="API keys" actions=${make}
     lead=${html`Programs use API keys to report events and to call <a href="/api">the API</a>.${may("admin") ? " This list shows the keys of all users." : ""}`}>
     <${Card} flush><${Listed} list=${list} columns=${columns} id=${(/** @type {Key} */ one) => one.id} label="API keys"
       empty=${html`<${Empty} title="No API keys yet." action=${make}><p>Create one for each program that reports events or calls the API, and for each job that pings.</p><//>`} /><//>
-    ${isMaking && html`<${Making} scopes=${me.value?.scopes ?? []} onClose=${() => setIsMaking(false)} onMade=${(/** @type {NewKey} */ given) => {
-      setIsMaking(false);
-      setMade(given);
+    ${isCreating && html`<${CreateDialog} scopes=${me.value?.scopes ?? []} onClose=${() => setIsCreating(false)} onCreated=${(/** @type {NewKey} */ key) => {
+      setIsCreating(false);
+      setCreated(key);
       list.reload();
     }} />`}
-    ${made && html`<${Given} made=${made} onClose=${() => setMade(null)} />`}
+    ${created && html`<${CreatedKey} created=${created} onClose=${() => setCreated(null)} />`}
   <//>`;
 }

@@ -53,7 +53,7 @@ export default function Audit() {
     given[name] && html`<${Button} small onClick=${() => setQuery({ [name]: null })} label=${`Remove filter: ${words}`}>${words}: ${given[name]} ✕<//>`;
   return html`<${Page} title="Audit log" lead="Changes made by users and programs, newest first. About the latest 10,000 entries are kept.">
     <div class="bar-of">
-      <${Search} value=${text ?? ""} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} placeholder="Filter" />
+      <${Search} value=${text ?? ""} onSearch=${(/** @type {string} */ value) => setQuery({ text: value })} placeholder="Filter" />
       <${Choice} label="Period" value=${period ?? ""} options=${PERIODS} onChange=${(/** @type {string} */ one) => setQuery({ period: one })} />
       ${drop("who", "user")}${drop("action", "action")}
     </div>

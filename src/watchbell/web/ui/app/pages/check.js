@@ -14,7 +14,7 @@ import { Card, Empty, Facts, Failed, Loading, Page, Tabs } from "../kit/layout.j
 import { Chip, State } from "../kit/state.js";
 import { Since, When } from "../kit/time.js";
 import { Alerts } from "./check/alerts.js";
-import { Callees } from "./check/callees.js";
+import { Recipients } from "./check/recipients.js";
 import { Decisions } from "./check/decisions.js";
 import { History } from "./check/history.js";
 import { Measurements } from "./check/measurements.js";
@@ -90,7 +90,7 @@ function Shown({ known, reload, tab }) {
     <${Tabs} tabs=${TABS} />
     <div class="check-part">
       <div>
-        ${tab === "callees" && html`<${Callees} ...${part} />`}
+        ${tab === "callees" && html`<${Recipients} ...${part} />`}
         ${tab === "decisions" && html`<${Decisions} ...${part} />`}
         ${tab === "alerts" && html`<${Alerts} ...${part} />`}
         ${tab === "maintenance" && html`<${Windows} check=${known.check} windows=${known.maintenance} reload=${reload} onPlan=${() => setDialog("maintenance")} />`}

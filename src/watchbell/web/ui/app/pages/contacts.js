@@ -62,7 +62,7 @@ export default function Contacts() {
       ${may("write") && html`<${Button} onClick=${() => setIsImport(true)}>Import<//>
       <${Button} kind="main" onClick=${() => setIsNew(true)}>New contact<//>`}`}>
     <div class="bar-of">
-      <${Search} value=${text} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} placeholder="Filter by name, address or tag" />
+      <${Search} value=${text} onSearch=${(/** @type {string} */ value) => setQuery({ text: value })} placeholder="Filter by name, address or tag" />
       <select aria-label="Medium" value=${medium} onChange=${(/** @type {any} */ event) => setQuery({ medium: event.currentTarget.value })}>
         <option value="">Any medium</option>
         ${names.map((/** @type {string} */ name) => html`<option value=${name} selected=${name === medium}>${name}</option>`)}

@@ -17,7 +17,7 @@ import { Sparkline } from "./cron/bars.js";
 import { Fleet } from "./cron/fleet.js";
 import { ImportDialog } from "./cron/import.js";
 import { Missed } from "./cron/missed.js";
-import { News, useNews } from "./cron/news.js";
+import { ChangeStream, useChanges } from "./cron/changes.js";
 import { Runs } from "./cron/runs.js";
 import { Strip } from "./cron/strip.js";
 import { counted } from "../words.js";
@@ -41,7 +41,7 @@ export default function Cron() {
     <${Button} onClick=${() => setIsImporting(true)}>Import<//>
     <${Button} kind="main" href="/cron/new">New job<//>`;
   return html`<${Page} wide title="Cron" actions=${actions}>
-    <${News} />
+    <${ChangeStream} />
     <${Tabs} tabs=${[["jobs", "Jobs"], ["runs", "Runs"], ["missed", "Missed"], ["fleet", "Instances"]]} />
     ${tab === "runs" ? html`<${Runs} />` : tab === "missed" ? html`<${Missed} />` : tab === "fleet" ? html`<${Fleet} />` : html`<${Jobs} key=${serial} onImport=${() => setIsImporting(true)} />`}
     ${isImporting && html`<${ImportDialog} onClose=${() => setIsImporting(false)} onDone=${() => {
@@ -60,7 +60,7 @@ function Jobs({ onImport }) {
   const sort = query.get("sort") ?? "name";
   const list = useList(url("/cron/jobs", { text, sort: sort === "name" ? "" : sort, [kind || "paused"]: kind ? "true" : "", limit: PAGE }));
   // Keep the place of readers who have loaded more pages.
-  useNews(() => list.items.length <= PAGE && list.reload(), SETTLED_MS);
+  useChanges(() => list.items.length <= PAGE && list.reload(), SETTLED_MS);
   const counts = list.first?.counts;
   const kinds = /** @type {[string, any][]} */ ([
     ["", html`All${counts && html` <span class="soft">${counts.all.toLocaleString("en")}</span>`}`],

@@ -9,12 +9,12 @@ import { confirm } from "../kit/dialog.js";
 import { Button } from "../kit/form.js";
 import { Card, Empty, Facts, Fetched, Page, Tabs } from "../kit/layout.js";
 import { State } from "../kit/state.js";
-import { attempt, say, sayDone } from "../kit/toast.js";
+import { attempt, showToast, showToastWithUndo } from "../kit/toast.js";
 import { Next } from "./cron.js";
 import { Bars } from "./cron/bars.js";
 import { Editor } from "./cron/editor.js";
 import { Missed } from "./cron/missed.js";
-import { News, useNews } from "./cron/news.js";
+import { ChangeStream, useChanges } from "./cron/changes.js";
 import { Fires } from "./cron/preview.js";
 import { Runs } from "./cron/runs.js";
 import { counted } from "../words.js";
@@ -36,7 +36,7 @@ export default function CronJob() {
 function New() {
   const save = async (/** @type {string} */ name, /** @type {any} */ definition) => {
     const saved = await post("/cron/jobs", { name, definition });
-    say(`${saved.name} created. It runs ${saved.words}.`);
+    showToast(`${saved.name} created. It runs ${saved.words}.`);
     go(jobLink(saved.name));
   };
   return html`<${Page} wide title="New job" above=${above}><${Editor} isNew name="" definition=${null} onSave=${save} cancel=${() => go("/cron")} /><//>`;
@@ -45,10 +45,10 @@ function New() {
 /** @param {{name: string}} props */
 function Known({ name }) {
   const fetched = useFetched(url("/cron/job", { name }));
-  useNews(fetched.reload, 500);
+  useChanges(fetched.reload, 500);
   const shown = /** @type {Shown | null} */ (fetched.value);
   if (!shown) return html`<${Page} title=${name} above=${above}><${Fetched} of=${fetched} lines=${8}>${() => null}<//><//>`;
-  return html`<${News} /><${Body} shown=${shown} reload=${fetched.reload} />`;
+  return html`<${ChangeStream} /><${Body} shown=${shown} reload=${fetched.reload} />`;
 }
 
 /** @param {{shown: Shown, reload: () => void}} props */
@@ -82,7 +82,7 @@ function Acts({ row, reload }) {
     return items[0];
   };
   const act = (/** @type {string} */ verb, /** @type {string} */ done, /** @type {[verb: string, done: string] | []} */ [back, undone] = []) => async () => {
-    if (await attempt(() => send(verb))) sayDone(done, back ? () => send(back) : undefined, undone, reload);
+    if (await attempt(() => send(verb))) showToastWithUndo(done, back ? () => send(back) : undefined, undone, reload);
     reload();
   };
   const run = async () => {
@@ -106,7 +106,7 @@ function triggered({ runs, reason }) {
 function Course({ shown }) {
   const { row, fires } = shown;
   const recent = useFetched(url("/cron/runs", { job: row.name, limit: 100 }));
-  useNews(recent.reload, 500);
+  useChanges(recent.reload, 500);
   return html`<div class="job-columns">
       <${Card} title="Duration of recent runs">
         ${recent.value?.items.length ? html`<${Bars} spans=${recent.value.items} />` : html`<p class="soft">No finished runs yet.</p>`}
@@ -136,7 +136,7 @@ function Definition({ shown, reload }) {
   const save = async (/** @type {string} */ _, /** @type {any} */ definition) => {
     try {
       const saved = await ask("PUT", url("/cron/job", { name }), { definition }, { headers: { "if-match": base.version } });
-      say(`Saved. It runs ${saved.words}.`);
+      showToast(`Saved. It runs ${saved.words}.`);
       go(jobLink(name));
       reload();
     } catch (error) {
@@ -158,7 +158,7 @@ function Removal({ name }) {
       yes: "Delete",
       async act() {
         await remove(url("/cron/job", { name }));
-        say(`${name} deleted.`);
+        showToast(`${name} deleted.`);
         go("/cron");
       },
     });
@@ -172,11 +172,11 @@ function sentence(name) {
 
 /** @param {{shown: Shown}} props */
 function ReadOnly({ shown }) {
-  const { cron_args: when = {}, job_args: args = {}, watchbell: conduct = {} } = shown.definition ?? {};
-  const rows = Object.entries({ ...conduct, environment: undefined, limits: undefined })
+  const { cron_args: when = {}, job_args: args = {}, watchbell: settings = {} } = shown.definition ?? {};
+  const rows = Object.entries({ ...settings, environment: undefined, limits: undefined })
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => /** @type {[any, any]} */ ([sentence(name), String(value)]));
-  const variables = Object.keys(conduct.environment ?? {});
+  const variables = Object.keys(settings.environment ?? {});
   return html`<${Card}><${Facts} rows=${[
     ["Command", html`<pre class="json">${String(args.cmd ?? "")}</pre>`],
     ["Schedule", html`<code>${Object.entries(when).map(([name, value]) => (name === "cronstring" ? value : `${name} ${value}`)).join(", ")}</code>`],

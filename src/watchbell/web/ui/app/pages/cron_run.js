@@ -10,7 +10,7 @@ import { confirm } from "../kit/dialog.js";
 import { Button } from "../kit/form.js";
 import { Card, Empty, Facts, Fetched, Page } from "../kit/layout.js";
 import { Since, When } from "../kit/time.js";
-import { say } from "../kit/toast.js";
+import { showToast } from "../kit/toast.js";
 import { Output } from "../runs/output.js";
 import { bytes, jobLink, Status, took } from "./cron/words.js";
 
@@ -85,7 +85,7 @@ function facts(run) {
 function Ends({ run }) {
   const end = (/** @type {"terminate" | "kill"} */ way, /** @type {string} */ done) => async () => {
     await post(`/cron/runs/${encodeURIComponent(run.id)}/${way}`);
-    say(done);
+    showToast(done);
   };
   const terminate = () =>
     confirm({

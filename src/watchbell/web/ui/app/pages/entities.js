@@ -10,7 +10,7 @@ import { Button, Choice, Field, Form, Search } from "../kit/form.js";
 import { Card, Empty, Page } from "../kit/layout.js";
 import { Chip } from "../kit/state.js";
 import { Listed } from "../kit/table.js";
-import { say } from "../kit/toast.js";
+import { showToast } from "../kit/toast.js";
 import { Importing } from "./contact/importing.js";
 import { Tokens } from "./contact/tokens.js";
 
@@ -18,6 +18,12 @@ import { Tokens } from "./contact/tokens.js";
  * @typedef {{name: string, id: string, tags: string[], contacts: string[], check_contacts: Record<string, string[]>,
  *   checks: number, failing: number, version: string}} Entity
  */
+
+const DELETE_ALL = {
+  title: "Delete links to all entities?",
+  words: html`<p>Contacts that get alerts for all entities no longer get them. Entities, checks and other links stay.</p>`,
+  yes: "Delete links",
+};
 
 /** @param {{row: Entity}} props */
 function LinkedContacts({ row }) {
@@ -39,12 +45,10 @@ export default function Entities() {
   const isFiltered = Boolean(text || tag || contact || isFailing);
   const drop = (/** @type {Entity} */ row) =>
     confirm({
-      title: `Delete ${row.name}?`,
-      words: html`<p>Its tags and links to contacts are deleted. Its checks stay, and the next report creates the entity again.</p>`,
-      yes: "Delete entity",
+      ...(row.id === "ALL" ? DELETE_ALL : { title: `Delete ${row.name}?`, words: html`<p>Its tags and links to contacts are deleted. Its checks stay, and the next report creates the entity again.</p>`, yes: "Delete entity" }),
       act: async () => {
         await remove(url("/entity", { name: row.name }));
-        say(`${row.name} deleted.`);
+        showToast(row.id === "ALL" ? "Links to all entities deleted." : `${row.name} deleted.`);
         list.reload();
       },
     });
@@ -85,7 +89,7 @@ export default function Entities() {
       ${may("write") && html`<${Button} onClick=${() => setIsImport(true)}>Import<//>
       <${Button} kind="main" onClick=${() => setOpen("new")}>New entity<//>`}`}>
     <div class="bar-of">
-      <${Search} value=${text} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} placeholder="Filter by name or tag" />
+      <${Search} value=${text} onSearch=${(/** @type {string} */ value) => setQuery({ text: value })} placeholder="Filter by name or tag" />
       <${Choice} label="Filter by state" value=${isFailing ? "true" : ""} options=${[["", "All"], ["true", "Failing"]]} onChange=${(/** @type {string} */ to) => setQuery({ failing: to })} />
       ${tag && html`<${Button} small onClick=${() => setQuery({ tag: null })} label=${`Remove the filter: tag ${tag}`}>tag ${tag} ✕<//>`}
       ${contact && html`<${Button} small onClick=${() => setQuery({ contact: null })} label=${`Remove the filter: contact ${contact}`}>contact ${contact} ✕<//>`}
@@ -109,7 +113,7 @@ function Edit({ entity, onClose, onDone }) {
     const body = { name, tags, contacts };
     if (entity) await ask("PUT", url("/entity", { name: entity.name }), body, { headers: { "if-match": `"${entity.version}"` } });
     else await post("/entities", body);
-    say("Saved.");
+    showToast("Saved.");
     onDone();
     onClose();
   };

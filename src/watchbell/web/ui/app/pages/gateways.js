@@ -10,7 +10,7 @@ import { Button } from "../kit/form.js";
 import { Card, Empty, Facts, Fetched, Page } from "../kit/layout.js";
 import { Chip, State } from "../kit/state.js";
 import { When } from "../kit/time.js";
-import { GivenUp } from "./gateways/given_up.js";
+import { FailedAlerts } from "./gateways/failed_alerts.js";
 import { Preview } from "./gateways/preview.js";
 import { Test } from "./gateways/test.js";
 
@@ -42,7 +42,7 @@ export default function Gateways() {
             <p>Add a table such as <code>[gateways.email]</code> to the settings file; docs/gateways.md lists all kinds.</p><//><//>`
         : html`<div class="gateways">${all.map((one) => html`<${One} key=${one.name} gateway=${one} onTest=${() => setTest(one)}
             onPreview=${() => setQuery({ preview: one.name })} onGivenUp=${() => setQuery({ medium: medium === one.name ? null : one.name })} isOpen=${medium === one.name} />`)}</div>
-          ${all.some((one) => one.name === medium) && html`<${GivenUp} key=${medium} medium=${medium} onChanged=${gateways.reload} />`}`}<//>
+          ${all.some((one) => one.name === medium) && html`<${FailedAlerts} key=${medium} medium=${medium} onChanged=${gateways.reload} />`}`}<//>
     ${test && html`<${Test} medium=${test.name} kind=${test.kind} onClose=${() => setTest(null)} />`}
     ${preview && html`<${Preview} medium=${preview} onClose=${() => setQuery({ preview: null })} />`}
   <//>`;
@@ -61,8 +61,8 @@ function One({ gateway, isOpen, onTest, onPreview, onGivenUp }) {
       <div class=${gateway.failed > 0 ? "bad" : ""}><dt>failed</dt><dd>${number(gateway.failed)}</dd></div>
     </dl>
     <${Facts} rows=${[
-      ["Last delivery", html`<${When} at=${gateway.last_success} />${gateway.last_answer && html`<div class="soft gateway-said">${gateway.last_answer}</div>`}`],
-      gateway.last_failure !== null && ["Last failure", html`<${When} at=${gateway.last_failure} />${gateway.last_error && html`<div class="bad gateway-said">${gateway.last_error}</div>`}`],
+      ["Last delivery", html`<${When} at=${gateway.last_success} />${gateway.last_answer && html`<div class="soft gateway-reply">${gateway.last_answer}</div>`}`],
+      gateway.last_failure !== null && ["Last failure", html`<${When} at=${gateway.last_failure} />${gateway.last_error && html`<div class="bad gateway-reply">${gateway.last_error}</div>`}`],
       ...gateway.settings.filter((one) => one.name !== "kind").map((one) => /** @type {[any, any]} */ ([html`<code>${one.name}</code>`, html`<code>${String(one.value)}</code>`])),
     ]} />
     <div class="actions gateway-actions">

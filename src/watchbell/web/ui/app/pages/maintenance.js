@@ -35,8 +35,8 @@ function useMinute() {
 
 /** @param {URLSearchParams} query @returns {View} */
 function viewOf(query) {
-  const said = query.get("view");
-  if (said === "week" || said === "month" || said === "agenda") return said;
+  const value = query.get("view");
+  if (value === "week" || value === "month" || value === "agenda") return value;
   return window.matchMedia("(max-width: 40rem)").matches ? "agenda" : "week";
 }
 
@@ -91,11 +91,11 @@ export default function Maintenance() {
         <${Button} onClick=${() => move(1)} label="Next">›<//>
       </div>
       <h2 class="cal-range" aria-live="polite">${view === "month" ? monthName(day) : rangeName(days[0] ?? day, days.at(-1) ?? day)}</h2>
-      <${Choice} label="View" value=${view} onChange=${(/** @type {string} */ said) => setQuery({ view: said })}
+      <${Choice} label="View" value=${view} onChange=${(/** @type {string} */ value) => setQuery({ view: value })}
         options=${[["week", "Week"], ["month", "Month"], ["agenda", "List"]]} />
-      <${Choice} label="Kind" value=${kind} onChange=${(/** @type {string} */ said) => setQuery({ kind: said })}
+      <${Choice} label="Kind" value=${kind} onChange=${(/** @type {string} */ value) => setQuery({ kind: value })}
         options=${[["", "All"], ["scheduled", html`<span class="cal-key cal-scheduled"></span> Scheduled`], ["unscheduled", html`<span class="cal-key cal-unscheduled"></span> Acknowledged`]]} />
-      <${Search} value=${pattern} onSearch=${(/** @type {string} */ said) => setQuery({ pattern: said })} placeholder="web-*:HTTP" label="Filter by check" />
+      <${Search} value=${pattern} onSearch=${(/** @type {string} */ value) => setQuery({ pattern: value })} placeholder="web-*:HTTP" label="Filter by check" />
     </div>
     ${found.problem && html`<${Failed} problem=${found.problem} retry=${found.reload} />`}
     ${found.value?.next && html`<p class="notice">Not everything is shown. Select a shorter period or use filters.</p>`}

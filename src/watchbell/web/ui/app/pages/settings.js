@@ -54,7 +54,7 @@ export default function Settings() {
     (!isChanged || !one.is_default) && `${one.name} ${one.value} ${one.origin} ${one.words}`.toLowerCase().includes(text);
   return html`<${Page} title="Settings" lead=${html`Settings of the process that serves this page. Options override <code>WATCHBELL_…</code> variables, which override the settings file.`}>
     <div class="bar-of">
-      <${Search} value=${query.get("text") ?? ""} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} />
+      <${Search} value=${query.get("text") ?? ""} onSearch=${(/** @type {string} */ value) => setQuery({ text: value })} />
       <${Choice} label="Filter by origin" value=${isChanged ? "changed" : ""} options=${[["", "All"], ["changed", "Changed"]]} onChange=${(/** @type {string} */ from) => setQuery({ from })} />
     </div>
     <${Fetched} of=${all} lines=${8}>${(/** @type {Setting[]} */ settings) => {

@@ -10,7 +10,7 @@ import { Card, Page } from "../kit/layout.js";
 import { Chip } from "../kit/state.js";
 import { Listed } from "../kit/table.js";
 import { When } from "../kit/time.js";
-import { attempt, say } from "../kit/toast.js";
+import { attempt, showToast } from "../kit/toast.js";
 import { Adding, Link } from "./users/adding.js";
 import { ROLES } from "./users/roles.js";
 
@@ -34,7 +34,7 @@ export default function Users() {
       kind: "main",
       act: async () => {
         await patch(path(one), { role });
-        say(`Role of ${one.name} changed to ${role}.`);
+        showToast(`Role of ${one.name} changed to ${role}.`);
         list.reload();
       },
     });
@@ -49,7 +49,7 @@ export default function Users() {
       yes: "Delete",
       act: async () => {
         await remove(path(one));
-        say(`${one.name} deleted.`);
+        showToast(`${one.name} deleted.`);
         list.reload();
       },
     });

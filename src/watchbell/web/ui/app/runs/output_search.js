@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Problem } from "../api.js";
 import { Button, Search } from "../kit/form.js";
-import { say } from "../kit/toast.js";
+import { showToast } from "../kit/toast.js";
 
 const MOST_HITS = 2_000;
 const MOST_CALLS = 50;
@@ -42,7 +42,7 @@ export function useSearch(source, lines, show) {
         answer = await source.search({ text, start: latest.current.next });
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
-        say(error.message, { tone: "bad" });
+        showToast(error.message, { tone: "bad" });
         break;
       }
       const now = latest.current;

@@ -7,7 +7,7 @@ import { useCell } from "../../cell.js";
 import { me } from "../../session.js";
 import { Field, Form } from "../../kit/form.js";
 import { Card } from "../../kit/layout.js";
-import { say } from "../../kit/toast.js";
+import { showToast } from "../../kit/toast.js";
 
 const SHORTEST = 10;
 
@@ -20,7 +20,7 @@ export function Password() {
     setOld("");
     setFresh("");
     me.set(await get("/session"));
-    say("Password saved. Your other sessions have ended.");
+    showToast("Password saved. Your other sessions have ended.");
   };
   return html`<${Card} title=${who?.has_password ? "Change your password" : "Set a password"}>
     <${Form} onSubmit=${set} submit="Save password" disabled=${fresh === "" || (who?.asks_old && old === "")}>

@@ -8,7 +8,7 @@ import { Card } from "../../kit/layout.js";
 import { Chip } from "../../kit/state.js";
 import { Listed } from "../../kit/table.js";
 import { When } from "../../kit/time.js";
-import { say } from "../../kit/toast.js";
+import { showToast } from "../../kit/toast.js";
 import { agentWords } from "./agents.js";
 
 /**
@@ -28,7 +28,7 @@ export function Sessions({ user }) {
       yes: "End session",
       act: async () => {
         await remove(`/sessions/${one.id}`);
-        say("Session ended.");
+        showToast("Session ended.");
         list.reload();
       },
     });
@@ -39,7 +39,7 @@ export function Sessions({ user }) {
       yes: "End sessions",
       act: async () => {
         await remove("/sessions");
-        say("Other sessions ended.");
+        showToast("Other sessions ended.");
         list.reload();
       },
     });

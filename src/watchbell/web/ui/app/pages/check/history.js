@@ -19,14 +19,14 @@ const COLUMNS = [
     kind: "tight",
     cell: (row) => (row.until === null ? html`<${Since} since=${row.timestamp} />` : html`<${Lasting} seconds=${row.until - row.timestamp} />`),
   },
-  { head: "Summary", kind: "main", cell: (row) => html`<${Said} row=${row} />` },
+  { head: "Summary", kind: "main", cell: (row) => html`<${Summary} row=${row} />` },
 ];
 
 /** @param {{row: Change}} props */
-function Said({ row }) {
+function Summary({ row }) {
   const words = row.summary || html`<span class="soft">–</span>`;
   if (!row.details) return words;
-  return html`<details class="check-said"><summary>${words}</summary><pre>${row.details}</pre></details>`;
+  return html`<details class="check-change"><summary>${words}</summary><pre>${row.details}</pre></details>`;
 }
 
 /** @param {{check: string, stamp: string}} props */

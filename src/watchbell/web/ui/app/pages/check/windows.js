@@ -10,7 +10,7 @@ import { Card, Empty } from "../../kit/layout.js";
 import { State } from "../../kit/state.js";
 import { Table } from "../../kit/table.js";
 import { Lasting, When } from "../../kit/time.js";
-import { say } from "../../kit/toast.js";
+import { showToast } from "../../kit/toast.js";
 import { sayEnded } from "../checks/undo.js";
 
 /** @typedef {import("./timeline.js").Span} Span */
@@ -20,7 +20,7 @@ import { sayEnded } from "../checks/undo.js";
  * @param {string} verb
  * @param {Record<string, unknown> & {checks: string[]}} body
  */
-export async function act(verb, body) {
+async function act(verb, body) {
   const acted = await post(`/checks/${verb}`, body);
   const [one] = acted.items;
   if (!one?.done) throw new Problem(422, one?.reason || "Nothing was changed.");
@@ -48,7 +48,7 @@ export function Windows({ check, windows, reload, onPlan }) {
 }
 
 /** @param {Span} span */
-export function named(span) {
+function named(span) {
   if (span.kind === "unscheduled") return "acknowledged";
   return span.is_open ? "maintenance" : "scheduled";
 }
@@ -89,7 +89,7 @@ export function Terms({ check, held, onClose, reload }) {
   const save = async () => {
     const given = Object.fromEntries(TERMS.map(([name]) => [name, terms[name]?.trim() ? Number(terms[name]) : null]));
     await act("settings", { checks: [check], ...given });
-    say("Saved.");
+    showToast("Saved.");
     reload();
     onClose();
   };

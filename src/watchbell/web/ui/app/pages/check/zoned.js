@@ -3,7 +3,7 @@
 import { zone } from "../../times.js";
 
 /** Seconds by which the zone is ahead of UTC. @param {number} at */
-export function offset(at) {
+function offset(at) {
   const parts = new Intl.DateTimeFormat("en-GB", { timeZone: zone(), timeZoneName: "longOffset" }).formatToParts(at * 1000);
   const found = /GMT([+-])(\d\d):(\d\d)/.exec(parts.find((one) => one.type === "timeZoneName")?.value ?? "");
   if (!found) return 0;

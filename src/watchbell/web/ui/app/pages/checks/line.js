@@ -29,7 +29,7 @@ export function Line({ row, index, isSelected, isCurrent, select }) {
     <span role="gridcell" class="checks-is"><${State} state=${row.state} /></span>
     <span role="gridcell" class="checks-name" title=${row.id}><a href=${to} tabindex="-1"><span class="checks-entity">${row.entity}</span> <span class="checks-check">${row.check}</span></a>
       ${row.tags.length > 0 && html`<span class="checks-tags" title=${row.tags.join(", ")}>${row.tags.join(", ")}</span>`}</span>
-    <span role="gridcell" class="checks-said" title=${row.summary}><${Flags} row=${row} />${row.summary}</span>
+    <span role="gridcell" class="checks-summary" title=${row.summary}><${Flags} row=${row} />${row.summary}</span>
     <span role="gridcell" class="checks-since"><${Since} since=${row.since} /></span>
   </div>`;
 }
@@ -45,7 +45,7 @@ function Flags({ row }) {
 const COLUMNS = [
   ["severity", "State", "checks-is"],
   ["name", "Check", "checks-name"],
-  ["", "Summary", "checks-said"],
+  ["", "Summary", "checks-summary"],
   ["age", "Duration", "checks-since"],
 ];
 

@@ -15,7 +15,7 @@
  */
 
 /** @type {State[]} */
-export const BY_SEVERITY = ["ok", "unknown", "warning", "critical"];
+const BY_SEVERITY = ["ok", "unknown", "warning", "critical"];
 
 /** @type {Record<State, number>} */
 export const SEVERITY = { ok: 0, unknown: 1, warning: 2, critical: 3 };

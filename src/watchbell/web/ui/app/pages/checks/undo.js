@@ -1,7 +1,7 @@
 /** Toasts with Undo for actions on checks. */
 
 import { ask, post, Problem } from "../../api.js";
-import { sayDone } from "../../kit/toast.js";
+import { showToastWithUndo } from "../../kit/toast.js";
 import { counted } from "../../words.js";
 
 /**
@@ -46,8 +46,8 @@ const OPPOSITES = {
 export function sayActed(kind, words, acted, { held = new Set(), after } = {}) {
   const checks = acted.items.filter((item) => item.done && !held.has(item.check)).map((item) => item.check);
   const opposite = OPPOSITES[kind];
-  if (!opposite || checks.length === 0 || checks.length > MOST) sayDone(words);
-  else sayDone(words, ...opposite(checks, acted), after);
+  if (!opposite || checks.length === 0 || checks.length > MOST) showToastWithUndo(words);
+  else showToastWithUndo(words, ...opposite(checks, acted), after);
 }
 
 /**
@@ -59,5 +59,5 @@ export function sayActed(kind, words, acted, { held = new Set(), after } = {}) {
  */
 export function sayEnded(words, { kind, start, end, summary }, checks, after) {
   const again = () => ask("POST", "/maintenance", { checks, kind, start, duration: end - start, summary });
-  sayDone(words, again, kind === "unscheduled" ? "Acknowledged again." : "Maintenance restored.", after);
+  showToastWithUndo(words, again, kind === "unscheduled" ? "Acknowledged again." : "Maintenance restored.", after);
 }

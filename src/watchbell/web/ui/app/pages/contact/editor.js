@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { ask, post, Problem, url, useFetched } from "../../api.js";
 import { Form, Toggle } from "../../kit/form.js";
-import { say } from "../../kit/toast.js";
+import { showToast } from "../../kit/toast.js";
 import { fieldsOf, SEVERITIES } from "./shapes.js";
 import { bodyOf, timesOf, TimesField } from "./times.js";
 import { Tokens } from "./tokens.js";
@@ -64,7 +64,7 @@ export function Editor({ contact, rule, title, onDraft, onDone, onCancel }) {
     } else {
       await post(url("/rules", { contact: contact.id }), body);
     }
-    say("Rule saved.");
+    showToast("Rule saved.");
     onDone();
   };
   const names = (entities.value?.items ?? []).map((/** @type {{name: string}} */ one) => one.name).filter((/** @type {string} */ one) => one !== "ALL");
@@ -83,9 +83,9 @@ export function Editor({ contact, rule, title, onDraft, onDone, onCancel }) {
         <details class="rule-expressions" open=${fields.regex_entities.length + fields.regex_tags.length > 0}>
           <summary>Regular expressions</summary>
           <div class="form-row">
-            <${Tokens} label="Entity name matches all of" words=${fields.regex_entities} onChange=${(/** @type {string[]} */ said) => set({ regex_entities: said })}
+            <${Tokens} label="Entity name matches all of" words=${fields.regex_entities} onChange=${(/** @type {string[]} */ value) => set({ regex_entities: value })}
               problem=${wrong("regex_entities")} split=${false} mono placeholder="^web-" />
-            <${Tokens} label="Some tag matches, for each of" words=${fields.regex_tags} onChange=${(/** @type {string[]} */ said) => set({ regex_tags: said })}
+            <${Tokens} label="Some tag matches, for each of" words=${fields.regex_tags} onChange=${(/** @type {string[]} */ value) => set({ regex_tags: value })}
               problem=${wrong("regex_tags")} split=${false} mono placeholder="^eu-" />
           </div>
         </details>

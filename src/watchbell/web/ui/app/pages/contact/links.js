@@ -7,7 +7,7 @@ import { may } from "../../session.js";
 import { Dialog } from "../../kit/dialog.js";
 import { Button, Choice, Field, Form } from "../../kit/form.js";
 import { Card, Empty, Failed, Loading } from "../../kit/layout.js";
-import { attempt, say } from "../../kit/toast.js";
+import { attempt, showToast } from "../../kit/toast.js";
 import { nameOf } from "./shapes.js";
 
 /**
@@ -38,7 +38,7 @@ export function Links({ contact }) {
       list.reload();
     };
     const done = await attempt(async () => (await remove(path)) ?? true);
-    if (done) say(`Link to ${words(link)} removed.`, { action: { words: "Undo", act: undo } });
+    if (done) showToast(`Link to ${words(link)} removed.`, { action: { words: "Undo", act: undo } });
     list.reload();
   };
   return html`<${Card} title="Alerts for" actions=${may("write") && html`<${Button} small onClick=${() => setIsOpen(true)}>Add<//>`}>
@@ -65,7 +65,7 @@ function Add({ contact, onClose, onDone }) {
   const save = async () => {
     const link = { entity: kind === "all" ? "ALL" : entity, check: kind === "check" ? check : null };
     const made = await post(url("/contact/links", { id: contact.id }), link);
-    say(`${contact.first_name} gets alerts for ${made.words}.${made.is_new ? " It has not reported yet." : ""}`);
+    showToast(`${contact.first_name} gets alerts for ${made.words}.${made.is_new ? " It has not reported yet." : ""}`);
     onDone();
     onClose();
   };

@@ -10,7 +10,7 @@ import { Card, Empty } from "../../kit/layout.js";
 import { Chip } from "../../kit/state.js";
 import { Table } from "../../kit/table.js";
 import { Lasting } from "../../kit/time.js";
-import { attempt, say } from "../../kit/toast.js";
+import { attempt, showToast } from "../../kit/toast.js";
 import { changed, nameOf } from "./shapes.js";
 
 /**
@@ -46,7 +46,7 @@ export function Media({ contact, put }) {
       act: async () => {
         const { [row.name]: _, ...media } = contact.media;
         put(await changed(contact, { media }));
-        say(`${row.name} deleted.`);
+        showToast(`${row.name} deleted.`);
       },
     });
   return html`<div class="medium-list"><${Card} title="Media" flush actions=${may("write") && html`<${Button} small onClick=${() => setOpen("")}>Add medium<//>`}>
@@ -90,7 +90,7 @@ function Edit({ contact, put, name, known, onClose }) {
   const save = async () => {
     const medium = { address, interval, rollup_threshold: Number(threshold) || 0 };
     put(await changed(contact, { media: { ...contact.media, [selected]: medium } }));
-    say(`${selected} saved.`);
+    showToast(`${selected} saved.`);
     onClose();
   };
   const isTaken = name === "" && selected in contact.media;

@@ -9,7 +9,7 @@ import { confirm, Dialog } from "../../kit/dialog.js";
 import { Button, Field, Form } from "../../kit/form.js";
 import { Card, Facts } from "../../kit/layout.js";
 import { Chip } from "../../kit/state.js";
-import { say } from "../../kit/toast.js";
+import { showToast } from "../../kit/toast.js";
 import { zone } from "../../times.js";
 import { changed, nameOf } from "./shapes.js";
 import { Tokens } from "./tokens.js";
@@ -37,7 +37,7 @@ export function NewContact({ onClose }) {
   const save = async () => {
     const media = email ? { email: { address: email } } : {};
     await post("/contacts", { id: finalId, first_name: first, last_name: last, email, timezone, media });
-    say(`Contact ${first} created.`);
+    showToast(`Contact ${first} created.`);
     go(url("/contact", { id: finalId }));
   };
   return html`<${Dialog} title="New contact" onClose=${onClose}>
@@ -77,24 +77,24 @@ function Edit({ contact, put, onClose }) {
   const set = (/** @type {Partial<Contact>} */ changes) => setDraft({ ...draft, ...changes });
   const save = async () => {
     put(await changed(contact, draft));
-    say("Saved.");
+    showToast("Saved.");
     onClose();
   };
   const hasAccount = Object.keys(contact.pagerduty).length > 0 || "pagerduty" in contact.media;
   return html`<${Dialog} title=${`Edit ${nameOf(contact)}`} onClose=${onClose}>
     <${Form} onSubmit=${save} cancel=${onClose} disabled=${!draft.first_name.trim()}>
       <div class="form-row">
-        <${Field} label="First name" name="first_name" value=${draft.first_name} onInput=${(/** @type {string} */ said) => set({ first_name: said })} />
-        <${Field} label="Last name" name="last_name" value=${draft.last_name} onInput=${(/** @type {string} */ said) => set({ last_name: said })} />
+        <${Field} label="First name" name="first_name" value=${draft.first_name} onInput=${(/** @type {string} */ value) => set({ first_name: value })} />
+        <${Field} label="Last name" name="last_name" value=${draft.last_name} onInput=${(/** @type {string} */ value) => set({ last_name: value })} />
       </div>
-      <${Field} label="Email" name="email" value=${draft.email} onInput=${(/** @type {string} */ said) => set({ email: said })} hint="For information only; alerts go to the address of the email medium" />
-      <${Field} label="Time zone" name="timezone" value=${draft.timezone} onInput=${(/** @type {string} */ said) => set({ timezone: said })} list=${zones()}
+      <${Field} label="Email" name="email" value=${draft.email} onInput=${(/** @type {string} */ value) => set({ email: value })} hint="For information only; alerts go to the address of the email medium" />
+      <${Field} label="Time zone" name="timezone" value=${draft.timezone} onInput=${(/** @type {string} */ value) => set({ timezone: value })} list=${zones()}
         placeholder=${contact.zone} hint="For the times in rules; leave empty to use the default" />
       <${Tokens} label="Tags" words=${draft.tags} onChange=${(/** @type {string[]} */ tags) => set({ tags })} hint="Separate tags with Enter or a comma" />
       ${hasAccount && html`<fieldset class="contact-account"><legend>PagerDuty account for reading acknowledgements</legend>
         <div class="form-row">
           ${ACCOUNT.map((name) => html`<${Field} label=${name} name=${`pagerduty.${name}`} value=${draft.pagerduty[name] ?? ""}
-            onInput=${(/** @type {string} */ said) => set({ pagerduty: { ...draft.pagerduty, [name]: said } })} />`)}
+            onInput=${(/** @type {string} */ value) => set({ pagerduty: { ...draft.pagerduty, [name]: value } })} />`)}
         </div>
         <p class="hint">*** keeps the stored secret. You can also refer to a secret with file:PATH or env:NAME.</p>
       </fieldset>`}
@@ -110,7 +110,7 @@ export function askRemove(contact) {
     yes: "Delete contact",
     act: async () => {
       await remove(url("/contact", { id: contact.id }));
-      say(`${nameOf(contact)} deleted.`);
+      showToast(`${nameOf(contact)} deleted.`);
       go("/contacts");
     },
   });

@@ -8,7 +8,7 @@ import { confirm } from "../../kit/dialog.js";
 import { Button } from "../../kit/form.js";
 import { Card, Fetched } from "../../kit/layout.js";
 import { Chip } from "../../kit/state.js";
-import { say } from "../../kit/toast.js";
+import { showToast } from "../../kit/toast.js";
 import { Editor } from "./editor.js";
 import { EMPTY_RULE, fieldsOf, nameOf } from "./shapes.js";
 import { Trial } from "./trial.js";
@@ -90,7 +90,7 @@ function Shown({ contact, rule, number, isQuiet, edit, onGone }) {
       yes: "Delete rule",
       act: async () => {
         await remove(url("/rule", { contact: contact.id, id: rule.id }));
-        say("Rule deleted.");
+        showToast("Rule deleted.");
         onGone();
       },
     });

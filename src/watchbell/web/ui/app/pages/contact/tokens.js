@@ -12,12 +12,12 @@ export function Tokens({ label, words, onChange, hint, problem, placeholder, lis
   const id = useId();
   const [text, setText] = useState("");
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
-  const type = (/** @type {string} */ said) => {
-    setText(said);
-    onText?.(said);
+  const type = (/** @type {string} */ typed) => {
+    setText(typed);
+    onText?.(typed);
   };
-  const add = (/** @type {string} */ said) => {
-    const found = (split ? said.split(",") : [said]).map((one) => one.trim()).filter(Boolean);
+  const add = (/** @type {string} */ typed) => {
+    const found = (split ? typed.split(",") : [typed]).map((one) => one.trim()).filter(Boolean);
     if (found.length > 0) onChange([...new Set([...words, ...found])]);
     type("");
   };
@@ -25,7 +25,7 @@ export function Tokens({ label, words, onChange, hint, problem, placeholder, lis
     onChange(words.filter((one) => one !== word));
     input.current?.focus();
   };
-  const said = (/** @type {any} */ event) => {
+  const handleInput = (/** @type {any} */ event) => {
     const now = event.currentTarget.value;
     // A suggestion arrives as a whole word.
     if ((split && now.includes(",")) || (event.inputType === "insertReplacementText" && list?.includes(now))) add(now);
@@ -49,7 +49,7 @@ export function Tokens({ label, words, onChange, hint, problem, placeholder, lis
       <input id=${id} ref=${input} value=${text} placeholder=${words.length ? "" : placeholder} class=${mono ? "mono" : undefined}
         list=${list ? `${id}-list` : undefined} autocomplete="off" spellcheck=${false}
         aria-invalid=${problem ? "true" : undefined} aria-describedby=${problem || hint ? `${id}-more` : undefined}
-        onInput=${said} onKeyDown=${key} onBlur=${() => add(text)} />
+        onInput=${handleInput} onKeyDown=${key} onBlur=${() => add(text)} />
     </div>
     ${list && html`<datalist id=${`${id}-list`}>${list.map((one) => html`<option value=${one}></option>`)}</datalist>`}
     ${(problem || hint) && html`<div id=${`${id}-more`} class=${problem ? "wrong" : "hint"}>${problem || hint}</div>`}

@@ -56,13 +56,13 @@ export function WeekGrid({ week: given, onChange, label }) {
   const week = isAlways ? NOTHING : given;
   const [at, setAt] = useState({ row: 0, slot: 16 });
   const [from, setFrom] = useState(/** @type {Spot | null} */ (null));
-  const [said, setSaid] = useState("");
+  const [announcement, setAnnouncement] = useState("");
   const grid = useRef(/** @type {HTMLDivElement | null} */ (null));
   const drag = useRef(/** @type {{from: Spot, to: Spot, on: boolean, before: Week} | null} */ (null));
 
   const paint = (/** @type {Spot} */ one, /** @type {Spot} */ other, /** @type {boolean} */ on, before = week) => {
     onChange(painted(before, one, other, on));
-    setSaid(`${wordsOf(one, other)} ${on ? "selected" : "cleared"}`);
+    setAnnouncement(`${wordsOf(one, other)} ${on ? "selected" : "cleared"}`);
   };
   const focus = (/** @type {Spot} */ spot) => {
     setAt(spot);
@@ -77,7 +77,7 @@ export function WeekGrid({ week: given, onChange, label }) {
       const to = { row: within(at.row + way[0], DAYS.length - 1), slot: within(at.slot + way[1], SLOTS - 1) };
       const begin = event.shiftKey ? (from ?? at) : null;
       setFrom(begin);
-      if (begin) setSaid(`${wordsOf(begin, to)} marked; press Space to toggle`);
+      if (begin) setAnnouncement(`${wordsOf(begin, to)} marked; press Space to toggle`);
       focus(to);
     } else if (event.key === " " || event.key === "Enter") {
       const begin = from ?? at;
@@ -137,5 +137,5 @@ export function WeekGrid({ week: given, onChange, label }) {
         })}
       </div>`)}
     </div>
-    <div class="unseen" role="status">${said}</div>`;
+    <div class="unseen" role="status">${announcement}</div>`;
 }

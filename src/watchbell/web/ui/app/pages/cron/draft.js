@@ -16,7 +16,7 @@ const NAMES = /** @type {const} */ (["hosts", "tags"]);
 const LIMITS = /** @type {const} */ (["timezone", "start_date", "end_date"]);
 
 /** @type {Draft} */
-export const BLANK = {
+const BLANK = {
   by: "text", cronstring: "", fields: {}, timezone: "", start_date: "", end_date: "", jitter: "",
   cmd: "", sharing: "own", lock: "", ttl: "60",
   alert: true, missed: "", grace: "", overlap: "", time_limit: "", kill_after: "", linger: "", lingers: false, daemons: "",
@@ -26,10 +26,10 @@ export const BLANK = {
 
 /** @param {any} definition as stored @returns {Draft} */
 export function drafted(definition) {
-  const said = definition ?? {};
-  const cron = object(said.cron_args);
-  const args = object(said.job_args);
-  const conduct = object(said.watchbell);
+  const source = definition ?? {};
+  const cron = object(source.cron_args);
+  const args = object(source.job_args);
+  const settings = object(source.watchbell);
   const fields = Object.fromEntries(FIELDS.filter((name) => cron[name] != null).map((name) => [name, text(cron[name])]));
   return {
     ...BLANK,
@@ -44,13 +44,13 @@ export function drafted(definition) {
     sharing: args.lock === false || args.lock === "" ? "everywhere" : typeof args.lock === "string" ? "named" : "own",
     lock: typeof args.lock === "string" ? args.lock : "",
     ttl: text(args.ttl ?? 60),
-    alert: conduct.alert !== false,
-    ...Object.fromEntries([...TEXTS, ...NUMBERS].map((name) => [name, text(conduct[name])])),
-    ...Object.fromEntries(NAMES.map((name) => [name, Array.isArray(conduct[name]) ? conduct[name].join(", ") : text(conduct[name])])),
-    linger: text(conduct.linger),
-    lingers: "linger" in conduct && conduct.linger === null,
-    environment: pairs(conduct.environment),
-    limits: pairs(conduct.limits),
+    alert: settings.alert !== false,
+    ...Object.fromEntries([...TEXTS, ...NUMBERS].map((name) => [name, text(settings[name])])),
+    ...Object.fromEntries(NAMES.map((name) => [name, Array.isArray(settings[name]) ? settings[name].join(", ") : text(settings[name])])),
+    linger: text(settings.linger),
+    lingers: "linger" in settings && settings.linger === null,
+    environment: pairs(settings.environment),
+    limits: pairs(settings.limits),
   };
 }
 
@@ -60,24 +60,24 @@ export function drafted(definition) {
  * @param {any} before
  */
 export function defined(draft, before = {}) {
-  const conduct = conducted(draft);
+  const settings = settingsOf(draft);
   const { watchbell: _, ...rest } = before ?? {};
   return {
     ...rest,
     cron_args: { ...timed(draft), ...(draft.jitter ? { jitter: number(draft.jitter) } : {}) },
     job_args: { ...object(rest.job_args), cmd: draft.cmd, lock: locked(draft), ttl: number(draft.ttl) },
-    ...(Object.keys(conduct).length > 0 ? { watchbell: conduct } : {}),
+    ...(Object.keys(settings).length > 0 ? { watchbell: settings } : {}),
   };
 }
 
 /** @param {Draft} draft */
 function timed(draft) {
   /** @type {Record<string, unknown>} */
-  const said = {};
-  if (draft.by === "text") said.cronstring = draft.cronstring;
-  else for (const name of FIELDS) if (draft.fields[name]) said[name] = draft.fields[name];
-  for (const name of LIMITS) if (draft[name]) said[name] = draft[name];
-  return said;
+  const result = {};
+  if (draft.by === "text") result.cronstring = draft.cronstring;
+  else for (const name of FIELDS) if (draft.fields[name]) result[name] = draft.fields[name];
+  for (const name of LIMITS) if (draft[name]) result[name] = draft[name];
+  return result;
 }
 
 /** @param {Draft} draft */
@@ -87,20 +87,20 @@ function locked(draft) {
 }
 
 /** @param {Draft} draft */
-function conducted(draft) {
+function settingsOf(draft) {
   /** @type {Record<string, unknown>} */
-  const said = {};
-  if (!draft.alert) said.alert = false;
-  for (const name of TEXTS) if (draft[name]) said[name] = draft[name];
-  for (const name of NUMBERS) if (draft[name]) said[name] = number(draft[name]);
-  for (const name of NAMES) if (draft[name].trim()) said[name] = draft[name].split(/[\s,]+/).filter(Boolean);
-  if (draft.lingers) said.linger = null;
-  else if (draft.linger) said.linger = number(draft.linger);
+  const result = {};
+  if (!draft.alert) result.alert = false;
+  for (const name of TEXTS) if (draft[name]) result[name] = draft[name];
+  for (const name of NUMBERS) if (draft[name]) result[name] = number(draft[name]);
+  for (const name of NAMES) if (draft[name].trim()) result[name] = draft[name].split(/[\s,]+/).filter(Boolean);
+  if (draft.lingers) result.linger = null;
+  else if (draft.linger) result.linger = number(draft.linger);
   const environment = draft.environment.filter(([name, value]) => name || value);
   const limits = draft.limits.filter(([name]) => name);
-  if (environment.length > 0) said.environment = Object.fromEntries(environment);
-  if (limits.length > 0) said.limits = Object.fromEntries(limits.map(([name, value]) => [name, number(value)]));
-  return said;
+  if (environment.length > 0) result.environment = Object.fromEntries(environment);
+  if (limits.length > 0) result.limits = Object.fromEntries(limits.map(([name, value]) => [name, number(value)]));
+  return result;
 }
 
 /** A number, or the typed text if it is none, for the server to reject. @param {string} typed */

@@ -5,7 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import { useFetched } from "../../api.js";
 import { Choice, Field, Form, Toggle } from "../../kit/form.js";
 import { Card } from "../../kit/layout.js";
-import { Advanced, Failing, text, Where } from "./conduct.js";
+import { Advanced, Environment, Failures, text } from "./editor_sections.js";
 import { defined, drafted, FIELDS } from "./draft.js";
 import { Previewing, usePreview } from "./preview.js";
 
@@ -59,8 +59,8 @@ export function Editor({ name: given, definition, isNew, onSave, cancel, extra }
       <//>
       <${When} ...${parts} preview=${preview} />
       <${How} ...${parts} />
-      <${Failing} ...${parts} />
-      <${Where} ...${parts} />
+      <${Failures} ...${parts} />
+      <${Environment} ...${parts} />
       <${Advanced} ...${parts} />
       <details class="card"><summary>JSON</summary><pre class="json">${JSON.stringify(whole, null, 2)}</pre></details>
     <//>

@@ -9,7 +9,7 @@ import { Card, Empty, Fetched } from "../../kit/layout.js";
 import { State } from "../../kit/state.js";
 import { Table } from "../../kit/table.js";
 import { Since, When } from "../../kit/time.js";
-import { attempt, say } from "../../kit/toast.js";
+import { attempt, showToast } from "../../kit/toast.js";
 import { Command } from "../../kit/copy.js";
 import { counted } from "../../words.js";
 
@@ -27,7 +27,7 @@ export function Fleet() {
       yes: "Drain",
       async act() {
         await post("/cron/instances/drain", { hosts: [one.host] });
-        say(`${one.host} drained.`);
+        showToast(`${one.host} drained.`);
         fetched.reload();
       },
     });

@@ -6,7 +6,7 @@ import { post } from "../../api.js";
 import { Dialog } from "../../kit/dialog.js";
 import { Choice, Field, Form, Toggle } from "../../kit/form.js";
 import { Chip } from "../../kit/state.js";
-import { say } from "../../kit/toast.js";
+import { showToast } from "../../kit/toast.js";
 import { counted } from "../../words.js";
 
 /**
@@ -33,7 +33,7 @@ export function ImportDialog({ onClose, onDone }) {
       return;
     }
     const { done } = await post("/cron/import", body);
-    say(`${counted(done, "job")} imported.`);
+    showToast(`${counted(done, "job")} imported.`);
     onDone();
   };
   return html`<${Dialog} title="Import jobs" onClose=${onClose} wide>

@@ -5,7 +5,7 @@ import { url, useList } from "../../api.js";
 import { Card, Empty } from "../../kit/layout.js";
 import { Listed } from "../../kit/table.js";
 import { When } from "../../kit/time.js";
-import { useNews } from "./news.js";
+import { useChanges } from "./changes.js";
 import { counted } from "../../words.js";
 import { jobLink } from "./words.js";
 
@@ -14,7 +14,7 @@ import { jobLink } from "./words.js";
 /** @param {{job?: string}} props of one job, or of all */
 export function Missed({ job = "" }) {
   const list = useList(url("/cron/omissions", { job }));
-  useNews(list.reload, 1000);
+  useChanges(list.reload, 1000);
   /** @type {import("../../kit/table.js").Column<Omission>[]} */
   const columns = [
     ...(job ? [] : [{ head: "Job", kind: /** @type {const} */ ("main"), cell: (/** @type {Omission} */ one) => html`<a href=${jobLink(one.job)}>${one.job}</a>` }]),

@@ -7,7 +7,7 @@ import { Button, Choice } from "../../kit/form.js";
 import { Card, Empty } from "../../kit/layout.js";
 import { Listed, Table } from "../../kit/table.js";
 import { Since, When } from "../../kit/time.js";
-import { useNews } from "./news.js";
+import { useChanges } from "./changes.js";
 import { bytes, runLink, Status, took } from "./words.js";
 
 /** @typedef {import("./words.js").Run} Run */
@@ -25,7 +25,7 @@ export function Runs({ job = "" }) {
   const active = useFetched(url("/cron/runs/active", { job }));
   const list = useList(url("/cron/runs", { job, only, limit: PAGE }));
   // Keep the place of readers who have loaded more pages.
-  useNews(() => {
+  useChanges(() => {
     active.reload();
     if (list.items.length <= PAGE) list.reload();
   }, 500);

@@ -7,7 +7,7 @@ export const DAY = 86_400;
 export const SLOT = 1_800;
 
 /** What a clock shows at a moment, as if it were UTC. @param {number} at */
-export function shown(at) {
+function shown(at) {
   const parts = format("parts", {
     year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric",
   }).formatToParts(at * 1000);
@@ -19,7 +19,7 @@ export function shown(at) {
  * The first moment at which a clock shows this; of a time that is skipped, the first one after the gap.
  * @param {number} reading as `shown` gives it
  */
-export function moment(reading) {
+function moment(reading) {
   const before = reading - (shown(reading - DAY) - (reading - DAY));
   if (shown(before) === reading) return before;
   const after = reading - (shown(reading + DAY) - (reading + DAY));
@@ -52,7 +52,7 @@ export function beginning(day) {
 }
 
 /** The Monday of a day's week. @param {string} day */
-export function monday(day) {
+function monday(day) {
   return plus(day, -((new Date(asUtc(day) * 1000).getUTCDay() + 6) % 7));
 }
 

@@ -8,7 +8,7 @@ import { Button, Form } from "../../kit/form.js";
 import { Facts, Failed, Loading } from "../../kit/layout.js";
 import { When } from "../../kit/time.js";
 import { MomentField } from "../../kit/moment.js";
-import { say } from "../../kit/toast.js";
+import { showToast } from "../../kit/toast.js";
 import { may } from "../../session.js";
 import { lasting, zone } from "../../times.js";
 import { momentName, spanName, written } from "./days.js";
@@ -33,7 +33,7 @@ export function Detail({ window, onClose, onChanged }) {
         const words = `${window.when === "future" ? "Deleted" : "Ended"} for ${counted(done.count, "check")}.`;
         // Undo needs the name of each check, so all must be loaded.
         if (checks.items.length === window.count) sayEnded(words, window, checks.items, onChanged);
-        else say(words);
+        else showToast(words);
         onChanged();
         onClose();
       },
@@ -72,7 +72,7 @@ function Resize({ window, onCancel, onDone }) {
   const [end, setEnd] = useState(isEndless(window) ? "in 1 hour" : written(window.end));
   const save = async () => {
     const done = await put("/maintenance", { id: window.id, end, zone: zone() });
-    say(`End changed for ${counted(done.count, "check")}.`);
+    showToast(`End changed for ${counted(done.count, "check")}.`);
     onDone();
   };
   return html`<${Form} onSubmit=${save} submit="Save" cancel=${onCancel} disabled=${!end.trim()}>

@@ -6,7 +6,7 @@ import { post, Problem } from "../../api.js";
 import { Dialog } from "../../kit/dialog.js";
 import { Field, Form } from "../../kit/form.js";
 import { MomentField } from "../../kit/moment.js";
-import { sayDone } from "../../kit/toast.js";
+import { showToastWithUndo } from "../../kit/toast.js";
 import { clock, lasting, zone } from "../../times.js";
 import { spanName, written } from "./days.js";
 import { counted } from "../../words.js";
@@ -79,7 +79,7 @@ export function Plan({ span, pattern: given, onClose, onDone }) {
     /** @type {Preview} */
     const done = await post("/maintenance", body);
     const remove = () => post("/maintenance/end", { id: done.id });
-    sayDone(`Maintenance of ${counted(done.count, "check")}: ${spanName(done.start, done.end)}.`, remove, "Maintenance deleted.", onDone);
+    showToastWithUndo(`Maintenance of ${counted(done.count, "check")}: ${spanName(done.start, done.end)}.`, remove, "Maintenance deleted.", onDone);
     onDone();
     onClose();
   };

@@ -23,7 +23,7 @@ const STATE = { head: "State", kind: "tight", cell: (row) => html`<${State} stat
 const CHECK = {
   head: "Check",
   kind: "main",
-  cell: (row) => html`<div><a href=${to(row)}>${row.check}</a> <span class="soft">${row.entity}</span>${row.summary && html`<div class="soft overview-said">${row.summary}</div>`}</div>`,
+  cell: (row) => html`<div><a href=${to(row)}>${row.check}</a> <span class="soft">${row.entity}</span>${row.summary && html`<div class="soft overview-summary">${row.summary}</div>`}</div>`,
 };
 /** @type {import("../../kit/table.js").Column<Row>} */
 const LASTS = { head: "Duration", kind: "tight", cell: (row) => html`<${Since} since=${row.failing_since ?? row.since} />` };

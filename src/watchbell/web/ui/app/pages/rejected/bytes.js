@@ -73,11 +73,11 @@ export function hexed(bytes) {
   return lines.join("\n");
 }
 
-/** JSON with its lines, or the text as it is. @param {string} said */
-export function pretty(said) {
+/** JSON with its lines, or the text as it is. @param {string} text */
+export function pretty(text) {
   try {
-    return JSON.stringify(JSON.parse(said), null, 2);
+    return JSON.stringify(JSON.parse(text), null, 2);
   } catch {
-    return said;
+    return text;
   }
 }

@@ -8,7 +8,7 @@ import { Dialog } from "../../kit/dialog.js";
 import { Button, Choice, Form } from "../../kit/form.js";
 import { Facts, Fetched } from "../../kit/layout.js";
 import { When } from "../../kit/time.js";
-import { say } from "../../kit/toast.js";
+import { showToast } from "../../kit/toast.js";
 import { escaped, hexed, pretty, text, unpacked } from "./bytes.js";
 
 /**
@@ -56,7 +56,7 @@ function Correct({ draft, setDraft, onClose }) {
       setReasons(problem.errors.map((one) => one.reason));
       return;
     }
-    say("Event sent.");
+    showToast("Event sent.");
     onClose();
   };
   return html`<${Form} onSubmit=${send} submit="Send" cancel=${() => setDraft(null)}>

@@ -21,7 +21,7 @@ const UNITS = [
 ];
 
 /** As `12.4 MiB`. @param {number} bytes */
-export function size(bytes) {
+function size(bytes) {
   const [unit, each] = UNITS.find(([, least]) => bytes >= least) ?? ["B", 1];
   const count = bytes / each;
   return `${count >= 100 || each === 1 ? Math.round(count) : count.toFixed(1)} ${unit}`;
@@ -67,7 +67,7 @@ export function Families() {
   const text = (query.get("text") ?? "").toLowerCase();
   const isAll = query.get("which") === "all";
   return html`<div class="bar-of">
-      <${Search} value=${query.get("text") ?? ""} onSearch=${(/** @type {string} */ said) => setQuery({ text: said })} />
+      <${Search} value=${query.get("text") ?? ""} onSearch=${(/** @type {string} */ value) => setQuery({ text: value })} />
       <${Choice} label="Filter by use" value=${isAll ? "all" : ""} options=${[["", "In use"], ["all", "All"]]} onChange=${(/** @type {string} */ which) => setQuery({ which })} />
     </div>
     <${Fetched} of=${all} lines=${8}>${(/** @type {Family[]} */ families) => {

@@ -8,7 +8,7 @@ const changes = new Cell(0);
 const changed = () => changes.set(changes.value + 1);
 
 /** The stream; each page renders it once. */
-export function News() {
+export function ChangeStream() {
   useLive("/live?topics=cron", { cron: changed, reset: changed });
   return null;
 }
@@ -18,7 +18,7 @@ export function News() {
  * @param {() => void} call
  * @param {number} wait milliseconds
  */
-export function useNews(call, wait) {
+export function useChanges(call, wait) {
   const latest = useRef(call);
   latest.current = call;
   useEffect(() => {

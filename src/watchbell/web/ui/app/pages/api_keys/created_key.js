@@ -16,20 +16,20 @@ function example(secret, scopes) {
   return `curl ${key} -d '${event}' ${window.location.origin}/api/v1/check-events`;
 }
 
-/** @param {{made: import("../api_keys.js").NewKey, onClose: () => void}} props */
-export function Given({ made, onClose }) {
-  return html`<${Dialog} title=${made.key.name} onClose=${onClose} wide>
+/** @param {{created: import("../api_keys.js").NewKey, onClose: () => void}} props */
+export function CreatedKey({ created, onClose }) {
+  return html`<${Dialog} title=${created.key.name} onClose=${onClose} wide>
     <div class="stack">
       <p><strong>This is shown only once.</strong> Store it in a safe place. If you lose it, create a new key.</p>
-      ${made.ping_url
+      ${created.ping_url
         ? html`<h3>At the end of the job</h3>
-          <${Command} text=${`${CURL} ${made.ping_url}`} />
+          <${Command} text=${`${CURL} ${created.ping_url}`} />
           <h3>In a crontab, with the exit code</h3>
-          <${Command} text=${`0 3 * * * /usr/local/bin/backup; ${CURL} ${made.ping_url}/$?`} />
+          <${Command} text=${`0 3 * * * /usr/local/bin/backup; ${CURL} ${created.ping_url}/$?`} />
           <p class="soft">Call <code>/start</code> at the beginning to measure the duration, and <code>/fail</code> to report a failure. A number is an exit code.</p>`
-        : html`<${Command} text=${made.secret} />
+        : html`<${Command} text=${created.secret} />
           <h3>Try it</h3>
-          <${Command} text=${example(made.secret, made.key.scopes)} />`}
+          <${Command} text=${example(created.secret, created.key.scopes)} />`}
       <div class="actions"><${Button} kind="main" onClick=${onClose}>Done<//></div>
     </div>
   <//>`;

@@ -16,9 +16,9 @@ import { field, instant, next } from "./zoned.js";
 /**
  * @typedef {{id: string, matches: boolean, counts: boolean, words: string, sentence: string}} RuleAsked
  * @typedef {{medium: string, address: string, is_called: boolean, words: string, until: number | null}} MediumAsked
- * @typedef {{contact: string, name: string, zone: string, is_called: boolean, reason: string, rules: RuleAsked[], media: MediumAsked[]}} Callee
+ * @typedef {{contact: string, name: string, zone: string, is_called: boolean, reason: string, rules: RuleAsked[], media: MediumAsked[]}} Recipient
  * @typedef {{state: string, at: number, tags: string[], held: {time: number, words: string, until: number | null}[],
- *   told_at: number | null, severity: string | null, words: string, contacts: Callee[]}} Answer
+ *   told_at: number | null, severity: string | null, words: string, contacts: Recipient[]}} Answer
  */
 
 const STATES = ["critical", "warning", "unknown", "ok"];
@@ -31,7 +31,7 @@ const TIMES = [
 ];
 
 /** @param {{check: string, stamp: string}} props */
-export function Callees({ check, stamp }) {
+export function Recipients({ check, stamp }) {
   const [query, setQuery] = useQuery();
   const state = STATES.includes(query.get("state") ?? "") ? String(query.get("state")) : "critical";
   const when = query.get("when") ?? "";
@@ -59,7 +59,7 @@ export function Callees({ check, stamp }) {
           onInput=${(/** @type {any} */ event) => setText(event.currentTarget.value)} onBlur=${() => setQuery({ tags: text })} />
         <span id="asked-hint" class="hint">Leave empty to use the tags of its latest report.</span></div>
     </form>
-    <${Fetched} of=${answer} lines=${6}>${(/** @type {Answer} */ found) => html`<${Answered} found=${found} />`}<//>
+    <${Fetched} of=${answer} lines=${6}>${(/** @type {Answer} */ found) => html`<${Prediction} found=${found} />`}<//>
   <//>`;
 }
 
@@ -73,7 +73,7 @@ function moment(when) {
 }
 
 /** @param {{found: Answer}} props */
-function Answered({ found }) {
+function Prediction({ found }) {
   const called = found.contacts.filter((one) => one.is_called);
   const others = found.contacts.filter((one) => !one.is_called);
   const again = Math.min(...others.flatMap((one) => one.media.map((medium) => medium.until ?? Infinity)));
@@ -87,19 +87,19 @@ function Answered({ found }) {
     ${found.contacts.length === 0 && found.told_at !== null
       ? html`<${Empty} title="No contacts are linked to this check." action=${may("write") && html`<${Button} href="/contacts">Show contacts<//>`}>
           <p>Contacts get alerts for what they are linked to: a check, an entity, or everything.</p><//>`
-      : html`<ul class="check-callees">${[...called, ...others].map((one) => html`<${Person} one=${one} />`)}</ul>`}
+      : html`<ul class="check-recipients">${[...called, ...others].map((one) => html`<${Person} one=${one} />`)}</ul>`}
   </div>`;
 }
 
-/** @param {{one: Callee}} props */
+/** @param {{one: Recipient}} props */
 function Person({ one }) {
-  return html`<li class="check-callee">
-    <div class="check-callee-head">
+  return html`<li class="check-recipient">
+    <div class="check-recipient-head">
       <a href=${url("/contact", { id: one.contact })}><strong>${one.name || one.contact}</strong></a>
       <${Chip} tone=${one.is_called ? "good" : "plain"}>${one.is_called ? "notified" : "not notified"}<//>
       <span class="soft">${one.reason}</span>
     </div>
-    ${one.media.length > 0 && html`<ul class="check-callee-media">
+    ${one.media.length > 0 && html`<ul class="check-recipient-media">
       ${one.media.map((medium) => html`<li><span class=${medium.is_called ? "good" : "soft"} aria-hidden="true">${medium.is_called ? "✓" : "–"}</span>
         <strong>${medium.medium}</strong><span class="mono">${medium.address}</span><span class="soft">${medium.words}${medium.until !== null && html`, until <${When} at=${medium.until} as="short" />`}</span></li>`)}
     </ul>`}
@@ -108,7 +108,7 @@ function Person({ one }) {
   </li>`;
 }
 
-/** @param {{one: Callee}} props */
+/** @param {{one: Recipient}} props */
 function Rules({ one }) {
   return html`<details>
     <summary>${counted(one.rules.length, "rule")}, times in ${one.zone}</summary>

@@ -10,7 +10,7 @@ import { Card, Empty } from "../../kit/layout.js";
 import { State } from "../../kit/state.js";
 import { Listed } from "../../kit/table.js";
 import { When } from "../../kit/time.js";
-import { attempt, say } from "../../kit/toast.js";
+import { attempt, showToast } from "../../kit/toast.js";
 import { counted } from "../../words.js";
 
 /**
@@ -25,15 +25,15 @@ const COLUMNS = [
     kind: "main",
     cell: (row) => html`<div>${row.check
       ? html`<${State} state=${row.state} /> <a href=${url("/check", { id: row.check })}>${row.check}</a>`
-      : html`<code class="gateway-raw">${row.raw}</code>`}<div class="bad gateway-said">${row.error}</div></div>`,
+      : html`<code class="gateway-raw">${row.raw}</code>`}<div class="bad gateway-reply">${row.error}</div></div>`,
   },
-  { head: "To", cell: (row) => html`<span class="gateway-said">${row.address}</span>` },
+  { head: "To", cell: (row) => html`<span class="gateway-reply">${row.address}</span>` },
   { head: "Attempts", kind: "number", cell: (row) => row.tries },
   { head: "Failed", kind: "tight", cell: (row) => html`<${When} at=${row.given_up} />` },
 ];
 
 /** @param {{medium: string, onChanged: () => void}} props */
-export function GivenUp({ medium, onChanged }) {
+export function FailedAlerts({ medium, onChanged }) {
   const list = useList(url("/gateways/failed", { medium }));
   const [selected, setSelected] = useState(/** @type {Set<string>} */ (new Set()));
   const place = useRef(/** @type {HTMLElement | null} */ (null));
@@ -58,7 +58,7 @@ export function GivenUp({ medium, onChanged }) {
       kind: "main",
       act: async () => {
         const answer = await post("/gateways/retry", { medium, all: true });
-        say(`${counted(answer.count, "alert")} queued again.`);
+        showToast(`${counted(answer.count, "alert")} queued again.`);
         changed();
       },
     });

@@ -26,7 +26,7 @@ function keep(name, value) {
   else localStorage.removeItem(name);
 }
 
-export function Looks() {
+export function Display() {
   const [theme, setTheme] = useState(localStorage.getItem("theme") ?? "");
   const [place, setPlace] = useState(localStorage.getItem("zone") ?? "");
   const now = useCell(clock);

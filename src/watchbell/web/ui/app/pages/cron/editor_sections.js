@@ -9,7 +9,7 @@ import { Card } from "../../kit/layout.js";
 /** @typedef {import("./editor.js").Wrong} Wrong */
 
 /** @param {Parts} props */
-export function Failing({ draft, change, wrong }) {
+export function Failures({ draft, change, wrong }) {
   return html`<${Card} title="Failures"><div class="stack">
     <div class="form-row">
       ${text("Time limit (seconds)", "watchbell.time_limit", draft.time_limit, (time_limit) => change({ time_limit }), wrong, { placeholder: "no limit", inputmode: "decimal" })}
@@ -23,7 +23,7 @@ export function Failing({ draft, change, wrong }) {
 }
 
 /** @param {Parts} props */
-export function Where({ draft, change, wrong }) {
+export function Environment({ draft, change, wrong }) {
   return html`<${Card} title="Environment"><div class="stack">
     <${Pairs} label="Variables" first="Variable" second="Value" pairs=${draft.environment} problem=${wrong("watchbell.environment")} onChange=${(/** @type {[string, string][]} */ environment) => change({ environment })}
       hint="Values are hidden from people who can't edit jobs." />

@@ -30,10 +30,10 @@ const UNITS = [
 ];
 
 /**
- * @param {{scopes: string[], onClose: () => void, onMade: (made: import("../api_keys.js").NewKey) => void}} props
+ * @param {{scopes: string[], onClose: () => void, onCreated: (created: import("../api_keys.js").NewKey) => void}} props
  *   `scopes`: those the user may grant
  */
-export function Making({ scopes, onClose, onMade }) {
+export function CreateDialog({ scopes, onClose, onCreated }) {
   const mayPing = scopes.includes("operate");
   const offered = SCOPES.filter(([scope]) => scopes.includes(scope));
   const [kind, setKind] = useState("program");
@@ -47,8 +47,8 @@ export function Making({ scopes, onClose, onMade }) {
   const seconds = Math.round(Number(count) * Number(unit));
   const make = async () => {
     const common = { name, days: days === "" ? null : Number(days) };
-    const given = isPing ? { ...common, scopes: ["ping"], ping: { check, ttl: seconds } } : { ...common, scopes: selected };
-    onMade(await post("/api-keys", given));
+    const body = isPing ? { ...common, scopes: ["ping"], ping: { check, ttl: seconds } } : { ...common, scopes: selected };
+    onCreated(await post("/api-keys", body));
   };
   const toggle = (/** @type {string} */ scope, /** @type {boolean} */ isOn) =>
     setSelected(isOn ? [...selected, scope] : selected.filter((one) => one !== scope));
