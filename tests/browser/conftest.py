@@ -94,5 +94,5 @@ async def visit(
         complaints = visits.complaints()
         if complaints or FAILED in request.node.stash:
             await visits.keep(tmp_path / "browser")
-            print(f"pictures and the console's words are in {tmp_path / 'browser'}")
+            print(f"screenshots and console output are in {tmp_path / 'browser'}")
     assert not complaints, "\n".join(complaints)

@@ -1,4 +1,4 @@
-"""The watch over browser tests: what goes wrong in a page does not go unseen."""
+"""Browser tests fail when something goes wrong in a page."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -56,7 +56,7 @@ async def misbehaving(site: Site) -> AsyncIterator[Site]:
         yield other
 
 
-async def test_what_goes_wrong_in_a_page_is_told(
+async def test_what_goes_wrong_in_a_page_is_reported(
     site: Site, browser: Browser, tmp_path: Path
 ) -> None:
     async with misbehaving(site) as other, Visits(browser) as visits:
@@ -64,7 +64,7 @@ async def test_what_goes_wrong_in_a_page_is_told(
         for number, (_, _, complaint) in enumerate(WRONG):
             with suppress(Error):  # the last one leads away
                 await page.goto(f"/wrong/{number}")
-            await eventually(partial(told, visits, complaint), why=complaint)
+            await eventually(partial(reported, visits, complaint), why=complaint)
         await visits.keep(tmp_path / "kept")
         visits.forgive(".")
         assert visits.complaints() == []
@@ -72,17 +72,17 @@ async def test_what_goes_wrong_in_a_page_is_told(
     assert "console: Alice" in (tmp_path / "kept/console.txt").read_text()
 
 
-def told(visits: Visits, complaint: str) -> bool:
+def reported(visits: Visits, complaint: str) -> bool:
     return any(complaint in one for one in visits.complaints())
 
 
-async def test_a_server_that_is_gone_is_told(site: Site, browser: Browser) -> None:
+async def test_a_server_that_is_gone_is_reported(site: Site, browser: Browser) -> None:
     async with Visits(browser) as visits:
         async with misbehaving(site) as other:
             page = await visits(other, None, "/sign-in")
         await page.evaluate("fetch('/healthz').catch(() => 0)")
         complaint = "/healthz failed: net::ERR_CONNECTION_REFUSED"
-        await eventually(partial(told, visits, complaint), why=complaint)
+        await eventually(partial(reported, visits, complaint), why=complaint)
 
 
 async def test_who_visits_is_signed_in_and_others_are_not(site: Site, visit: Visits) -> None:
@@ -99,8 +99,8 @@ async def test_who_visits_is_signed_in_and_others_are_not(site: Site, visit: Vis
 
 async def role(page: Page) -> str:
     answer = await page.request.get("/api/v1/session")
-    told: str = (await answer.json())["role"]
-    return told
+    name: str = (await answer.json())["role"]
+    return name
 
 
 @pytest.mark.parametrize("look", LOOKS)

@@ -1,4 +1,4 @@
-"""People with browsers: what they see and how, and a record of all that goes wrong in it."""
+"""Signed-in browser pages, and a record of everything that goes wrong in them."""
 
 import os
 import re
@@ -48,7 +48,7 @@ ALWAYS: dict[str, Any] = {
 }
 PATIENCE = 90_000
 """Milliseconds, on a busy machine; nothing waits longer than it has to."""
-_TELL_VIOLATIONS = """
+_LOG_VIOLATIONS = """
 addEventListener("securitypolicyviolation", (event) => console.error(
   `against the policy ${event.violatedDirective}: ${event.blockedURI} ${event.sample}`));
 """
@@ -62,7 +62,7 @@ class Place(Protocol):
 
 
 class Visits:
-    """Makes signed-in pages, and remembers whatever happened in them that should not have.
+    """Opens signed-in pages and records what should not happen in them.
 
     A console error, an exception, a dialog, a request to another host, a request that failed or was
     answered by 400 or more: each fails the test at its end, unless it was `forgiven`.
@@ -73,7 +73,7 @@ class Visits:
         self._contexts: list[BrowserContext] = []
         self._forgiven: list[re.Pattern[str]] = []
         self._complaints: list[str] = []
-        self._said: list[str] = []
+        self._console: list[str] = []
 
     async def __call__(
         self,
@@ -97,7 +97,7 @@ class Visits:
         context.set_default_timeout(PATIENCE)
         if "FAKETIME" in os.environ:  # the browser has the machine's clock: see conftest
             await context.clock.install(time=datetime.fromtimestamp(SYSTEM.now(), UTC))
-        await context.add_init_script(_TELL_VIOLATIONS)
+        await context.add_init_script(_LOG_VIOLATIONS)
         self._watch(context, urlsplit(place.url).netloc)
         if role is not None:
             await sign_in(context, place, role, name)
@@ -116,18 +116,18 @@ class Visits:
         ]
 
     async def keep(self, folder: Path) -> None:
-        """Screenshots of all pages and what their consoles said, for who looks into a failure."""
+        """Saves screenshots of all pages and their console output, to investigate a failure."""
         pages = [page for context in self._contexts for page in context.pages]
         for number, page in enumerate(pages):
             try:
                 await page.screenshot(path=folder / f"page-{number}.png", timeout=PATIENCE)
             except Error as error:  # it was closed, or hangs, which may be the failure itself
-                self._said.append(f"no picture of page {number}: {error.message}")
+                self._console.append(f"no picture of page {number}: {error.message}")
         self._write(folder)
 
     def _write(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "console.txt").write_text("\n".join([*self._said, *self._complaints]) + "\n")
+        (folder / "console.txt").write_text("\n".join([*self._console, *self._complaints]) + "\n")
 
     async def __aenter__(self) -> Self:
         return self
@@ -146,35 +146,36 @@ class Visits:
             if address.scheme not in ("data", "blob") and address.netloc != host:
                 self._complaints.append(f"request to another host: {request.url}")
 
-        context.on("console", self._hear)
+        context.on("console", self._on_console)
         context.on(
-            "weberror", lambda error: self._complaints.append(f"exception: {_told(error.error)}")
+            "weberror",
+            lambda error: self._complaints.append(f"exception: {_description(error.error)}"),
         )
         context.on("dialog", dismiss)
         context.on("request", ask)
-        context.on("response", self._judge)
-        context.on("requestfailed", self._fail)
+        context.on("response", self._on_response)
+        context.on("requestfailed", self._on_failure)
 
-    def _hear(self, message: ConsoleMessage) -> None:
-        self._said.append(f"{message.type}: {message.text}")
-        # Of a request that failed there is a complaint already, and a better one.
+    def _on_console(self, message: ConsoleMessage) -> None:
+        self._console.append(f"{message.type}: {message.text}")
+        # A failed request has a complaint already, and a better one.
         if message.type == "error" and not message.text.startswith("Failed to load resource"):
             self._complaints.append(f"console: {message.text}")
 
-    def _judge(self, response: Response) -> None:
+    def _on_response(self, response: Response) -> None:
         if response.status >= 400:
             request = response.request
             self._complaints.append(f"{request.method} {request.url} answered {response.status}")
 
-    def _fail(self, request: Request) -> None:
+    def _on_failure(self, request: Request) -> None:
         reason = request.failure or ""
-        # By the page itself, as when one leaves it; or by its policy, of which the console tells.
+        # Aborted by the page itself, as on leaving it, or by its policy, which the console reports.
         if "ERR_ABORTED" not in reason and reason != "csp":
             self._complaints.append(f"{request.method} {request.url} failed: {reason}")
 
 
 async def sign_in(context: BrowserContext, place: Place, role: Role, name: str = "") -> None:
-    """By the shortest way: a session as if by link, whose cookie the browser is given."""
+    """Begins a session as a link would, and gives its cookie to the browser."""
     services, name = place.services, name or role
     user = await services.users.find(name) or await services.users.add(name, role, BY)
     entry = Stamp(signed_in(name, role, "127.0.0.1"), services.now()).entry(
@@ -187,5 +188,5 @@ async def sign_in(context: BrowserContext, place: Place, role: Role, name: str =
     )
 
 
-def _told(error: Error) -> str:
+def _description(error: Error) -> str:
     return error.stack or error.message
