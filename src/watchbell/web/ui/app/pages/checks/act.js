@@ -110,12 +110,12 @@ export function ActDialog({ kind, targets, onClose, onDone, held, stateOf }) {
   return html`<${Dialog} title=${act.title} onClose=${onClose}>
     <${Form} onSubmit=${submit} submit=${act.yes} kind=${act.kind ?? "main"} cancel=${onClose} disabled=${!isReady}>
       ${kind === "acknowledge" && html`<${Field} label="Comment" ...${field("summary")} placeholder="I am on it" maxlength="1000" autofocus />
-        <${Field} label="For" ...${field("duration")} list=${LENGTHS} />`}
+        <${Field} label="Duration" ...${field("duration")} list=${LENGTHS} />`}
       <p class="soft">${act.words}</p>
       <${Preview} preview=${preview} stateOf=${stateOf} />
       ${kind === "maintenance" && html`<div class="form-row">
-        <${MomentField} label="From" ...${field("start")} hint="now, tomorrow 08:00, 24 nov 22:00" />
-        <${Field} label="For" ...${field("duration")} list=${LENGTHS} hint="90 minutes, 2 hours, 1 week" />
+        <${MomentField} label="Start" ...${field("start")} hint="For example now, tomorrow 08:00 or 24 nov 22:00" />
+        <${Field} label="Duration" ...${field("duration")} list=${LENGTHS} hint="For example 90 minutes, 2 hours or 1 week" />
       </div>
       <${Field} label="Reason" ...${field("summary")} placeholder="New disks" maxlength="1000" />`}
       ${kind === "test-notifications" && html`<${Field} label="Message" ...${field("summary")} maxlength="1000" />`}
