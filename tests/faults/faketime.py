@@ -27,7 +27,8 @@ def environment(offset: str, *, monotonic: bool = False) -> dict[str, str]:
 
 
 class SteppedClock:
-    """A clock in a file; the children that have its environment follow each step at once."""
+    """A clock in a file; the children that have its environment follow each step. A call that
+    they make in the same millisecond may still get the time before it, so wait for its effect."""
 
     def __init__(self, folder: Path, offset: str = "+0", *, monotonic: bool = False) -> None:
         self._file = folder / "faketime"

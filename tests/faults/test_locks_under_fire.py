@@ -112,7 +112,7 @@ async def test_a_holder_cut_off_from_the_store_stops_before_another_can_hold(
                 await raises_lock_lost(work())
                 assert await acquire(store, LOCK, 10) is None
                 clock.step("+1m")
-                held = await acquire(store, LOCK, 10)
+                held = await acquire(store, LOCK, 10, wait=60)
                 assert held is not None
                 await held.release()
                 proxy.set(Mode.PASS)
