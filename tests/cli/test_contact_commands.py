@@ -230,6 +230,8 @@ def test_a_contact_is_made_and_changed_by_options(run: Commands) -> None:
     assert "there is no contact 'alice'; to add one, give --first-name" in said
     first = ["--first-name", "Alice", "--medium", "email=alice@example.com", "--tag", "ops"]
     run("contacts", "set", "alice", *first, "--medium", "sms=+1", "--interval", "sms=2 minutes")
+    said = run("contacts", "set", "alice", "--interval", "email=soon", code=1)
+    assert "--interval email: 'soon' was not understood" in said
     more = ["--interval", "email=300", "--rollup", "email=5", "--timezone", "Europe/Rome"]
     account = ["--pagerduty", "password=env:X", "--pagerduty", "token=secret"]
     run("contacts", "set", "alice", *more, *account, "--tag", "dev", "--untag", "ops")

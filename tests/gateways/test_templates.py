@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from watchbell.errors import NotFound, Refused
 from watchbell.gateways.message_texts import KINDS, PARTS, Texts, filters, names, open_texts
 from watchbell.gateways.samples import SAMPLES, sample
 from watchbell.gateways.templates import BUILT_IN, STYLES, Templates, built_in_files
+from watchbell.process import procfs
 
 ROOT = Path(__file__).parents[2]
 PROBLEM = SAMPLES["problem"]
@@ -68,6 +70,27 @@ def test_a_file_takes_the_place_of_one_part_and_leaves_the_others(
     assert words.rendered("html", PROBLEM).file is None
     assert own.words("jabber")("text", PROBLEM) == built_in("text", PROBLEM)
     assert own.told == []
+
+
+def test_a_killed_process_is_replaced_and_the_template_is_used_again(own: Own) -> None:
+    own.write("email/problem.text.j2", "{{ check }} is down")
+    before = set(procfs.children())
+    words = own.words()
+    (child,) = set(procfs.children()) - before
+    os.kill(child, signal.SIGKILL)
+    assert words("text", PROBLEM) == "HTTP is down"
+    assert own.told == []
+
+
+def test_the_process_inherits_no_secret(own: Own, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WATCHBELL_STORE_PASSWORD", "swordfish")
+    monkeypatch.setenv("SMTP_PASSWORD", "swordfish")
+    own.write("email/problem.text.j2", "{{ check }} is down")
+    before = set(procfs.children())
+    words = own.words()
+    (child,) = set(procfs.children()) - before
+    assert words("text", PROBLEM) == "HTTP is down"
+    assert b"swordfish" not in Path(f"/proc/{child}/environ").read_bytes()
 
 
 def test_a_frame_of_ones_own_goes_around_the_built_in_texts(own: Own) -> None:

@@ -240,6 +240,13 @@ def changes(contact: Contact, given: Item) -> Contact:
     )
 
 
+def _length(text: str, option: str) -> int:
+    try:
+        return spoken.duration(text)
+    except Refused as error:
+        raise Refused(error.reason, field=option) from None
+
+
 def _media(media: dict[str, Medium], given: Item) -> dict[str, Medium]:
     found = dict(media)
     for name, address in _named("medium", given["medium"]).items():
@@ -251,8 +258,11 @@ def _media(media: dict[str, Medium], given: Item) -> dict[str, Medium]:
                     f"the contact has no medium {name!r}; add it with --medium {name}=ADDRESS",
                     field=f"--{option}",
                 )
-            said = f"--{option} {name}"
-            number = spoken.duration(text) if option == "interval" else converted(text, int, said)
+            given_as = f"--{option} {name}"
+            if option == "interval":
+                number = _length(text, given_as)
+            else:
+                number = converted(text, int, given_as)
             found[name] = replace(found[name], **{field: number})
     return {name: medium for name, medium in found.items() if medium.address}
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from watchbell.alerting.model import Alert
 from watchbell.http.client import encoded
+from watchbell.settings import environment
 
 if TYPE_CHECKING:
     from io import BufferedRWPair
@@ -30,6 +31,8 @@ TOO_MUCH = f"it takes more than {SECONDS:g} s or {MEMORY >> 20} MiB; does it loo
 _PATIENCE = 10.0
 """Seconds after which a process that does not even use its processor time is killed."""
 _LONGEST_REPLY = 8 * OUTPUT
+_INHERITED = ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "TZ")
+"""The variables that the process inherits: no other, since they may hold secrets."""
 
 
 class Job(Struct, frozen=True):
@@ -67,17 +70,25 @@ class Sandbox:
             return self._run(job)
 
     def _run(self, job: Job) -> Result:
+        is_fresh = self._stream is None
         try:
-            stream = self._stream or self._start()
+            result = self._answer(job)
+            if result is None and not is_fresh:  # it may have been killed for another reason
+                result = self._answer(job)
         except OSError as error:
             return Result(reason=f"the process that renders templates can't be started: {error}")
+        return result or Result(reason=TOO_MUCH, is_costly=True)
+
+    def _answer(self, job: Job) -> Result | None:
+        """None if the process was killed, or is stuck."""
+        stream = self._stream or self._start()
         try:
             stream.write(encoded(job) + b"\n")
             stream.flush()
             return msgspec.json.decode(stream.readline(_LONGEST_REPLY), type=Result)
-        except (OSError, msgspec.DecodeError):  # it was killed, or is stuck
+        except (OSError, msgspec.DecodeError):
             self.close()
-            return Result(reason=TOO_MUCH, is_costly=True)
+            return None
 
     def close(self) -> None:
         self._end()
@@ -85,9 +96,10 @@ class Sandbox:
 
     def _start(self) -> "Stream":
         ours, theirs = socket.socketpair()
+        inherited = {name: value for name, value in environment().items() if name in _INHERITED}
         with theirs:
             process = subprocess.Popen(
-                self._command, stdin=theirs.fileno(), stdout=subprocess.DEVNULL
+                self._command, env=inherited, stdin=theirs.fileno(), stdout=subprocess.DEVNULL
             )
         ours.settimeout(_PATIENCE)
         self._stream = stream = ours.makefile("rwb")
