@@ -71,6 +71,20 @@ OTHER: dict[str, tuple[str, str | int]] = {
     "cron.most_events": ("1000", 1000),
     "cron.upstream_data": ("true", True),
     "cron.upstream_weekdays": ("true", True),
+    "jobs.timezone": ("Europe/Rome", "Europe/Rome"),
+    "jobs.lost_after": ("120", 120),
+    "jobs.down_after": ("30", 30),
+    "jobs.heartbeat": ("10", 10),
+    "jobs.kill_after": ("30", 30),
+    "jobs.catchup_most": ("50", 50),
+    "jobs.finished": ("500", 500),
+    "jobs.finished_days": ("30", 30),
+    "jobs.log_limit": ("64", 64),
+    "jobs.file_limit": ("64", 64),
+    "jobs.private_hooks": ("true", True),
+    "agent.hostname": ("db-1", "db-1"),
+    "agent.slots": ("4", 4),
+    "agent.users": ("backup, web", "backup, web"),
     "web.host": ("0.0.0.0", "0.0.0.0"),
     "web.port": ("8443", 8443),
     "web.url": ("https://w.example.com", "https://w.example.com"),
@@ -92,7 +106,7 @@ OTHER: dict[str, tuple[str, str | int]] = {
 }
 TABLES = ["gateways"]
 LISTS = (
-    *("alerting.new_check_ignore_tags", "cron.tags", "web.trusted_proxies"),
+    *("alerting.new_check_ignore_tags", "agent.users", "cron.tags", "web.trusted_proxies"),
     *("web.sns_topics", "web.sns_hosts"),
 )
 

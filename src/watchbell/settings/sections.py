@@ -145,6 +145,41 @@ class Cron(Struct, frozen=True, kw_only=True):
     """Whether 0 is Monday in a cron expression, as in Cronken."""
 
 
+class Jobs(Struct, frozen=True, kw_only=True):
+    timezone: str = "UTC"
+    """Time zone of timings that name none."""
+    lost_after: Annotated[int, Meta(ge=2, le=604_800, extra={"unit": "seconds"})] = 900
+    """Seconds that a job goes on while its server can't be reached. Then it is lost: its agent ends
+    it, and it may be retried."""
+    down_after: Annotated[int, Meta(ge=2, le=3_600, extra={"unit": "seconds"})] = 15
+    """Seconds without a sign of life after which a server counts as down."""
+    heartbeat: Annotated[int, Meta(ge=1, le=60, extra={"unit": "seconds"})] = 5
+    """Seconds between the heartbeats of an agent."""
+    kill_after: UpToAnHour = 10
+    """Seconds between SIGTERM and SIGKILL when a job is aborted."""
+    catchup_most: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
+    """Minutes that an event with `catchup` catches up, at most."""
+    finished: Annotated[int, Meta(ge=1, le=100_000_000)] = 100_000
+    """Finished jobs to keep, at most."""
+    finished_days: Days = 365
+    """Days to keep finished jobs."""
+    log_limit: Annotated[int, Meta(ge=1, le=1_048_576, extra={"unit": "MiB"})] = 1_024
+    """MiB of a job's log to keep complete. Beyond that, the newest lines are kept."""
+    file_limit: Annotated[int, Meta(ge=1, le=1_048_576, extra={"unit": "MiB"})] = 1_024
+    """MiB that a file which a job uploads may have."""
+    private_hooks: bool = False
+    """Whether web hooks of events and channels may reach private addresses."""
+
+
+class Agent(Struct, frozen=True, kw_only=True):
+    hostname: str = ""
+    """Name under which this machine joins. Empty: its host name."""
+    slots: Annotated[int, Meta(ge=0, le=10_000)] = 0
+    """Jobs that this machine runs at the same time. 0: four for each core."""
+    users: tuple[str, ...] = ()
+    """Accounts that jobs may run as, besides the agent's own. `*`: any."""
+
+
 class Web(Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     """Address to serve pages and API on."""
@@ -198,6 +233,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     delivery: Delivery = field(default_factory=Delivery)
     oobetet: Oobetet = field(default_factory=Oobetet)
     cron: Cron = field(default_factory=Cron)
+    jobs: Jobs = field(default_factory=Jobs)
+    agent: Agent = field(default_factory=Agent)
     web: Web = field(default_factory=Web)
     files: Files = field(default_factory=Files)
     gateways: Tables = field(default_factory=Tables)

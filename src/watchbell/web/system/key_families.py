@@ -3,13 +3,15 @@
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.archive.keys import Archive
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
+from watchbell.fleet.keys import Fleet
 from watchbell.gateways.keys import Gateways
 from watchbell.gateways.pagerduty_keys import PagerDutyKeys, PagerDutyOwn
+from watchbell.jobs.keys import Jobs
 from watchbell.store.families import Keyspace
 from watchbell.store.keys import StoreKeys
 from watchbell.web.keys import Web
 
 KEYSPACES: list[type[Keyspace]] = [
     *(Alerting, PagerDutyKeys, Cron, CronUpstream, Archive, StoreKeys, AlertingOwn),
-    *(Gateways, PagerDutyOwn, CronOwn, Web),
+    *(Gateways, PagerDutyOwn, CronOwn, Fleet, Jobs, Web),
 ]

@@ -1,0 +1,44 @@
+"""The key families of events and jobs. The document names no keys, so they are all ours; the values
+are the document's."""
+
+from watchbell.store.families import Channel, Hash, Keyspace, List, Set, SortedSet, Stream
+
+
+class Jobs(Keyspace, document="watchbell"):
+    events = Hash("{jobs}:events")
+    categories = Hash("{jobs}:categories")
+    plugins = Hash("{jobs}:plugins")
+    channels = Hash("{jobs}:channels")
+    tags = Hash("{jobs}:tags")
+    revisions = List("{jobs}:revisions:KIND:ID")
+    changes = Channel("{jobs}:changes")
+
+    cursors = Hash("{jobs}:cursors")
+    counts = Hash("{jobs}:counts")
+    turns = Hash("{jobs}:turns")
+    event_states = Hash("{jobs}:event_states")
+
+    job = Hash("{jobs}:job:ID")
+    live = SortedSet("{jobs}:live")
+    ready = List("{jobs}:ready")
+    delayed = SortedSet("{jobs}:delayed")
+    queued = SortedSet("{jobs}:queued:EVENT")
+    occupied = Set("{jobs}:occupied:EVENT")
+    waiting = SortedSet("{jobs}:waiting:TARGETS")
+    waiting_targets = Hash("{jobs}:waiting_targets")
+    server_jobs = Set("{jobs}:server_jobs:SERVER")
+    finishing = List("{jobs}:finishing")
+    actions = List("{jobs}:actions")
+    suspended = Set("{jobs}:suspended")
+
+    log = Stream("{jobs}:log:ID")
+    log_parts = List("{jobs}:log_parts:ID")
+    seconds = List("{jobs}:seconds:ID")
+    minutes = List("{jobs}:minutes:ID")
+    news = Channel("{jobs}:news")
+
+    finished = Hash("{jobs}:finished")
+    done = SortedSet("{jobs}:done")
+    done_by = SortedSet("{jobs}:done_by:FIELD:VALUE")
+    launches_of_day = Hash("{jobs}:launches_of_day:DATE", expires=True)
+    message = Hash("{jobs}:message:ID", expires=True)
