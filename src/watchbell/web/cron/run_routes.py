@@ -11,11 +11,13 @@ from watchbell.cron import history, jobs
 from watchbell.cron.history import Place, Verdict
 from watchbell.cron.model import Omission
 from watchbell.runs.output_store import MOST_LINES
+from watchbell.web import output_view
 from watchbell.web.access import needs
 from watchbell.web.cron import run_view
-from watchbell.web.cron.run_shapes import HitsShown, OmissionShown, OutputShown, RunInFull, RunShown
+from watchbell.web.cron.run_shapes import OmissionShown, RunInFull, RunShown
 from watchbell.web.listing import Cursor, Page
 from watchbell.web.live.sse import EVENT_STREAM, EventStream, LastEvent, Resume, streamed
+from watchbell.web.output_shapes import HitsShown, OutputShown
 from watchbell.web.problems import wrong_cursor
 from watchbell.web.services import Asked, audited, services_of
 
@@ -126,8 +128,8 @@ async def output(
     if around is not None:
         start = max(around - limit // 2, 0)
     if start is not None:
-        return run_view.output(await printed.window(start, limit, end))
-    return run_view.output(await printed.end(limit, end))
+        return output_view.output(await printed.window(start, limit, end))
+    return output_view.output(await printed.end(limit, end))
 
 
 @get("/cron/runs/{id:str}/search", opt=needs("read"))

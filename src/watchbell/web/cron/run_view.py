@@ -10,19 +10,11 @@ import msgspec
 from watchbell.cron import history, run_texts
 from watchbell.cron.history import RunRecord
 from watchbell.errors import NotFound
-from watchbell.runs.output_store import OutputLine, OutputWindow
 from watchbell.store.client import Store
-from watchbell.web.cron.run_shapes import LineShown, News, OutputShown, RunShown
+from watchbell.web.cron.run_shapes import RunShown
 from watchbell.web.live.sse import Event
+from watchbell.web.output_view import LATEST, LINGER, LIVE_LINES, SOONEST, line_at, news, position
 
-LIVE_LINES = 1_000
-"""The most lines in one event; if there are more, the newest are sent."""
-SOONEST, LATEST = 0.25, 1.0
-"""Seconds between two reads of a run that prints, and of one that is silent."""
-LINGER = 2.0
-"""Seconds for which a finished stream waits for its reader to close it: a browser takes a stream
-that the server closes for a lost connection, and connects again."""
-_POSITION = re.compile(r"(\d{1,12}\.\d{6})-(\d{1,15})")
 _LONGEST_NAME = 60
 
 
@@ -53,35 +45,6 @@ def shown(seen: RunRecord) -> RunShown:
     )
 
 
-def lines(found: list[OutputLine]) -> list[LineShown]:
-    return [LineShown(one.number, round(one.at, 3), _text(one.text)) for one in found]
-
-
-def _text(raw: bytes) -> str:
-    text = raw.decode(errors="replace")
-    return text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
-
-
-def output(window: OutputWindow) -> OutputShown:
-    return OutputShown(
-        total=window.total,
-        complete=window.complete,
-        start=window.first,
-        lines=lines(window.lines),
-    )
-
-
-def position(line: OutputLine) -> str:
-    """The position after which a reader continues."""
-    return f"{line.at:.6f}-{line.number}"
-
-
-def line_at(position: str) -> OutputLine | None:
-    """None for an invalid position."""
-    found = _POSITION.fullmatch(position)
-    return OutputLine(int(found[2]), float(found[1]), b"") if found else None
-
-
 async def live(store: Store, run: str, since: str) -> AsyncGenerator[Event]:
     """The output of a run from a position on, and its status, until it has ended."""
     last = line_at(since)
@@ -99,7 +62,7 @@ async def live(store: Store, run: str, since: str) -> AsyncGenerator[Event]:
         pause = SOONEST if window.lines else min(pause * 1.5, LATEST)
         if window.lines:
             last = window.lines[-1]
-            yield Event(position(last), "lines", msgspec.json.encode(_news(window)))
+            yield Event(position(last), "lines", msgspec.json.encode(news(window)))
         if status != sent:
             sent = status
             is_over = status.status != "running"
@@ -110,19 +73,9 @@ async def live(store: Store, run: str, since: str) -> AsyncGenerator[Event]:
         await asyncio.sleep(pause)
 
 
-def _news(window: OutputWindow) -> News:
-    return News(
-        total=window.total,
-        complete=window.complete,
-        start=window.first,
-        skipped=window.first - window.asked,
-        lines=lines(window.lines),
-    )
-
-
 async def whole(store: Store, seen: RunRecord) -> AsyncIterator[bytes]:
     """The stored output of a run, as it was printed."""
-    last: OutputLine | None = None
+    last = None
     printed = history.output(store, seen.id)
     while (window := await printed.following(last)).lines:
         last = window.lines[-1]
