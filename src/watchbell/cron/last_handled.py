@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from watchbell import logs
+from watchbell.alerting.bounded_reports import REPORT
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import lua
 from watchbell.cron.keys import CronOwn
@@ -34,7 +35,7 @@ local seconds = tonumber(redis.call('TIME')[1])
 # marks, and those that were ahead of the store's clock.
 _MARK = Script(
     _KEYS_AND_LIMITS
-    + lua.REPORT
+    + REPORT
     + lua.MARKS
     + """
 local marks = {}
@@ -55,7 +56,7 @@ return {marks, report_ahead()}
 # present, a slice at a time. Returns the next cursor, and the marks that were moved.
 _SWEEP = Script(
     _KEYS_AND_LIMITS
-    + lua.REPORT
+    + REPORT
     + lua.MARKS
     + """
 local found = redis.call('HSCAN', fired, ARGV[2], 'COUNT', 500)
@@ -72,7 +73,7 @@ return {found[1], report_ahead()}
 # 1 where the report ends now.
 _SETTLE = Script(
     _KEYS_AND_LIMITS
-    + lua.REPORT
+    + REPORT
     + """
 local newest = 0
 for _, text in ipairs(redis.call('HVALS', ahead)) do

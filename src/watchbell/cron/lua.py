@@ -3,6 +3,7 @@
 `own` is a table that the caller passes: prefixes of keys, limits, and the name of the instance.
 """
 
+from watchbell.alerting.bounded_reports import REPORT
 from watchbell.cron.keys import Cron, CronOwn
 
 ANSWERS_KEPT = 600_000
@@ -10,20 +11,6 @@ ANSWERS_KEPT = 600_000
 TURN = 5_000
 """Milliseconds for which a lock is kept for the fire that waited longest for it."""
 
-
-# Needs events, unreported, own.most_events. While that many events wait for alerting, or `events`
-# is no list, only the latest report of each check is kept, until `_RETURN` of the watchdog.
-REPORT = """
-local function report(check, event)
-  local length = redis.pcall('LLEN', events)
-  if type(length) == 'table' or length >= own.most_events then
-    redis.call('HSET', unreported, check, event)
-  else
-    redis.call('HDEL', unreported, check)
-    redis.call('LPUSH', events, event)
-  end
-end
-"""
 
 # Needs fired, ahead, seconds, own.most_ahead and REPORT. `mark_of` returns the last fire of a job
 # that was handled, the fingerprint of its schedule, and whether the mark was more than `most_ahead`

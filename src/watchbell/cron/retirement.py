@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from watchbell.alerting.bounded_reports import REPORT
 from watchbell.alerting.keys import Alerting
 from watchbell.cron import lua
 from watchbell.cron.keys import Cron, CronOwn
@@ -24,7 +25,7 @@ local retries, retries_due, events, unreported = KEYS[5], KEYS[6], KEYS[7], KEYS
 local own = cmsgpack.unpack(ARGV[1])
 local seconds = tonumber(redis.call('TIME')[1])
 """
-    + lua.REPORT
+    + REPORT
     + lua.RETIRE
 )
 

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from watchbell import logs
+from watchbell.alerting import bounded_reports
+from watchbell.alerting.bounded_reports import REPORT
 from watchbell.alerting.keys import Alerting
-from watchbell.cron import check_reports, last_handled, late_survey, latest_runs, lua
+from watchbell.cron import check_reports, last_handled, late_survey, latest_runs
 from watchbell.cron.fires import JobEntry
 from watchbell.cron.keys import CronOwn
 from watchbell.cron.lateness import Limits, Survey, late
@@ -24,19 +26,15 @@ _EVERY = 5.0
 _LEASE, _MARKS_LEASE = 4_000, 20_000
 """Milliseconds for which no other instance does the same task."""
 
-_KEYS_AND_LIMITS = (
-    """
-local events, unreported, overdue = KEYS[1], KEYS[2], KEYS[3]
-local own = {most_events = tonumber(ARGV[1])}
-"""
-    + lua.REPORT
-)
-
 # KEYS events, unreported, overdue; ARGV[1] most events, ARGV[2] msgpack: {job, reason, event} of
 # jobs that are late, ARGV[3] msgpack: jobs that are no longer late. Each job is reported once.
 # Returns the jobs that were reported now.
 _REPORT = Script(
-    _KEYS_AND_LIMITS
+    """
+local events, unreported, overdue = KEYS[1], KEYS[2], KEYS[3]
+local own = {most_events = tonumber(ARGV[1])}
+"""
+    + REPORT
     + """
 local new = {}
 for _, one in ipairs(cmsgpack.unpack(ARGV[2])) do
@@ -47,23 +45,6 @@ for _, one in ipairs(cmsgpack.unpack(ARGV[2])) do
 end
 for _, job in ipairs(cmsgpack.unpack(ARGV[3])) do redis.call('HDEL', overdue, job) end
 return new
-"""
-)
-
-# KEYS as above; ARGV[1] most events. Adds events that were kept back, as many as there is room for.
-# Returns how many events wait for alerting, -1 where `events` is no list, and how many checks have
-# one that is kept back.
-_RETURN = Script(
-    _KEYS_AND_LIMITS
-    + """
-local length = redis.pcall('LLEN', events)
-if type(length) == 'table' then return {-1, redis.call('HLEN', unreported)} end
-local room = own.most_events - length
-if room > 0 then
-  local found = redis.call('HSCAN', unreported, 0, 'COUNT', 500)[2]
-  for i = 1, math.min(#found, 2 * room), 2 do report(found[i], found[i + 1]) end
-end
-return {length, redis.call('HLEN', unreported)}
 """
 )
 
@@ -146,7 +127,8 @@ class Watchdog:
         return {name for name, last in pairs if last and last.record.status != "success"}
 
     async def return_events(self) -> None:
-        length, kept = await _RETURN(self._store, self._report_keys, [self._most_events])
+        unreported = self._own.unreported()
+        length, kept = await bounded_reports.return_held(self._store, unreported, self._most_events)
         if kept and not self._is_keeping_back:
             self._log.warning(
                 "alerting does not process its events: only the latest of each job is kept",
