@@ -81,6 +81,7 @@ OTHER: dict[str, tuple[str, str | int]] = {
     "jobs.finished_days": ("30", 30),
     "jobs.log_limit": ("64", 64),
     "jobs.file_limit": ("64", 64),
+    "jobs.most_events": ("1000", 1000),
     "jobs.private_hooks": ("true", True),
     "agent.hostname": ("db-1", "db-1"),
     "agent.slots": ("4", 4),

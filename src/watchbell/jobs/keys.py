@@ -41,4 +41,6 @@ class Jobs(Keyspace, document="watchbell"):
     done = SortedSet("{jobs}:done")
     done_by = SortedSet("{jobs}:done_by:FIELD:VALUE")
     launches_of_day = Hash("{jobs}:launches_of_day:DATE", expires=True)
+    unreported = Hash("{jobs}:unreported")
+    server_states = Hash("{jobs}:server_states")
     message = Hash("{jobs}:message:ID", expires=True)

@@ -167,6 +167,8 @@ class Jobs(Struct, frozen=True, kw_only=True):
     """MiB of a job's log to keep complete. Beyond that, the newest lines are kept."""
     file_limit: Annotated[int, Meta(ge=1, le=1_048_576, extra={"unit": "MiB"})] = 1_024
     """MiB that a file which a job uploads may have."""
+    most_events: Annotated[int, Meta(ge=1, le=100_000_000)] = 100_000
+    """Length of the event queue at which jobs hold back all but the latest event of each check."""
     private_hooks: bool = False
     """Whether web hooks of events and channels may reach private addresses."""
 
