@@ -133,7 +133,7 @@ def _accesses(app: Litestar) -> Iterator[tuple[str, str, Access]]:
 
 
 def _complete(operation: dict[str, Any], access: Access, path: str) -> None:
-    """Adds the summary, the answers that every endpoint has, and the scope it needs."""
+    """Adds the summary, the answers that every endpoint has, and the privilege it needs."""
     text = operation["description"]
     operation["summary"] = re.split(r"\.(?:\s|$)", text)[0].replace("\n", " ")
     codes = _ALWAYS if access.scope is None and path != "/api/v1/session" else _ALWAYS + _GUARDED
@@ -146,5 +146,5 @@ def _complete(operation: dict[str, Any], access: Access, path: str) -> None:
         operation["security"] = []
         return
     operation["security"] = [{"key": []}, {"session": []}]
-    operation["description"] = f"{text} Needs the scope `{access.scope}`."
+    operation["description"] = f"{text} Needs the privilege `{access.scope}`."
     operation["x-scope"] = access.scope

@@ -99,7 +99,7 @@ async def test_no_role_gets_further_than_it_may(site: Site) -> None:
                 if scope not in ROLE_PRIVILEGES[role]:
                     answer = await visitor.ask(endpoint.method, endpoint.url)
                     assert (answer.status, endpoint) == (403, endpoint)
-                    assert f"needs the scope {scope}" in answer.json()["detail"]
+                    assert f"needs the privilege {scope}" in answer.json()["detail"]
 
 
 async def test_no_scope_gets_further_than_it_may(site: Site) -> None:

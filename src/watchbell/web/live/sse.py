@@ -97,14 +97,14 @@ class _Streaming(ASGIResponse):
             raise _Over
 
     async def _until_barred(self, writer: "_Writer") -> None:
-        """Sends signs of life until the reader's role or privileges change."""
+        """Sends signs of life until the reader's role or rights change."""
         while True:
             await asyncio.sleep(BEAT)
             try:
                 who = await identified(self._request, touch=False)
             except HttpProblem:
                 raise _Over from None
-            if (who.role, who.actor.privileges) != (self._who.role, self._who.actor.privileges):
+            if (who.role, who.actor) != (self._who.role, self._who.actor):
                 raise _Over
             await writer.beat()
 

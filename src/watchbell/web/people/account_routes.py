@@ -4,7 +4,7 @@ from litestar import Response, Router, delete, get, post, put
 from litestar.datastructures import Cookie
 from litestar.params import JSONBody
 
-from watchbell.actors import ROLE_PRIVILEGES
+from watchbell.actors import scopes_of, signed_in
 from watchbell.web.access import PUBLIC, needs
 from watchbell.web.guard import is_secure
 from watchbell.web.people import sign_in
@@ -17,11 +17,12 @@ from watchbell.web.services import Asked, identity_of, services_of, stamp_of
 
 
 def _me(user: User, csrf: str) -> Me:
-    scopes = sorted(ROLE_PRIVILEGES[user.role])
+    actor = signed_in(user.name, user.role)
     return Me(
         user=user.name,
         role=user.role,
-        scopes=scopes,
+        scopes=scopes_of(actor),
+        privileges=sorted(actor.privileges),
         csrf=csrf,
         has_password=bool(user.password),
         asks_old=bool(user.password),
@@ -48,7 +49,8 @@ async def who_am_i(request: Asked) -> Me:
     return Me(
         user=identity.name,
         role=identity.role,
-        scopes=sorted(identity.actor.privileges),
+        scopes=scopes_of(identity.actor),
+        privileges=sorted(identity.actor.privileges),
         csrf=identity.csrf,
         has_password=bool(user and user.password),
         asks_old=bool(user and user.password) and not identity.may_forget,

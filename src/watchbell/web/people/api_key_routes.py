@@ -5,7 +5,7 @@ from typing import Annotated
 from litestar import Router, delete, get, post
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
-from watchbell.actors import may, may_create_key
+from watchbell.actors import Grant, may, may_create_key, privileges_of
 from watchbell.web.access import needs
 from watchbell.web.limits import KEYS_MADE
 from watchbell.web.listing import Cursor, Limit, Page, paged
@@ -50,8 +50,9 @@ async def make_key(request: Asked, data: JSONBody[NewKey]) -> CreatedKey:
     services, identity = services_of(request), identity_of(request)
     if not identity.session:
         raise HttpProblem(403, "an API key can't create keys; sign in first")
-    if not may_create_key(identity.role, data.scopes):
-        raise HttpProblem(403, "a key can have only scopes that you have", field="scopes")
+    grants = (Grant(privileges=privileges_of(data.scopes)),)
+    if not (permission := may_create_key(identity.actor, data.scopes, grants)):
+        raise HttpProblem(403, permission.reason, field="scopes")
     if not may(identity.actor, "admin"):
         await spend(request, KEYS_MADE, identity.name)
     now = services.now()

@@ -5,7 +5,15 @@ import re
 import msgspec
 from msgspec import Struct
 
-from watchbell.actors import Actor, KeyScope, Role, signed_in, with_key
+from watchbell.actors import (
+    Actor,
+    Grant,
+    KeyScope,
+    Role,
+    privileges_of,
+    signed_in,
+    with_key,
+)
 from watchbell.clock import Clock
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store
@@ -55,7 +63,8 @@ class Known(Struct, frozen=True):
         return signed_in(self.key.owner, self.role)
 
     def actor(self, address: str) -> Actor:
-        return with_key(self.key.owner, self.role, self.key.id, self.key.scopes, address)
+        grants = (Grant(privileges=privileges_of(self.key.scopes)),)
+        return with_key(self.owner, self.key.id, grants, address)
 
 
 class ApiKeys:

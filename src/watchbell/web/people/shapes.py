@@ -26,7 +26,9 @@ class Me(Struct, frozen=True, kw_only=True):
 
     user: str
     role: Role
-    scopes: list[Privilege]
+    scopes: list[KeyScope]
+    privileges: list[Privilege]
+    """All of them; some may be limited to categories and server groups."""
     csrf: str
     """Send it as `X-CSRF-Token` with every request that changes something; empty for API keys."""
     has_password: bool
