@@ -1,0 +1,191 @@
+"""Which actions a job sets off, and what belongs to the job's own record right away. Pure."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from watchbell.jobs.model import ABORTED, Action, Job, JobReference, Limit
+from watchbell.jobs.outcomes import has_failed
+
+SUSPENDED = "suspended by an action until somebody resumes it"
+"""Why a job waits."""
+LIMIT = "limit:"
+"""What the trigger of an action begins with that a limit set off; the limit's type follows."""
+_SOURCES = {"": 0, "category": 1, "settings": 2}
+"""Of several actions that do the same, the event's is carried out, then the category's."""
+
+
+class ActionItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is queued on `actions`: an action of a job, or a limit that was reached."""
+
+    job: str
+    n: int | None = None
+    """The place of the action among those of the job."""
+    limit: int | None = None
+    """The place of the limit."""
+    text: str = ""
+    """How the limit was reached."""
+    results: tuple[Action, ...] = ()
+    """What was carried out, and is only to be recorded."""
+    launched: tuple[str, ...] = ()
+    """Jobs that were launched, likewise."""
+    tries: int = 0
+
+
+class Selected(NamedTuple):
+    n: int
+    """Its place among the actions of the job."""
+    action: Action
+
+
+class Completed(NamedTuple):
+    job: Job
+    """With the tags that actions add, and the results of those actions."""
+    items: list[bytes]
+    """For the queue `actions`."""
+
+
+def triggers(job: Job) -> list[str]:
+    """What the end of a job sets off, in order."""
+    if job.retried:
+        return []
+    if not has_failed(job.code):
+        outcome = ["success"]
+    else:
+        is_named = job.code in ("warning", "critical", ABORTED)
+        outcome = ["error", *([str(job.code)] if is_named else [])]
+    return ["complete", *outcome, *(f"tag:{tag}" for tag in job.tags)]
+
+
+def selected(job: Job, fired: Sequence[str]) -> list[Selected]:
+    """The actions that these triggers set off and that are not done yet. Of those that do the same,
+    only one: the event's rather than the category's, that rather than the settings'; of one source,
+    that of the trigger that comes first."""
+    order = {trigger: place for place, trigger in enumerate(fired)}
+    able = [
+        Selected(n, action)
+        for n, action in enumerate(job.actions)
+        if action.enabled and action.trigger in order
+    ]
+    able.sort(key=lambda one: (_SOURCES.get(one.action.source, 0), order[one.action.trigger]))
+    distinct: dict[tuple[object, ...], Selected] = {}
+    for one in able:
+        distinct.setdefault(_effect(one.action), one)
+    return [one for one in distinct.values() if one.action.code is None]
+
+
+def _effect(action: Action) -> tuple[object, ...]:
+    """Equal for actions that do the same."""
+    match action.type:
+        case "email":
+            return ("email", addresses(action.email), frozenset(action.users))
+        case "web_hook":
+            return ("web_hook", action.url)
+        case "run_event":
+            return ("run_event", action.event_id)
+        case "channel":
+            return ("channel", action.channel_id)
+        case "tag":
+            return ("tag", frozenset(action.tags))
+        case kind:
+            return (kind,)
+
+
+def addresses(text: str) -> frozenset[str]:
+    return frozenset(one.strip().casefold() for one in text.split(",") if one.strip())
+
+
+def suspension(job: Job) -> int | None:
+    """The place of the action that holds this job back before it starts, if one does."""
+    held = (one.n for one in selected(job, ["start"]) if one.action.type == "suspend")
+    return next(held, None)
+
+
+def started(job: Job) -> list[bytes]:
+    """The items to queue when a job becomes active."""
+    chosen = selected(job, ["start"])
+    return [item(job.id, one.n) for one in chosen if one.action.type != "suspend"]
+
+
+def completed(job: Job, now: float) -> Completed:
+    """What the end of a job sets off. Tags that actions add may set off further actions."""
+    while True:
+        chosen = selected(job, triggers(job))
+        tagging = [one for one in chosen if one.action.type == "tag"]
+        if not tagging:
+            return Completed(job, [item(job.id, one.n) for one in chosen])
+        actions = list(job.actions)
+        for one in tagging:
+            actions[one.n] = done(one.action, now, 0, tagged(one.action.tags))
+        tags = with_tags(job.tags, (tag for one in tagging for tag in one.action.tags))
+        job = replace(job, actions=tuple(actions), tags=tags)
+
+
+def with_tags(tags: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*tags, *more]))
+
+
+def tagged(tags: Sequence[str]) -> str:
+    return f"added the tag{'s' if len(tags) > 1 else ''} {', '.join(tags)}"
+
+
+def done(
+    action: Action, date: float, elapsed_ms: int, description: str, message: str = ""
+) -> Action:
+    """The action with the result that it was carried out."""
+    return replace(
+        action,
+        date=date,
+        elapsed_ms=elapsed_ms,
+        code=0,
+        description=description,
+        message=message,
+    )
+
+
+def failed(action: Action, date: float, elapsed_ms: int, reason: str) -> Action:
+    return replace(action, date=date, elapsed_ms=elapsed_ms, code=1, description=reason)
+
+
+def item(job: str, n: int) -> bytes:
+    """What is queued for an action."""
+    return msgspec.json.encode(ActionItem(job=job, n=n))
+
+
+def limit_item(job: str, limit: int, description: str) -> bytes:
+    """What is queued for a limit that was reached."""
+    return msgspec.json.encode(ActionItem(job=job, limit=limit, text=description))
+
+
+def of_limit(limit: Limit) -> list[Action]:
+    """What a limit does besides aborting the job."""
+    bare = Action(trigger=LIMIT + limit.type, type="snapshot", source=limit.source, text=limit.text)
+    found = []
+    if limit.tags:
+        found.append(replace(bare, type="tag", tags=limit.tags))
+    if limit.email or limit.users:
+        found.append(replace(bare, type="email", email=limit.email, users=limit.users))
+    if limit.url:
+        found.append(replace(bare, type="web_hook", url=limit.url))
+    if limit.snapshot:
+        found.append(bare)
+    return found
+
+
+def recorded(job: Job, item: ActionItem) -> Job:
+    """The job with these results. Recording them again changes nothing."""
+    actions, tags, jobs = list(job.actions), job.tags, list(job.jobs)
+    for result in item.results:
+        if item.n is not None:
+            if item.n < len(actions):
+                actions[item.n] = result
+        elif result not in actions:
+            actions.append(result)
+        if result.type == "tag" and result.code == 0:
+            tags = with_tags(tags, result.tags)
+    known = {one.id for one in jobs}
+    jobs += [JobReference(one, "action") for one in item.launched if one not in known]
+    return replace(job, actions=tuple(actions), tags=tags, jobs=tuple(jobs))
