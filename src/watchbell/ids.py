@@ -4,9 +4,24 @@ import os
 import secrets
 import socket
 
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
 
 def token() -> str:
     return secrets.token_hex(16)
+
+
+def record_id(letter: str, now: float) -> str:
+    """Of a new record: begins with the letter of its kind, and sorts by time."""
+    return letter + _base_36(int(now * 1000), 8) + _base_36(secrets.randbelow(36**9), 9)
+
+
+def _base_36(number: int, width: int) -> str:
+    found = ""
+    while number:
+        number, digit = divmod(number, 36)
+        found = _DIGITS[digit] + found
+    return found.rjust(width, "0")
 
 
 def process_name() -> str:
