@@ -1,7 +1,7 @@
 """The key families of events and jobs. The document names no keys, so they are all ours; the values
 are the document's."""
 
-from watchbell.store.families import Channel, Hash, Keyspace, List, Set, SortedSet, Stream
+from watchbell.store.families import Channel, Hash, Keyspace, List, Set, SortedSet, Stream, String
 
 
 class Jobs(Keyspace, document="watchbell"):
@@ -18,6 +18,7 @@ class Jobs(Keyspace, document="watchbell"):
     turns = Hash("{jobs}:turns")
     event_states = Hash("{jobs}:event_states")
 
+    sequence = String("{jobs}:sequence")
     job = Hash("{jobs}:job:ID")
     live = SortedSet("{jobs}:live")
     ready = List("{jobs}:ready")

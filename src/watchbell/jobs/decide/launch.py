@@ -1,0 +1,217 @@
+"""Makes the record of a new job: what its event, category, plugin and caller contribute to it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from watchbell.errors import NotFound, Refused
+from watchbell.jobs.model import (
+    Action,
+    Algorithm,
+    Category,
+    Event,
+    Job,
+    JobFile,
+    Limit,
+    Parent,
+    Plugin,
+    Source,
+)
+
+HIGHEST_PRIORITY = 9
+
+_RESET = Job(id="", event="", state="ready")
+# What describes how one job went, and is not passed on to the next attempt.
+_OF_ONE_ATTEMPT = (
+    *("jobs", "retried", "started", "updated", "completed", "elapsed", "server", "groups"),
+    *("remote", "reconnected", "pid", "progress", "status", "label", "log_file", "log_file_size"),
+    *("activity", "code", "description", "retry_ok", "data", "files", "update_event", "perf"),
+    *("table", "html", "text", "markdown", "cpu", "mem", "disk", "net", "reason"),
+)
+
+
+class Definitions(Protocol):
+    """What people have defined, by id."""
+
+    @property
+    def events(self) -> Mapping[str, Event]: ...
+    @property
+    def categories(self) -> Mapping[str, Category]: ...
+    @property
+    def plugins(self) -> Mapping[str, Plugin]: ...
+
+
+class Defaults(Struct, frozen=True, kw_only=True):
+    """What the settings add to all jobs."""
+
+    env: dict[str, str] = {}
+    limits: tuple[Limit, ...] = ()
+    actions: tuple[Action, ...] = ()
+
+
+NO_DEFAULTS = Defaults()
+
+
+class Wish(Struct, frozen=True, kw_only=True):
+    """A job that somebody wants. What is None is taken from the event."""
+
+    event: str
+    source: Source = "user"
+    username: str = ""
+    key: str = ""
+    params: dict[str, Any] = {}
+    """Over those of the event."""
+    tags: tuple[str, ...] | None = None
+    targets: tuple[str, ...] | None = None
+    algo: Algorithm | None = None
+    data: Any = None
+    files: tuple[JobFile, ...] = ()
+    parent: Parent | None = None
+    until: float | None = None
+    """When it may start at the earliest."""
+    now: float | None = None
+    """The time for which it is scheduled."""
+    priority: int = 0
+    test: bool = False
+    """Tests also run while the event is disabled."""
+    test_actions: bool = False
+    test_limits: bool = False
+    """Whether the actions and limits apply to a test."""
+
+
+def obstacle(definitions: Definitions, event: Event) -> str:
+    """Why an event can't run jobs at all; empty if it can."""
+    if not event.enabled:
+        return "the event is disabled"
+    return _missing(definitions, event) or _disabled(definitions, event)
+
+
+def _missing(definitions: Definitions, event: Event) -> str:
+    if event.category not in definitions.categories:
+        return f"there is no category {event.category!r}"
+    plugin = definitions.plugins.get(event.plugin)
+    if plugin is None:
+        return f"there is no plugin {event.plugin!r}"
+    return "" if plugin.type == "event" else f"the plugin {plugin.title!r} does not run jobs"
+
+
+def _disabled(definitions: Definitions, event: Event) -> str:
+    category, plugin = definitions.categories[event.category], definitions.plugins[event.plugin]
+    if not category.enabled:
+        return f"the category {category.title!r} is disabled"
+    return "" if plugin.enabled else f"the plugin {plugin.title!r} is disabled"
+
+
+def prepare(
+    definitions: Definitions, wish: Wish, job_id: str, now: float, defaults: Defaults = NO_DEFAULTS
+) -> Job:
+    """The job, as it is launched. Raises Refused with the reason if it can't be."""
+    event = definitions.events.get(wish.event)
+    if event is None:
+        raise NotFound(f"there is no event {wish.event!r}")
+    reason = (_missing if wish.test else obstacle)(definitions, event)
+    if reason:
+        raise Refused(f"{event.title}: {reason}", code="disabled")
+    if abs(wish.priority) > HIGHEST_PRIORITY:
+        raise Refused(
+            f"expected a number from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY},"
+            f" got {wish.priority}",
+            field="priority",
+        )
+    category, plugin = definitions.categories[event.category], definitions.plugins[event.plugin]
+    limits = () if wish.test and not wish.test_limits else _limits(event, category, defaults)
+    actions = () if wish.test and not wish.test_actions else _actions(event, category, defaults)
+    is_delayed = wish.until is not None and wish.until > now
+    return Job(
+        id=job_id,
+        event=event.id,
+        state="start_delay" if is_delayed else "ready",
+        until=wish.until if is_delayed else None,
+        category=event.category,
+        plugin=event.plugin,
+        params=_parameters(plugin, {**event.params, **wish.params}),
+        tags=event.tags if wish.tags is None else wish.tags,
+        targets=event.targets if wish.targets is None else wish.targets,
+        algo=wish.algo or event.algo,
+        notes=event.notes,
+        icon=event.icon,
+        actions=actions,
+        limits=limits,
+        source=wish.source,
+        username=wish.username,
+        key=wish.key,
+        now=now if wish.now is None else wish.now,
+        parent=wish.parent,
+        input=_input(wish),
+        test=wish.test,
+        priority=wish.priority,
+        command=plugin.command,
+        script=plugin.script,
+        uid=plugin.uid,
+        gid=plugin.gid,
+        cwd=plugin.cwd,
+        kill=plugin.kill,
+        env={**defaults.env, **plugin.env},
+        launched=now,
+    )
+
+
+def retry(job: Job, job_id: str, now: float, delay: float) -> Job:
+    """The next attempt at a job, `delay` seconds from now."""
+    return msgspec.structs.replace(
+        job,
+        **{name: getattr(_RESET, name) for name in _OF_ONE_ATTEMPT},
+        id=job_id,
+        state="retry_delay" if delay > 0 else "ready",
+        until=now + delay if delay > 0 else None,
+        launched=now,
+        retry_count=job.retry_count + 1,
+        retry_prev=job.id,
+    )
+
+
+def _input(wish: Wish) -> dict[str, Any]:
+    found: dict[str, Any] = {} if wish.data is None else {"data": wish.data}
+    return {**found, "files": wish.files} if wish.files else found
+
+
+def _parameters(plugin: Plugin, params: dict[str, Any]) -> dict[str, Any]:
+    missing = {one.id: one.value for one in plugin.params if one.id not in params}
+    return {**missing, **params}
+
+
+def _limits(event: Event, category: Category, defaults: Defaults) -> tuple[Limit, ...]:
+    """Limits of the event take the place of those of the same type of its category, and those take
+    the place of the settings'."""
+    found: list[Limit] = []
+    for source, limits in (("", event.limits), ("category", category.limits)):
+        found += _added(found, limits, source)
+    found += _added(found, defaults.limits, "settings")
+    types = {limit.type for limit in found}
+    if "queue" in types and "job" not in types:
+        raise Refused(
+            f"{event.title}: a limit 'queue' needs a limit 'job', above which jobs are queued",
+            field="limits",
+        )
+    return tuple(found)
+
+
+def _added(found: Iterable[Limit], limits: Iterable[Limit], source: str) -> list[Limit]:
+    types = {limit.type for limit in found}
+    return [
+        msgspec.structs.replace(limit, source=source)
+        for limit in limits
+        if limit.enabled and limit.type not in types
+    ]
+
+
+def _actions(event: Event, category: Category, defaults: Defaults) -> tuple[Action, ...]:
+    sources = (("", event.actions), ("category", category.actions), ("settings", defaults.actions))
+    return tuple(
+        msgspec.structs.replace(action, source=source)
+        for source, actions in sources
+        for action in actions
+        if action.enabled
+    )
