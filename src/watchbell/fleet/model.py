@@ -22,6 +22,8 @@ class ServerInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
     agent: str = ""
     """The version of the agent."""
     python: str = ""
+    slots: int = 0
+    """Jobs that its own settings let it run at the same time; 0 where they do not say."""
 
 
 class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -103,3 +105,7 @@ class AgentToken(Struct, frozen=True, kw_only=True, omit_defaults=True):
     expires: int = 0
     """0: never."""
     last_used: int = 0
+    previous: str = ""
+    """The token that this one replaces: deleted when this one is used."""
+    following: str = ""
+    """The token that is to replace this one, and has not been used yet."""

@@ -1,0 +1,102 @@
+"""Validates what people and agents say about servers and groups."""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, TypeVar, get_type_hints
+
+import msgspec
+from msgspec.structs import fields
+
+from watchbell.alerting import expressions
+from watchbell.errors import Refused
+from watchbell.fleet.model import Group, Server, ServerInfo
+
+ID = re.compile("[a-z0-9_]{1,50}")
+_HOSTNAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?")
+_SERVER_FIELDS = frozenset(
+    ("hostname", "title", "icon", "enabled", "groups", "autoGroup", "userData", "maxJobs", "notes")
+)
+_GROUP_FIELDS = frozenset(
+    ("title", "icon", "notes", "hostname_match", "max_jobs_per_server", "sort_order")
+)
+_MOST_SLOTS = 10_000
+_LONGEST = {"title": 100, "icon": 50, "notes": 20_000, "hostname_match": 500}
+_MOST_INFO = 16 << 10
+_MOST_USER_DATA = 64 << 10
+_MOST_GROUPS = 100
+
+R = TypeVar("R", Server, Group)
+
+
+def hostname(text: str) -> str:
+    """In lower case, since hostnames ignore it."""
+    name = text.strip().rstrip(".").lower()
+    if not _HOSTNAME.fullmatch(name):
+        raise Refused(f"{text[:100]!r} is no hostname", field="hostname")
+    return name
+
+
+def info(given: ServerInfo) -> ServerInfo:
+    if len(msgspec.json.encode(given)) > _MOST_INFO:
+        raise Refused(f"what the agent says about its machine is longer than {_MOST_INFO:,} bytes")
+    return given
+
+
+def changed_server(server: Server, changes: Mapping[str, Any], groups: Collection[str]) -> Server:
+    """The server with these fields, by the document's names. Groups that are given are kept, so
+    they turn `autoGroup` off."""
+    whole = _changed(server, changes, _SERVER_FIELDS)
+    if whole.max_jobs is not None and not 0 <= whole.max_jobs <= _MOST_SLOTS:
+        raise Refused(f"expected 0 to {_MOST_SLOTS:,}", field="maxJobs")
+    if len(msgspec.json.encode(whole.user_data)) > _MOST_USER_DATA:
+        raise Refused(f"it is longer than {_MOST_USER_DATA:,} bytes", field="userData")
+    whole = msgspec.structs.replace(whole, hostname=hostname(whole.hostname))
+    if "groups" not in changes:
+        return whole
+    chosen = tuple(dict.fromkeys(whole.groups))
+    check_groups(chosen, groups)
+    is_auto = bool(changes.get("autoGroup", False)) or not chosen
+    return msgspec.structs.replace(whole, groups=chosen, auto_group=is_auto)
+
+
+def check_groups(chosen: Collection[str], known: Collection[str]) -> None:
+    if len(chosen) > _MOST_GROUPS:
+        raise Refused(f"expected at most {_MOST_GROUPS} groups", field="groups")
+    for id_ in chosen:
+        if id_ not in known:
+            raise Refused(f"there is no group {id_[:100]!r}", field="groups")
+
+
+def changed_group(group: Group, changes: Mapping[str, Any]) -> Group:
+    whole = _changed(group, changes, _GROUP_FIELDS)
+    if not whole.title.strip():
+        raise Refused("a group needs a title", field="title")
+    if whole.hostname_match:
+        try:
+            expressions.compiled(whole.hostname_match)
+        except Refused as error:
+            raise Refused(error.reason, field="hostname_match") from None
+    if whole.max_jobs_per_server is not None and not 0 <= whole.max_jobs_per_server <= _MOST_SLOTS:
+        raise Refused(f"expected 0 to {_MOST_SLOTS:,}", field="max_jobs_per_server")
+    return whole
+
+
+def _changed(record: R, changes: Mapping[str, Any], allowed: Collection[str]) -> R:
+    kinds = get_type_hints(type(record))
+    names = {one.encode_name: one.name for one in fields(record)}
+    values: dict[str, Any] = {}
+    for field, value in changes.items():
+        if field not in allowed:
+            raise Refused("there is no such field that can be changed", field=field[:100])
+        values[names[field]] = _value(field, value, kinds[names[field]])
+    return msgspec.structs.replace(record, **values)
+
+
+def _value(field: str, value: Any, kind: Any) -> Any:
+    try:
+        found = msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise Refused(str(error).replace("`", ""), field=field) from None
+    if isinstance(found, str) and len(found) > _LONGEST.get(field, 500):
+        raise Refused(f"it is longer than {_LONGEST.get(field, 500):,} characters", field=field)
+    return found
