@@ -1,0 +1,55 @@
+"""When actions run, and which properties each type of action needs."""
+
+from typing import Any, get_args
+
+from watchbell.errors import Refused
+from watchbell.jobs import value_readers as read
+from watchbell.jobs.model import Action
+from watchbell.jobs.value_readers import Reader
+
+TRIGGERS = ("start", "complete", "success", "error", "warning", "critical", "abort")
+TAG_TRIGGER = "tag:"
+
+
+def trigger(field: str, value: Any) -> str:
+    if isinstance(value, str) and value.startswith(TAG_TRIGGER):
+        return TAG_TRIGGER + read.identifier(field, value.removeprefix(TAG_TRIGGER))
+    found: str = read.one_of((*TRIGGERS, "tag:ID"))(field, value)
+    return found
+
+
+_ACTION: dict[str, Reader] = {
+    "trigger": trigger,
+    "type": read.one_of(get_args(Action.__annotations__["type"])),
+    "enabled": read.yes_or_no,
+    "email": read.addresses,
+    "users": read.array(read.line(least=1)),
+    "url": read.url,
+    "event_id": read.optional_identifier,
+    "channel_id": read.optional_identifier,
+    "tags": read.array(read.identifier),
+    "params": read.mapping,
+    "text": read.text,
+}
+_NEEDED_BY_ACTION: dict[str, tuple[str, ...]] = {
+    "email": ("email", "users"),
+    "web_hook": ("url",),
+    "run_event": ("event_id",),
+    "channel": ("channel_id",),
+    "tag": ("tags",),
+}
+
+
+def reader(*, strict: bool) -> Reader:
+    def action(field: str, value: Any) -> Action:
+        found = read.fields(field, read.mapping(field, value), _ACTION, strict=strict)
+        for name in ("trigger", "type"):
+            if name not in found:
+                raise Refused("enter one", field=f"{field}.{name}")
+        needed = _NEEDED_BY_ACTION.get(found["type"], ())
+        if needed and not any(found.get(name) for name in needed):
+            reason = f"an action of the type {found['type']} needs it"
+            raise Refused(reason, field=f"{field}.{needed[0]}")
+        return Action(**found)
+
+    return action

@@ -1,0 +1,132 @@
+"""The parameters that a plugin asks for: their types, defaults, and who may see and change them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from watchbell.alerting import expressions
+from watchbell.errors import Refused
+from watchbell.jobs.model import Parameter, Plugin
+from watchbell.schedule.fields import refuse
+
+MASK = "••••••••"
+"""Shown in place of a secret. A value that comes back as it means: unchanged."""
+
+_CHOICE = re.compile(r"(.*?)\s*\[([^\[\]]*)\]\s*")
+
+
+def complete(
+    plugin: Plugin,
+    params: Mapping[str, Any],
+    *,
+    is_admin: bool,
+    stored: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The parameters of a job: with defaults for those that are missing. `stored` are those of its
+    event, from which locked ones come unless an administrator gives others. Raises Refused."""
+    found = checked(plugin, params, is_admin=is_admin, stored=stored)
+    return {one.id: found.get(one.id, default(one)) for one in plugin.params} | found
+
+
+def checked(
+    plugin: Plugin,
+    params: Mapping[str, Any],
+    *,
+    is_admin: bool,
+    stored: Mapping[str, Any] | None = None,
+    partial: bool = False,
+    path: str = "params",
+) -> dict[str, Any]:
+    """The given parameters, by their types, without defaults. Those that the plugin does not know
+    are kept as they are. With `partial`, required ones may be missing."""
+    found = dict(params)
+    stored = stored or {}
+    for one in plugin.params:
+        is_kept = found.get(one.id) == MASK or (one.locked and not is_admin)
+        if is_kept and one.id in found:
+            del found[one.id]
+        if is_kept and one.id in stored:
+            found[one.id] = stored[one.id]
+        field = f"{path}.{one.id}"
+        if found.get(one.id) is not None:
+            found[one.id] = typed(field, one, found[one.id])
+        elif one.required and not partial and default(one) in (None, ""):
+            raise Refused(f"{one.title or one.id} is required", field=field)
+        if one.required and found.get(one.id) == "":
+            raise Refused(f"{one.title or one.id} must not be empty", field=field)
+    return found
+
+
+def typed(field: str, parameter: Parameter, value: Any) -> Any:
+    if parameter.type == "checkbox":
+        return _yes_or_no(field, value)
+    if parameter.type == "json":
+        return _json(field, value)
+    if parameter.type == "hidden":
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = f"{value:g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, str):
+        refuse(field, "text", value)
+    if parameter.type == "select":
+        return _choice(field, parameter, value)
+    if parameter.regex and not expressions.matches(parameter.regex, value):
+        refuse(field, f"text that matches {parameter.regex}", value)
+    return value
+
+
+def default(parameter: Parameter) -> Any:
+    if parameter.type == "select":
+        return next((choice for _, choice in choices(parameter)), "")
+    if parameter.type == "checkbox":
+        return bool(parameter.value)
+    return "" if parameter.value is None and parameter.type != "json" else parameter.value
+
+
+def choices(parameter: Parameter) -> Iterator[tuple[str, str]]:
+    """The labels and values of a `select`."""
+    for part in str(parameter.value or "").split(","):
+        choice = part.strip()
+        if not choice:
+            continue
+        labelled = _CHOICE.fullmatch(choice)
+        yield (labelled[1] or labelled[2], labelled[2]) if labelled else (choice, choice)
+
+
+def masked(plugin: Plugin | None, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters for people who may not see secrets. Without a plugin nobody knows which are
+    secret, so all are masked."""
+    if plugin is None:
+        return dict.fromkeys(params, MASK)
+    secret = {one.id for one in plugin.params if one.secret}
+    return {name: MASK if name in secret and value else value for name, value in params.items()}
+
+
+def _yes_or_no(field: str, value: Any) -> bool:
+    words = {"true": True, "false": False, "1": True, "0": False, "": False}
+    found = words.get(value.lower()) if isinstance(value, str) else value
+    if found not in (True, False):
+        refuse(field, "true or false", value)
+    return bool(found)
+
+
+def _json(field: str, value: Any) -> Any:
+    """Text is read as JSON, as forms send it."""
+    if not isinstance(value, str) or not value.strip():
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        refuse(field, "JSON", value)
+
+
+def _choice(field: str, parameter: Parameter, value: str) -> str:
+    known = {choice for _, choice in choices(parameter)}
+    if value not in known:
+        by_label = {label.lower(): choice for label, choice in choices(parameter)}
+        if value.lower() not in by_label:
+            refuse(field, f"one of {', '.join(sorted(known))}", value)
+        return by_label[value.lower()]
+    return value

@@ -1,0 +1,328 @@
+"""Validates what people define: JSON becomes a record, or is refused with the field that is wrong.
+
+A record is read in two steps: each property by its reader, then what properties demand of each
+other and of other records.
+"""
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, get_args
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from watchbell.alerting import expressions
+from watchbell.errors import Refused
+from watchbell.jobs import action_rules, aliases, limit_rules, parameters, timing_rules
+from watchbell.jobs import value_readers as read_value
+from watchbell.jobs.model import (
+    KINDS,
+    Action,
+    Algorithm,
+    Category,
+    Channel,
+    Event,
+    Limit,
+    Parameter,
+    Plugin,
+    Tag,
+)
+from watchbell.jobs.value_readers import LARGEST, Reader
+from watchbell.schedule.fields import refuse
+
+LONGEST_REGEX = 1_000
+
+Record = Event | Category | Plugin | Channel | Tag
+
+
+class Known(Protocol):
+    """The records that others may refer to."""
+
+    @property
+    def events(self) -> Mapping[str, Event]: ...
+    @property
+    def categories(self) -> Mapping[str, Category]: ...
+    @property
+    def plugins(self) -> Mapping[str, Plugin]: ...
+    @property
+    def channels(self) -> Mapping[str, Channel]: ...
+
+
+def read(
+    kind: str,
+    value: object,
+    known: Known | None = None,
+    *,
+    current: Record | None = None,
+    is_admin: bool = True,
+) -> Record:
+    """The record. `current` is the one it replaces. Raises Refused, and nothing else, whatever the
+    value. Without `known`, references and parameters are not checked."""
+    stored = read_value.plain(current) if current is not None else None
+    plain = read_value.mapping("", read_value.plain(value))
+    record: Record = _READERS[True][kind]("", aliases.canonical(kind, plain, stored))
+    if isinstance(record, Event):
+        timing_rules.check_together(record.timings)
+        if known is not None:
+            record = _checked_event(record, known, current, is_admin=is_admin)
+    if known is not None:
+        _check_references(record, known, current)
+    return record
+
+
+def stored(kind: str, raw: bytes) -> Record:
+    """A record from the store, where unknown properties are ignored. Raises Refused."""
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise Refused(f"it is not JSON: {error}") from None
+    given = aliases.canonical(kind, read_value.mapping("", value))
+    record: Record = _READERS[False][kind]("", given)
+    return record
+
+
+def action(value: object, field: str = "") -> Action:
+    """An action alone, as a job pushes it. Raises Refused."""
+    found: Action = action_rules.reader(strict=False)(
+        field, aliases.action(read_value.plain(value))
+    )
+    return found
+
+
+def limit(value: object, field: str = "") -> Limit:
+    """A limit alone, as a job pushes it. Raises Refused."""
+    found: Limit = limit_rules.reader(strict=False)(field, aliases.limit(read_value.plain(value)))
+    return found
+
+
+def _checked_event(event: Event, known: Known, current: Record | None, *, is_admin: bool) -> Event:
+    limits = [*event.limits]
+    category = known.categories.get(event.category)
+    limits += category.limits if category else ()
+    enabled = {one.type for one in limits if one.enabled}
+    for place, one in enumerate(event.limits):
+        if one.enabled and one.type == "queue" and "job" not in enabled:
+            reason = "a queue limit needs a job limit, which decides when jobs are queued"
+            raise Refused(reason, field=f"limits[{place}].type")
+    plugin = known.plugins.get(event.plugin)
+    if plugin is None:
+        return event
+    before = current.params if isinstance(current, Event) else None
+    params = parameters.checked(plugin, event.params, is_admin=is_admin, stored=before)
+    for place, timing in enumerate(event.timings):
+        parameters.checked(
+            plugin,
+            timing.params,
+            is_admin=is_admin,
+            partial=True,
+            path=f"timings[{place}].params",
+        )
+    return replace(event, params=params)
+
+
+def _check_references(record: Record, known: Known, current: Record | None) -> None:
+    """A reference that was there before is not refused, although what it named is gone."""
+    accepted = {reference[1:] for reference in references(current)} if current else set()
+    if isinstance(record, Event):
+        accepted.add(("event", record.id))
+    for field, kind, name in references(record):
+        if (kind, name) not in accepted and name not in _named(known, kind):
+            raise Refused(f"there is no {kind} {name!r}", field=field)
+
+
+def _named(known: Known, kind: str) -> Mapping[str, Struct]:
+    named: dict[str, Mapping[str, Any]] = {
+        "event": known.events,
+        "plugin": known.plugins,
+        "channel": known.channels,
+    }
+    return named[kind]
+
+
+def references(record: Record) -> Iterator[tuple[str, str, str]]:
+    """What a record refers to: field, kind and id. A category is created where there is none, and
+    targets may come and go, so they are not among them."""
+    if isinstance(record, Event):
+        yield "plugin", "plugin", record.plugin
+    if isinstance(record, Event | Category):
+        for place, one in enumerate(record.actions):
+            if one.type == "run_event":
+                yield f"actions[{place}].event_id", "event", one.event_id
+            if one.type == "channel":
+                yield f"actions[{place}].channel_id", "channel", one.channel_id
+    if isinstance(record, Channel) and record.run_event:
+        yield "run_event", "event", record.run_event
+
+
+# The readers of each kind.
+
+
+def _record(cls: Callable[..., Struct], readers: Mapping[str, Reader], *, strict: bool) -> Reader:
+    def reader(field: str, value: Any) -> Struct:
+        given = read_value.mapping(field, value)
+        found = read_value.fields(field, given, readers, strict=strict)
+        for name in ("id", "title"):
+            if name in readers and name not in found and cls is not Parameter:
+                raise Refused("enter one", field=f"{field}.{name}" if field else name)
+        return cls(**found)
+
+    return reader
+
+
+_COMMON: dict[str, Reader] = {
+    "id": read_value.identifier,
+    "title": read_value.line(least=1),
+    "icon": read_value.line(),
+    "notes": read_value.text,
+    "username": read_value.line(),
+    "created": read_value.whole(0, LARGEST),
+    "modified": read_value.whole(0, LARGEST),
+    "revision": read_value.whole(0, LARGEST),
+}
+_ENABLED: dict[str, Reader] = {**_COMMON, "enabled": read_value.yes_or_no}
+_IDS = read_value.array(read_value.identifier)
+_NAMES = read_value.array(read_value.line(least=1))
+
+
+def _targets(field: str, value: Any) -> tuple[str, ...]:
+    found: tuple[str, ...] = read_value.array(read_value.target)(field, value)
+    if not found:
+        raise Refused("enter at least one server or group", field=field)
+    return found
+
+
+def _command(field: str, value: Any) -> str:
+    command = read_value.text(field, value)
+    try:
+        shlex.split(command)
+    except ValueError as error:
+        refuse(field, f"a program and its arguments ({error})", value)
+    return command
+
+
+def _regex(field: str, value: Any) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST_REGEX:
+        refuse(field, f"a regular expression of at most {LONGEST_REGEX} characters", value)
+    try:
+        expressions.compiled(value)
+    except Refused as error:
+        raise Refused(f"{value!r} is no regular expression: {error}", field=field) from None
+    return value
+
+
+def _tag_id(field: str, value: Any) -> str:
+    found = read_value.identifier(field, value)
+    if found.startswith("_"):
+        refuse(field, "an id that does not begin with _, as those of the system do", value)
+    return found
+
+
+def _event(*, strict: bool) -> Reader:
+    readers: dict[str, Reader] = {
+        **_ENABLED,
+        "category": read_value.identifier,
+        "plugin": read_value.identifier,
+        "params": read_value.mapping,
+        "tags": _IDS,
+        "targets": _targets,
+        "algo": read_value.one_of(get_args(Algorithm)),
+        "actions": read_value.items(action_rules.reader(strict=strict)),
+        "limits": read_value.items(limit_rules.reader(strict=strict)),
+        "timings": read_value.items(timing_rules.reader(strict=strict)),
+    }
+    return _record(Event, readers, strict=strict)
+
+
+def _category(*, strict: bool) -> Reader:
+    readers: dict[str, Reader] = {
+        **_ENABLED,
+        "color": read_value.line(),
+        "sort_order": read_value.whole(-LARGEST, LARGEST),
+        "actions": read_value.items(action_rules.reader(strict=strict)),
+        "limits": read_value.items(limit_rules.reader(strict=strict)),
+    }
+    return _record(Category, readers, strict=strict)
+
+
+def _plugin(*, strict: bool) -> Reader:
+    readers: dict[str, Reader] = {
+        **_ENABLED,
+        "type": read_value.one_of(get_args(Plugin.__annotations__["type"])),
+        "command": _command,
+        "script": read_value.text,
+        "params": read_value.items(_parameter(strict=strict)),
+        "uid": read_value.account,
+        "gid": read_value.account,
+        "cwd": read_value.line(4_000),
+        "env": read_value.environment,
+        "kill": read_value.one_of(("none", "parent", "all")),
+        "stock": read_value.yes_or_no,
+    }
+    plugin = _record(Plugin, readers, strict=strict)
+
+    def reader(field: str, value: Any) -> Plugin:
+        found: Plugin = plugin(field, value)
+        ids = [one.id for one in found.params]
+        for place, name in enumerate(ids):
+            if name in ids[:place]:
+                raise Refused(f"there are two parameters {name!r}", field=f"params[{place}].id")
+        if not found.command.strip():
+            raise Refused("enter the program to run", field="command")
+        return found
+
+    return reader
+
+
+def _parameter(*, strict: bool) -> Reader:
+    readers: dict[str, Reader] = {
+        "id": read_value.identifier,
+        "type": read_value.one_of(get_args(Parameter.__annotations__["type"])),
+        "title": read_value.line(),
+        "value": read_value.anything,
+        "caption": read_value.text,
+        "required": read_value.yes_or_no,
+        "locked": read_value.yes_or_no,
+        "regex": _regex,
+        "secret": read_value.yes_or_no,
+    }
+
+    def reader(field: str, value: Any) -> Parameter:
+        found = read_value.fields(field, read_value.mapping(field, value), readers, strict=strict)
+        for name in ("id", "type"):
+            if name not in found:
+                raise Refused("enter one", field=f"{field}.{name}")
+        return Parameter(**found)
+
+    return reader
+
+
+def _channel(*, strict: bool) -> Reader:
+    readers: dict[str, Reader] = {
+        **_ENABLED,
+        "users": _NAMES,
+        "email": read_value.addresses,
+        "url": read_value.url,
+        "run_event": read_value.optional_identifier,
+        "sound": read_value.line(),
+        "max_per_day": read_value.whole(0, LARGEST),
+    }
+    return _record(Channel, readers, strict=strict)
+
+
+def _tag(*, strict: bool) -> Reader:
+    return _record(Tag, {**_COMMON, "id": _tag_id}, strict=strict)
+
+
+_BUILDERS: dict[str, Callable[..., Reader]] = {
+    "event": _event,
+    "category": _category,
+    "plugin": _plugin,
+    "channel": _channel,
+    "tag": _tag,
+}
+assert set(_BUILDERS) == set(KINDS)
+_READERS: dict[bool, dict[str, Reader]] = {
+    strict: {kind: build(strict=strict) for kind, build in _BUILDERS.items()}
+    for strict in (True, False)
+}
