@@ -5,6 +5,7 @@ import hmac
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import pytest
@@ -21,6 +22,8 @@ from tests.gateways.http_media import (
 )
 from tests.gateways.http_sink import Reply, running
 from watchbell.alerting.model import Alert
+from watchbell.errors import DeliveryFailed
+from watchbell.gateways.message import Message
 from watchbell.gateways.samples import SAMPLES, sample
 from watchbell.gateways.webhook import signature
 
@@ -172,3 +175,22 @@ async def test_a_secret_that_the_server_repeats_is_not_shown() -> None:
         sink.reply("/hook", Reply(400, f"your secret is {SECRET}"))
         failure = await refused(medium, problem(f"{sink.url}/hook"))
         assert str(failure) == "the server answered 400 your secret is ***"
+
+
+def message(address: str, reach: Literal["", "public", "any"]) -> Message:
+    return Message(id="m1", address=address, text="done", reach=reach)
+
+
+async def test_a_sender_may_allow_the_public_internet_alone() -> None:
+    async with scene("webhook", allow_networks=LOOPBACK) as (sink, medium):
+        with pytest.raises(DeliveryFailed, match="is not on the public Internet"):
+            await medium.send(message(f"{sink.url}/json", "public"))
+        assert not sink.received
+        assert await medium.send(message(f"{sink.url}/json", "")) == "200 thank you"
+
+
+async def test_a_sender_may_allow_every_address() -> None:
+    async with scene("webhook") as (sink, medium):
+        with pytest.raises(DeliveryFailed, match="is not on the public Internet"):
+            await medium.send(message(f"{sink.url}/json", ""))
+        assert await medium.send(message(f"{sink.url}/json", "any")) == "200 thank you"

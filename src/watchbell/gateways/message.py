@@ -58,6 +58,9 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Further headers of a mail."""
     payload: str = ""
     """The JSON that a web hook posts; if empty, it posts id, subject and text."""
+    reach: Literal["", "public", "any"] = ""
+    """To which addresses a URL may lead: only on the public Internet, or any; empty for those that
+    the medium's settings allow."""
     incident: Incident | None = None
 
     @property

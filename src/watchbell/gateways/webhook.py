@@ -19,6 +19,7 @@ STYLE = "plain"
 OWN = ("", "default")
 """Addresses that mean the URLs of the settings."""
 _REMEMBERED = 10_000
+_NO_OTHER = "who sends this message allows no other address"
 
 
 class Settings(WideReach, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,16 +48,19 @@ class Webhook(OverHttp):
         self._theirs = client(
             settings, is_service=False, networks=Networks(settings.allow_networks)
         )
+        public = client(settings, is_service=False, networks=Networks(advice=_NO_OTHER))
         several = settings.concurrency * len(self._urls)
         self._ours = client(settings, is_service=False, connections=several)
         self._done: dict[str, set[str]] = {}
         """The ids of messages that only some of the URLs have accepted, and which."""
-        super().__init__(settings, self._theirs, self._ours)
+        self._reaches = {"": self._theirs, "public": public, "any": self._ours}
+        super().__init__(settings, self._theirs, public, self._ours)
 
     async def send(self, message: Message) -> str:
         address = message.address.strip()
         if address not in OWN:
-            return (await self._theirs.send(self._request(address, message))).line()
+            reached = self._reaches[message.reach]
+            return (await reached.send(self._request(address, message))).line()
         if not self._urls:
             raise DeliveryFailed("the settings of this medium have no urls", permanent=True)
         return await self._to_each(message)

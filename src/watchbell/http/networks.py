@@ -31,8 +31,11 @@ _NOT_PUBLIC = tuple(
 class Networks:
     """The public Internet, and the networks that are allowed besides."""
 
-    def __init__(self, allowed: Iterable[str] = ()) -> None:
+    def __init__(
+        self, allowed: Iterable[str] = (), *, advice: str = "allow_networks can permit it"
+    ) -> None:
         """ValueError where one is not a network."""
+        self._advice = advice
         self._allowed = tuple(map(network, allowed))
 
     def refusal(self, host: str) -> str:
@@ -47,7 +50,7 @@ class Networks:
             return ""
         if plain.is_global and not _is_special(plain):
             return ""
-        return f"{address} is not on the public Internet; allow_networks can permit it"
+        return f"{address} is not on the public Internet; {self._advice}"
 
 
 def network(text: str) -> Network:
