@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -186,30 +186,7 @@ class OutputStore:
         return OutputWindow(total=total, complete=complete, asked=first, first=given, lines=lines)
 
     async def search(self, text: str, start: int, *, backward: bool = False) -> Hits:
-        """Places of lines that contain the text, ignoring case and colours.
-
-        Searches a bounded number of lines, from `start` on or backward from before it.
-        """
-        wanted, places = text.casefold(), list[int]()
-        lines, weight = _MOST_SEARCHED, _MOST_SEARCHED_BYTES
-        while True:
-            if backward:
-                found = await self.end(_SEARCHED_AT_ONCE, start)
-            else:
-                found = await self.window(start, _SEARCHED_AT_ONCE)
-            hits = [
-                found.first + i
-                for i, line in enumerate(found.lines)
-                if wanted in _searchable(line.text)
-            ]
-            places += reversed(hits) if backward else hits
-            start = found.first if backward else found.first + len(found.lines)
-            if start == (0 if backward else found.total) or not found.lines:
-                return Hits(places, None)
-            lines -= len(found.lines)
-            weight -= sum(len(line.text) for line in found.lines)
-            if lines <= 0 or weight <= 0 or len(places) >= _MOST_HITS:
-                return Hits(places, start)
+        return await search(self, text, start, backward=backward)
 
     async def follow(
         self, is_over: Callable[[], Awaitable[bool]]
@@ -235,6 +212,43 @@ class OutputStore:
         found, has_numbers = await _TAIL(self._store, [self._key], [most])
         texts = [line.partition(b"\t")[2] if has_numbers else line for line in found]
         return b"".join(texts).decode(errors="replace")
+
+
+class Windows(Protocol):
+    """Output that is read in windows."""
+
+    async def window(
+        self, first: int, most: int = MOST_LINES, stop: int | None = None
+    ) -> OutputWindow: ...
+
+    async def end(self, most: int = MOST_LINES, stop: int | None = None) -> OutputWindow: ...
+
+
+async def search(output: Windows, text: str, start: int, *, backward: bool = False) -> Hits:
+    """Places of lines that contain the text, ignoring case and colours.
+
+    Searches a bounded number of lines, from `start` on or backward from before it.
+    """
+    wanted, places = text.casefold(), list[int]()
+    lines, weight = _MOST_SEARCHED, _MOST_SEARCHED_BYTES
+    while True:
+        if backward:
+            found = await output.end(_SEARCHED_AT_ONCE, start)
+        else:
+            found = await output.window(start, _SEARCHED_AT_ONCE)
+        hits = [
+            found.first + i
+            for i, line in enumerate(found.lines)
+            if wanted in _searchable(line.text)
+        ]
+        places += reversed(hits) if backward else hits
+        start = found.first if backward else found.first + len(found.lines)
+        if start == (0 if backward else found.total) or not found.lines:
+            return Hits(places, None)
+        lines -= len(found.lines)
+        weight -= sum(len(line.text) for line in found.lines)
+        if lines <= 0 or weight <= 0 or len(places) >= _MOST_HITS:
+            return Hits(places, start)
 
 
 def _after(line: OutputLine | None) -> list[Any]:
