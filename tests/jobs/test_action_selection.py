@@ -168,3 +168,19 @@ def test_results_of_limits_are_added_once_with_their_tags() -> None:
     assert known.tags == ("a", "slow")
     assert len(known.actions) == 2
     assert actions.recorded(known, item) == known
+
+
+def test_a_resumed_job_stays_resumed_when_its_announcement_is_recorded_late() -> None:
+    suspend = Action(trigger="start", type="suspend")
+    resumed = actions.done(suspend, NOW, 0, "resumed by alice")
+    announced = replace(suspend, description="queued", message="j1-0")
+    item = ActionItem(job="j1", n=0, results=(announced,))
+    (known,) = actions.recorded(job(resumed), item).actions
+    assert (known.code, known.description, known.message) == (0, "resumed by alice", "j1-0")
+
+
+def test_another_attempt_starts_with_fresh_actions_but_is_not_suspended_again() -> None:
+    suspend = actions.done(Action(trigger="start", type="suspend"), NOW, 0, "resumed by alice")
+    limit = actions.done(Action(trigger="limit:time", type="tag", tags=("a",)), NOW, 0, "added")
+    started = actions.done(mail("start"), NOW, 3, "queued", "j1-0")
+    assert actions.fresh([suspend, limit, started]) == (suspend, mail("start"))

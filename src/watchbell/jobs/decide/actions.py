@@ -181,7 +181,7 @@ def recorded(job: Job, item: ActionItem) -> Job:
     for result in item.results:
         if item.n is not None:
             if item.n < len(actions):
-                actions[item.n] = result
+                actions[item.n] = _merged(actions[item.n], result)
         elif result not in actions:
             actions.append(result)
         if result.type == "tag" and result.code == 0:
@@ -189,3 +189,23 @@ def recorded(job: Job, item: ActionItem) -> Job:
     known = {one.id for one in jobs}
     jobs += [JobReference(one, "action") for one in item.launched if one not in known]
     return replace(job, actions=tuple(actions), tags=tags, jobs=tuple(jobs))
+
+
+def _merged(known: Action, result: Action) -> Action:
+    """Somebody may have resumed a job before it is recorded whom its suspension was announced
+    to."""
+    if known.type == "suspend" and known.code is not None:
+        return replace(known, message=result.message)
+    return result
+
+
+def fresh(found: Iterable[Action]) -> tuple[Action, ...]:
+    """The actions for another attempt at a job: as if none had been carried out, except that a job
+    that was resumed once is not suspended again."""
+    return tuple(
+        one
+        if one.type == "suspend" and one.code is not None
+        else replace(one, date=None, elapsed_ms=None, code=None, description="", message="")
+        for one in found
+        if not one.trigger.startswith(LIMIT)
+    )
