@@ -10,7 +10,7 @@ class Jobs(Keyspace, document="watchbell"):
     plugins = Hash("{jobs}:plugins")
     channels = Hash("{jobs}:channels")
     tags = Hash("{jobs}:tags")
-    revisions = List("{jobs}:revisions:KIND:ID")
+    revisions = List("{jobs}:revisions:KIND:ID", expires="sometimes")
     changes = Channel("{jobs}:changes")
 
     cursors = Hash("{jobs}:cursors")
