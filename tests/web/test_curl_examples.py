@@ -19,6 +19,7 @@ from watchbell.settings import Tables
 from watchbell.store.client import Store
 from watchbell.web.app import open_services
 from watchbell.web.curl_examples import BODIES
+from watchbell.web.people.rights import CustomRole
 
 PLACEHOLDER = re.compile(r"(?<![$A-Z_])[A-Z]{3,}(?:_[A-Z]+)*(?=[\"'/?&]|$)")
 """An id that nobody knows beforehand."""
@@ -40,6 +41,7 @@ async def filled(store: Store) -> AsyncIterator[Site]:
     await stage.send("critical", "web-1:HTTP", summary="connection refused")
     await jobs.save(store, "backup", definition("true", {"cronstring": "30 2 * * *"}), READING)
     await services.users.add("bob", "operator", BY)
+    await services.roles.add(CustomRole(id="runners", title="Runners"), BY)
     async with serving_services(services) as site:
         yield site
 

@@ -51,11 +51,13 @@ from watchbell.web.pages import documentation, shell, static
 from watchbell.web.people import (
     account_routes,
     api_key_routes,
+    role_routes,
     session_routes,
     sign_in_pages,
     user_routes,
 )
 from watchbell.web.people.api_keys import ApiKeys
+from watchbell.web.people.roles import Roles
 from watchbell.web.people.sessions import Sessions
 from watchbell.web.people.users import Users
 from watchbell.web.request_envelope import RequestEnvelope
@@ -71,7 +73,7 @@ ALERTING = (
     *(maintenance_routes, entity_routes, rejected_routes),
 )
 CRON = (job_routes, file_routes, run_routes, instance_routes)
-PEOPLE = (account_routes, user_routes, session_routes, api_key_routes)
+PEOPLE = (account_routes, user_routes, role_routes, session_routes, api_key_routes)
 SYSTEM = (overview_routes, gateway_routes, topic_routes)
 API = Router(
     "/api/v1",
@@ -96,6 +98,7 @@ async def open_services(
         store=store,
         clock=clock,
         users=Users(store),
+        roles=Roles(store),
         sessions=Sessions(store, settings.web),
         api_keys=ApiKeys(store, clock),
         answers=AckPage(store, await message_links.signer(store), clock, LinkUses(store)),

@@ -20,6 +20,11 @@ _RULE: dict[str, Any] = {"tags": ["database"], "critical_media": ["email"]}
 _WINDOW = {"pattern": "web-*", "start": "tomorrow 08:00", "duration": "2 hours"}
 _ALERTS = [{"labels": {"alertname": "HTTP", "instance": "web-1", "severity": "critical"}}]
 _EVENT = {"type": "service", "state": "ok", "entity": "web-1", "check": "HTTP"}
+_ROLE: dict[str, Any] = {
+    "title": "Backup operators",
+    "privileges": ["run_jobs", "abort_jobs"],
+    "categories": ["backups"],
+}
 _CRONTAB = {"text": "0 4 * * * /usr/local/bin/tidy"}
 
 BODIES: dict[str, Any] = {
@@ -27,6 +32,9 @@ BODIES: dict[str, Any] = {
     "PUT /api/v1/session/password": {"old": "PASSWORD", "new": "NEW_PASSWORD"},
     "POST /api/v1/users": {"name": "charlie", "role": "operator"},
     "PATCH /api/v1/users/{name}": {"role": "editor"},
+    "POST /api/v1/roles": _ROLE,
+    "PATCH /api/v1/roles/{id}": {"privileges": ["run_jobs"]},
+    "PATCH /api/v1/api-keys/{id}": {"privileges": ["run_jobs"], "categories": ["backups"]},
     "POST /api/v1/api-keys": {"name": "deploy script", "scopes": ["read"], "days": 90},
     "POST /api/v1/checks/acknowledge": _CHECKS | {"summary": "On it", "duration": "4 hours"},
     "POST /api/v1/checks/maintenance": _CHECKS | {"start": "now", "duration": "1 hour"},
@@ -91,6 +99,7 @@ _VALUES = {
 }
 _VALUES_BY_PATH = {
     "/api/v1/users/": {"name": "bob"},
+    "/api/v1/roles/": {"id": "runners"},
     "/api/v1/cron/job": {"name": "backup"},
     "/api/v1/entity": {"name": "web-1"},
     "/api/v1/contact": {"id": "alice"},

@@ -8,7 +8,7 @@ from litestar import Request
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
-from watchbell.actors import may, signed_in
+from watchbell.actors import may
 from watchbell.web.access import SESSION_COOKIES, Access, Identity
 from watchbell.web.problems import HttpProblem
 from watchbell.web.secrets import same
@@ -86,13 +86,12 @@ async def _by_session(request: Asked, touch: bool) -> Identity:
     found = await services.sessions.find(given, services.now(), touch=touch) if given else None
     if found is None:
         raise HttpProblem(401, "sign in, or send an API key", headers=_ASK)
-    name, session, user = found
     return Identity(
-        actor=signed_in(user.name, user.role, address_of(request)),
-        role=user.role,
-        session=name,
-        csrf=session.csrf,
-        may_forget=session.may_forget(services.now()),
+        actor=found.user.actor(found.roles, address_of(request)),
+        role=found.user.role,
+        session=found.id,
+        csrf=found.session.csrf,
+        may_forget=found.session.may_forget(services.now()),
     )
 
 

@@ -7,6 +7,7 @@ class Web(Keyspace, document="watchbell"):
     """DIGEST is the SHA-256 of a secret, which itself is not stored."""
 
     users = Hash("web_users")
+    roles = Hash("web_roles")
     sign_ins = Hash("web_sign_ins")
     api_keys = Hash("web_api_keys")
     key_uses = Hash("web_key_uses")

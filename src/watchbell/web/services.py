@@ -25,6 +25,7 @@ from watchbell.web.live.background import Background
 from watchbell.web.live.streams import Streams
 from watchbell.web.live.topics import Topics
 from watchbell.web.people.api_keys import ApiKeys
+from watchbell.web.people.roles import Roles
 from watchbell.web.people.sessions import Sessions
 from watchbell.web.people.users import Users
 from watchbell.web.problems import too_often
@@ -40,6 +41,7 @@ class Services(Struct, frozen=True):
     store: Store
     clock: Clock
     users: Users
+    roles: Roles
     sessions: Sessions
     api_keys: ApiKeys
     answers: AckPage

@@ -4,11 +4,10 @@ from litestar import Response, Router, delete, get, post, put
 from litestar.datastructures import Cookie
 from litestar.params import JSONBody
 
-from watchbell.actors import scopes_of, signed_in
+from watchbell.actors import Actor, scopes_of
 from watchbell.web.access import PUBLIC, needs
 from watchbell.web.guard import is_secure
 from watchbell.web.people import sign_in
-from watchbell.web.people.sessions import Session
 from watchbell.web.people.shapes import Credentials, Me, NewPassword
 from watchbell.web.people.users import User
 from watchbell.web.problems import HttpProblem
@@ -16,8 +15,7 @@ from watchbell.web.refused import RefusedField
 from watchbell.web.services import Asked, identity_of, services_of, stamp_of
 
 
-def _me(user: User, csrf: str) -> Me:
-    actor = signed_in(user.name, user.role)
+def _me(user: User, actor: Actor, csrf: str) -> Me:
     return Me(
         user=user.name,
         role=user.role,
@@ -34,11 +32,12 @@ async def create_session(request: Asked, data: JSONBody[Credentials]) -> Respons
     """Sign in with a password."""
     user = await sign_in.by_password(request, data.user, data.password)
     cookie, session = await sign_in.admitted(request, user, "password")
-    return _admitted(user, session, cookie)
+    actor = user.actor(await services_of(request).roles.of(user))
+    return _admitted(_me(user, actor, session.csrf), cookie)
 
 
-def _admitted(user: User, session: Session, cookie: Cookie) -> Response[Me]:
-    return Response(_me(user, session.csrf), cookies=[cookie])
+def _admitted(me: Me, cookie: Cookie) -> Response[Me]:
+    return Response(me, cookies=[cookie])
 
 
 @get("/session", opt=needs("read"))

@@ -1,9 +1,12 @@
 """API keys: shown once, stored as digests, with scopes, an expiry and their last use."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from watchbell.actors import (
     Actor,
@@ -20,8 +23,11 @@ from watchbell.store.client import Store
 from watchbell.store.script import Script
 from watchbell.web.audit import Stamp
 from watchbell.web.keys import Web
+from watchbell.web.people import rights
 from watchbell.web.people.record_changes import change
-from watchbell.web.people.users import User
+from watchbell.web.people.rights import ROLES_OF, CustomRole, Rights
+from watchbell.web.people.roles import Roles
+from watchbell.web.people.users import NO_RIGHTS, User
 from watchbell.web.ping_check import Ping
 from watchbell.web.secrets import digest, same, secret, short_id
 
@@ -31,15 +37,21 @@ _REMEMBERED = 1.0
 _MOST_REMEMBERED = 1_000
 _USE_NOTED = 60
 
-# KEYS keys, users; ARGV[1] id. Returns the key and its owner, either of which may be missing.
-_FIND = Script("""
+# KEYS keys, users, roles; ARGV[1] id. Returns the key, its owner and the roles of both. The key and
+# the owner may be missing.
+_FIND = Script(
+    ROLES_OF
+    + """
 local key = redis.call('HGET', KEYS[1], ARGV[1])
 if not key then return false end
-return {key, redis.call('HGET', KEYS[2], cjson.decode(key).owner)}
-""")
+local owner = redis.call('HGET', KEYS[2], cjson.decode(key).owner)
+return {key, owner, roles_of(KEYS[3], key, owner)}
+"""
+)
+_TRIES = 5
 
 
-class ApiKey(Struct, frozen=True, kw_only=True):
+class ApiKey(Rights, frozen=True, kw_only=True):
     id: str
     name: str
     owner: str
@@ -51,20 +63,21 @@ class ApiKey(Struct, frozen=True, kw_only=True):
     expires: int | None = None
     ping: Ping | None = None
 
+    def grants(self, roles: Mapping[str, CustomRole]) -> tuple[Grant, ...]:
+        return rights.grants(privileges_of(self.scopes), self, roles)
+
 
 class Known(Struct, frozen=True):
-    """A valid key, with the role of its owner."""
+    """A valid key, with its owner and the roles of both."""
 
     key: ApiKey
     role: Role
-
-    @property
-    def owner(self) -> Actor:
-        return signed_in(self.key.owner, self.role)
+    """Of the owner."""
+    owner: Actor
+    roles: dict[str, CustomRole]
 
     def actor(self, address: str) -> Actor:
-        grants = (Grant(privileges=privileges_of(self.key.scopes)),)
-        return with_key(self.owner, self.key.id, grants, address)
+        return with_key(self.owner, self.key.id, self.key.grants(self.roles), address)
 
 
 class ApiKeys:
@@ -83,27 +96,64 @@ class ApiKeys:
         owner: User | None = None,
         expires: int | None = None,
         ping: Ping | None = None,
+        given: Rights = NO_RIGHTS,
     ) -> tuple[str, ApiKey]:
         """The key as its holder sees it once, and the record that is stored."""
-        if ("ping" in scopes) != (ping is not None) or (ping and len(scopes) > 1):
-            raise Refused("a ping key needs a check and can't have other scopes")
-        given = secret()
-        key = ApiKey(
+        password = secret()
+        blank = ApiKey(
             id=short_id(),
-            name=_named(name),
+            name=name.strip(),
             owner=owner.name if owner else "",
             owner_id=owner.id if owner else "",
             scopes=scopes,
-            digest=digest(given),
+            digest=digest(password),
             created=by.now,
             expires=expires,
             ping=ping,
         )
-        entry = by.entry("key.add", key.id, f"{key.name}: {', '.join(scopes)}")
+        key = replace(blank, **asdict(given))
+        await self._check(key)
+        entry = by.entry("key.add", key.id, f"{key.name}: {_in_words(key)}")
         table = self._keys.api_keys()
         if not await change(self._store, table, key.id, b"", msgspec.json.encode(key), entry):
             raise Refused("this id is already used; try again")
-        return f"wb_{key.id}_{given}", key
+        return f"wb_{key.id}_{password}", key
+
+    async def get(self, id_: str, owner: str | None = None) -> ApiKey:
+        return (await self._read(id_, owner))[1]
+
+    async def update(
+        self, id_: str, changes: Mapping[str, Any], by: Stamp, owner: str | None = None
+    ) -> ApiKey:
+        for _ in range(_TRIES):
+            raw, key = await self._read(id_, owner)
+            changed = replace(key, **changes)
+            await self._check(changed)
+            entry = by.entry("key.change", id_, f"{changed.name}: {_in_words(changed)}")
+            table, new = self._keys.api_keys(), msgspec.json.encode(changed)
+            if await change(self._store, table, id_, raw, new, entry):
+                return changed
+        raise Refused(f"key {id_} is being changed by others; try again")
+
+    async def _check(self, key: ApiKey) -> None:
+        if ("ping" in key.scopes) != (key.ping is not None) or (key.ping and len(key.scopes) > 1):
+            raise Refused("a ping key needs a check and can't have other scopes", field="scopes")
+        has_more = bool(key.privileges or key.roles)
+        if key.ping and has_more:
+            raise Refused("a ping key can't have privileges or roles", field="privileges")
+        if not key.scopes and not has_more:
+            raise Refused("a key needs a scope, a privilege or a role", field="scopes")
+        _check_name(key.name)
+        rights.check(key)
+        await Roles(self._store).must_exist(key.roles)
+
+    async def _read(self, id_: str, owner: str | None) -> tuple[bytes, ApiKey]:
+        """As stored, and decoded. NotFound also where the key is not of that owner."""
+        raw = await self._store.call("HGET", self._keys.api_keys(), id_)
+        key = None if raw is None else msgspec.json.decode(raw, type=ApiKey)
+        if key is None or owner not in (None, key.owner):
+            raise NotFound("there is no such key")
+        return raw, key
 
     async def all(self, owner: str | None = None) -> list[ApiKey]:
         """By id; of everybody, or of one."""
@@ -117,13 +167,9 @@ class ApiKeys:
 
     async def revoke(self, id_: str, by: Stamp, owner: str | None = None) -> None:
         """NotFound also where the key is not of that owner."""
-        table = self._keys.api_keys()
-        raw = await self._store.call("HGET", table, id_)
-        key = None if raw is None else msgspec.json.decode(raw, type=ApiKey)
-        if key is None or owner not in (None, key.owner):
-            raise NotFound("there is no such key")
+        raw, key = await self._read(id_, owner)
         entry = by.entry("key.revoke", id_, key.name)
-        if not await change(self._store, table, id_, raw, b"", entry):
+        if not await change(self._store, self._keys.api_keys(), id_, raw, b"", entry):
             raise NotFound("there is no such key")
         await self._store.call("HDEL", self._keys.key_uses(), id_)
         await self._store.call("HDEL", self._keys.pings(), id_)
@@ -148,17 +194,20 @@ class ApiKeys:
         form = _TOKEN.fullmatch(given)
         if form is None:
             return None
-        places = [self._keys.api_keys(), self._keys.users()]
+        places = [self._keys.api_keys(), self._keys.users(), self._keys.roles()]
         found = await _FIND(self._store, places, [form[1]])
         if not found:
             return None
         key = msgspec.json.decode(found[0], type=ApiKey)
         if not same(key.digest, digest(form[2])):
             return None
+        roles = rights.decoded(found[2])
         if not key.owner:
-            return Known(key, "administrator")
+            return Known(key, "administrator", signed_in("", "administrator"), roles)
         owner = None if found[1] is None else msgspec.json.decode(found[1], type=User)
-        return Known(key, owner.role) if owner and owner.id == key.owner_id else None
+        if owner is None or owner.id != key.owner_id:
+            return None
+        return Known(key, owner.role, owner.actor(roles), roles)
 
     def _remember(self, given: str, known: Known) -> None:
         if len(self._remembered) >= _MOST_REMEMBERED:
@@ -171,8 +220,10 @@ class ApiKeys:
             await self._store.call("HSET", self._keys.key_uses(), id_, now)
 
 
-def _named(name: str) -> str:
-    text = name.strip()
-    if not text or len(text) > 100 or not text.isprintable():
-        raise Refused("a key's name has 1 to 100 printable characters")
-    return text
+def _in_words(key: ApiKey) -> str:
+    return "; ".join(filter(None, (", ".join(key.scopes), rights.in_words(key))))
+
+
+def _check_name(name: str) -> None:
+    if not name.strip() or len(name) > 100 or not name.isprintable():
+        raise Refused("a key's name has 1 to 100 printable characters", field="name")

@@ -13,6 +13,8 @@ from watchbell.store.script import Script
 from watchbell.web import audit
 from watchbell.web.audit import Entry, Stamp
 from watchbell.web.keys import Web
+from watchbell.web.people import rights
+from watchbell.web.people.rights import ROLES_OF, CustomRole
 from watchbell.web.people.users import User
 from watchbell.web.secrets import digest, secret
 
@@ -34,12 +36,16 @@ redis.call('DEL', KEYS[5])
 redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[8], '*', 'e', ARGV[7])
 """)
 
-# KEYS session, users. Returns the session and its user, or nothing.
-_FIND = Script("""
+# KEYS session, users, roles. Returns the session, its user and their roles, or nothing.
+_FIND = Script(
+    ROLES_OF
+    + """
 local session = redis.call('GET', KEYS[1])
 if not session then return false end
-return {session, redis.call('HGET', KEYS[2], cjson.decode(session).user)}
-""")
+local user = redis.call('HGET', KEYS[2], cjson.decode(session).user)
+return {session, user, roles_of(KEYS[3], user)}
+"""
+)
 
 # KEYS session, sessions, audit; ARGV[1] id, ARGV[2] entry, ARGV[3] entries kept. Returns whether
 # there was one.
@@ -66,6 +72,16 @@ class Session(Struct, frozen=True, kw_only=True):
     def may_forget(self, now: int) -> bool:
         """Whether a password can be set without the old one, as after a sign-in by link."""
         return self.by_link and now < self.began + _FORGETTING
+
+
+class Found(Struct, frozen=True):
+    """A session that has not ended."""
+
+    id: str
+    session: Session
+    user: User
+    roles: dict[str, CustomRole]
+    """The custom roles of the user."""
 
 
 class Sessions:
@@ -100,16 +116,14 @@ class Sessions:
         await _BEGIN(self._store, places, arguments)
         return given, session
 
-    async def find(
-        self, given: str, now: int, *, touch: bool = True
-    ) -> tuple[str, Session, User] | None:
-        """The session of a secret, its id first, with its user, unless either is gone.
+    async def find(self, given: str, now: int, *, touch: bool = True) -> Found | None:
+        """The session of a secret, with its user, unless either is gone.
 
         It counts as used by that, unless not to `touch` it.
         """
         name = digest(given)
         key = self._keys.session(name)
-        found = await _FIND(self._store, [key, self._keys.users()])
+        found = await _FIND(self._store, [key, self._keys.users(), self._keys.roles()])
         if not found or found[1] is None:
             return None
         session = msgspec.json.decode(found[0], type=Session)
@@ -122,7 +136,7 @@ class Sessions:
             lasts = min(self._idle, session.ends - now)
             text = msgspec.json.encode(session)
             await self._store.call("SET", key, text, "EX", lasts, "XX")
-        return name, session, user
+        return Found(name, session, user, rights.decoded(found[2]))
 
     async def all(self, now: int, user: str | None = None) -> dict[str, Session]:
         """By id; of everybody, or of one."""

@@ -87,10 +87,9 @@ async def _leave_behind(request: Asked) -> None:
     given = request.cookies.get(cookie_name(is_secure(request)))
     found = await services.sessions.find(given, services.now()) if given else None
     if found is not None:
-        name, session, user = found
-        actor = signed_in(user.name, user.role, address_of(request))
-        entry = Stamp(actor, services.now()).entry("session.end", session.user, "signed in anew")
-        await services.sessions.end(name, entry)
+        actor = found.user.actor(found.roles, address_of(request))
+        entry = Stamp(actor, services.now()).entry("session.end", actor.name, "signed in anew")
+        await services.sessions.end(found.id, entry)
 
 
 def _cookie(value: str, secure: bool, seconds: int) -> Cookie:

@@ -1,5 +1,6 @@
 """Endpoints for users: who may sign in, and with which role."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from litestar import Router, delete, get, patch, post
@@ -8,9 +9,9 @@ from litestar.params import JSONBody, PathParameter
 from watchbell.web.access import needs
 from watchbell.web.listing import Cursor, Limit, Page, paged
 from watchbell.web.people import sign_in_links
-from watchbell.web.people.shapes import NewUser, SignInLink, UserChange, UserView
+from watchbell.web.people.rights import CustomRole, Rights
+from watchbell.web.people.shapes import NewUser, SignInLink, UserChange, UserView, given_of
 from watchbell.web.people.users import User
-from watchbell.web.refused import RefusedField
 from watchbell.web.server_url import server_url
 from watchbell.web.services import Asked, services_of, stamp_of
 
@@ -22,7 +23,8 @@ async def users(request: Asked, cursor: Cursor = "", limit: Limit = 100) -> Page
     """List users."""
     services = services_of(request)
     seen = await services.users.sign_ins()
-    views = [_view(user, seen) for user in await services.users.all()]
+    roles = {role.id: role for role in await services.roles.all()}
+    views = [_view(user, seen, roles) for user in await services.users.all()]
     return paged(views, lambda user: user.name, cursor, limit)
 
 
@@ -32,19 +34,26 @@ async def add_user(request: Asked, data: JSONBody[NewUser]) -> SignInLink:
 
     The answer has a link by which the user signs in and sets a password.
     """
-    with RefusedField("name"):
-        user = await services_of(request).users.add(data.name, data.role, stamp_of(request))
+    given = Rights(
+        privileges=data.privileges,
+        roles=data.roles,
+        categories=data.categories,
+        groups=data.groups,
+    )
+    users = services_of(request).users
+    user = await users.add(data.name, data.role, stamp_of(request), given)
     return await _link(request, user)
 
 
 @patch("/users/{name:str}", opt=needs("admin"))
 async def change_user(request: Asked, name: Name, data: JSONBody[UserChange]) -> UserView:
-    """Change the role of a user.
+    """Change what a user may do.
 
     It applies at once to their sessions and API keys.
     """
-    user = await services_of(request).users.set_role(name, data.role, stamp_of(request))
-    return _view(user, await services_of(request).users.sign_ins())
+    services = services_of(request)
+    user = await services.users.update(name, given_of(data), stamp_of(request))
+    return _view(user, await services.users.sign_ins(), await services.roles.of(user))
 
 
 @delete("/users/{name:str}", opt=needs("admin"))
@@ -71,10 +80,15 @@ async def _link(request: Asked, user: User) -> SignInLink:
     return SignInLink(user=user.name, link=server_url(services.settings) + path)
 
 
-def _view(user: User, seen: dict[str, int]) -> UserView:
+def _view(user: User, seen: dict[str, int], roles: Mapping[str, CustomRole]) -> UserView:
     return UserView(
         name=user.name,
         role=user.role,
+        privileges=user.privileges,
+        roles=user.roles,
+        categories=user.categories,
+        groups=user.groups,
+        effective=sorted(user.actor(roles).privileges),
         created=user.created,
         has_password=bool(user.password),
         last_sign_in=seen.get(user.name),
