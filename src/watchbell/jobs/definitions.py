@@ -182,9 +182,9 @@ async def replace(
 
 
 async def recreate(store: Store, kind: str, value: Values, who: Actor, now: float) -> Record:
-    """Creates a record that was deleted, with the revision after its last one."""
+    """Creates a record that was deleted, with the revision that the value names."""
     record = await _read(store, kind, value, None, who)
-    record = msgspec.structs.replace(record, modified=int(now), revision=record.revision + 2)
+    record = msgspec.structs.replace(record, modified=int(now))
     if not await _write(store, kind, None, record, "restore", who, now):
         raise Refused(f"there is a {kind} {record.id!r} already", field="id", code="exists")
     return record
