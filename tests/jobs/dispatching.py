@@ -5,11 +5,17 @@ from typing import Any
 
 import msgspec
 
+from watchbell.clock import SYSTEM
+from watchbell.fleet import presence
 from watchbell.fleet.keys import Fleet
-from watchbell.fleet.model import Server
+from watchbell.fleet.model import Link, Server
+from watchbell.jobs import launches
 from watchbell.jobs.dispatch_scripts import SHARED
+from watchbell.jobs.dispatcher import Dispatcher
+from watchbell.jobs.drainer import Drainer
+from watchbell.jobs.fleet_view import FleetView
 from watchbell.jobs.keys import Jobs
-from watchbell.jobs.model import Job
+from watchbell.jobs.model import Event, Job, Limit
 from watchbell.store.client import Store
 from watchbell.store.script import Script
 
@@ -54,3 +60,50 @@ async def texts(store: Store, *command: str | int) -> list[str]:
     answer = await store.call(*command)
     found = [one.decode() for one in answer]
     return sorted(found) if isinstance(answer, set) else found
+
+
+async def join(store: Store, server: Server) -> None:
+    """The server's agent connects."""
+    await put_server(store, server)
+    link = Link(session=f"session of {server.id}", process="web", since=0)
+    await presence.connect(store, server.id, link)
+
+
+async def put_event(store: Store, event: Event) -> None:
+    await store.call("HSET", KEYS.events(), event.id, msgspec.json.encode(event))
+
+
+def limited(event: str, jobs: int, queue: int | None = None) -> Event:
+    """An event with a limit of concurrent jobs, and of jobs that wait."""
+    limits = [Limit(type="job", amount=jobs)]
+    if queue is not None:
+        limits.append(Limit(type="queue", amount=queue))
+    return Event(id=event, title=event, limits=tuple(limits))
+
+
+async def launch(store: Store, *jobs: Job) -> None:
+    await launches.launch(store, jobs, "UTC")
+
+
+def a_job(job: str, event: str = "e1", *targets: str, priority: int = 0) -> Job:
+    return Job(id=job, event=event, state="ready", targets=targets or ("main",), priority=priority)
+
+
+class Dispatching:
+    """A dispatcher and what belongs to it, driven step by step."""
+
+    def __init__(self, store: Store) -> None:
+        self.view = FleetView(store, down_after=15)
+        self.dispatcher = Dispatcher(store, self.view, SYSTEM)
+        self.drainer = Drainer(store, self.view)
+
+    async def dispatch(self) -> None:
+        """Looks at the fleet, and handles everything that is ready."""
+        await self.view.load()
+        while batch := await self.dispatcher.taker.take():
+            await self.dispatcher.process(batch)
+
+    async def drain(self) -> None:
+        await self.view.load()
+        await self.drainer.drain()
+        await self.dispatch()

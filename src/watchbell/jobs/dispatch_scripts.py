@@ -18,6 +18,8 @@ local function turn_of(id)
     or redis.call('ZSCORE', jobs.live, id) or 0)
 end
 
+local function launch_order(id) return '{"launch":"' .. id .. '"}' end
+
 local function wake(id)
   redis.call('HSET', jobs.job .. id, 'state', '"ready"')
   redis.call('HDEL', jobs.job .. id, 'reason')
@@ -114,3 +116,218 @@ end
 """
 
 SHARED = LAYOUT + RELEASE
+
+# Needs SHARED.
+GIVE_PLACES = """
+-- Gives places to jobs of a queue as long as fewer than `limit` are occupied; below 0: no limit.
+local function give_places(event, limit)
+  local occupied = jobs.occupied .. event
+  while limit < 0 or redis.call('SCARD', occupied) < limit do
+    if not give_place(event) then return end
+  end
+end
+"""
+
+# Needs SHARED.
+END = """
+-- Its place and its slot are released when its end is recorded.
+local function end_job(id, result)
+  redis.call('HSET', jobs.job .. id, 'state', '"finishing"', '_result', result)
+  redis.call('HDEL', jobs.job .. id, 'reason')
+  redis.call('RPUSH', jobs.finishing, id)
+  redis.call('PUBLISH', jobs.news, id)
+end
+
+-- Whether an agent has the job, or may have it.
+local function is_sent(remote, boot) return remote == 'true' or boot and true or false end
+
+-- Ends a job that no agent has.
+local function end_unsent(id, result)
+  local found = redis.call('HMGET', jobs.job .. id, 'event', 'targets', 'server')
+  local event, server = text_of(found[1]), text_of(found[3])
+  redis.call('ZREM', jobs.delayed, id)
+  redis.call('SREM', jobs.suspended, id)
+  if event then leave_queue(event, id) end
+  stop_waiting(id, list_of(found[2]))
+  if server then redis.call('LREM', fleet.orders .. server, 0, launch_order(id)) end
+  end_job(id, result)
+end
+"""
+
+# Needs SHARED, GIVE_PLACES, END and RAISE_NOT_NOW. ARGV[1] msgpack: now, the reason of suspended
+# jobs, and
+# - servers: by id {slots, groups, groups as JSON}; all that `orders` names
+# - orders: {servers, where to start: first, turn, chance or fewest, reason to wait}
+# - jobs, each {id, result of a refusal or '', order, a random number, limit of concurrent jobs or
+#   -1, most that wait for that or -1, reason to wait for that, result where too many wait, result
+#   where this script fails, the action that suspends it or '', other actions at its start}
+# Each job gets a place of its event and then a slot, or waits for them, or ends. Returns those that
+# failed: id and reason.
+PLACE = """
+local batch = cmsgpack.unpack(ARGV[1])
+local servers, used, full, called, failed = batch.servers, {}, {}, {}, {}
+
+local function used_on(server)
+  used[server] = used[server] or redis.call('SCARD', jobs.server_jobs .. server)
+  return used[server]
+end
+
+local function is_free(server) return used_on(server) < servers[server][1] end
+
+local function give_and_count(server)
+  if not give_slot(server, servers[server][2]) then return false end
+  used[server] = used_on(server) + 1
+  return true
+end
+
+-- A job that is before this one may wait for the server, when that has just become available.
+local function serve_others(server, turn)
+  while is_free(server) do
+    local _, first = next_for(server, servers[server][2])
+    if not first or first >= turn then return end
+    give_and_count(server)
+  end
+end
+
+local function take_slot(id, server, actions)
+  local key, before = jobs.job .. id, used_on(server)
+  used[server] = before + redis.call('SADD', jobs.server_jobs .. server, id)
+  redis.call('HSET', key, 'state', '"active"', 'server', cjson.encode(server),
+    'groups', servers[server][3], 'started', batch.now, 'updated', batch.now, 'progress', '0',
+    'remote', 'false')
+  redis.call('HDEL', key, 'reason', '_slot')
+  redis.call('RPUSH', fleet.orders .. server, launch_order(id))
+  for _, action in ipairs(actions) do redis.call('RPUSH', jobs.actions, action) end
+  redis.call('PUBLISH', jobs.news, id)
+  called[server] = true
+end
+
+local function drop_slot(id, server)
+  redis.call('HDEL', jobs.job .. id, '_slot')
+  if redis.call('SREM', jobs.server_jobs .. server, id) == 0 then return end
+  used[server], full = nil, {}
+  if servers[server] and is_free(server) then give_and_count(server) end
+end
+
+-- The number in the list at which the search for a free slot starts.
+local function first_choice(list, start, event, chance)
+  if start == 'turn' then
+    return (tonumber(redis.call('HGET', jobs.turns, event)) or 0) % #list + 1
+  elseif start == 'first' then
+    return 1
+  end
+  return chance % #list + 1
+end
+
+local function free_server(number, event, chance, turn)
+  local list, start = unpack(batch.orders[number])
+  if full[number] or #list == 0 then return nil end
+  local best, at
+  local first = first_choice(list, start, event, chance)
+  for i = 0, #list - 1 do
+    local server = list[(first - 1 + i) % #list + 1]
+    if is_free(server) and redis.call('EXISTS', jobs.waiting_targets) == 1 then
+      serve_others(server, turn)
+    end
+    if is_free(server) and (not best or used_on(server) < used_on(best)) then
+      best, at = server, (first - 1 + i) % #list + 1
+      if start ~= 'fewest' then break end
+    end
+  end
+  if not best then full[number] = true end
+  if best and start == 'turn' then redis.call('HSET', jobs.turns, event, at % #list) end
+  return best
+end
+
+local function is_listed(server, number)
+  for _, other in ipairs(batch.orders[number][1]) do
+    if other == server then return true end
+  end
+  return false
+end
+
+local function hold_back(id, reason)
+  redis.call('HSET', jobs.job .. id, 'state', '"queued"', 'reason', reason)
+  redis.call('PUBLISH', jobs.news, id)
+end
+
+local function join_queue(id, event, reason)
+  redis.call('ZADD', jobs.queued .. event, turn_of(id), id)
+  redis.call('SADD', jobs.queued_events, event)
+  hold_back(id, reason)
+end
+
+-- Whether the job has a place of its event. If not, it waits for one, or has ended.
+local function has_place(id, event, limit, most, reason, too_many)
+  local occupied, queued = jobs.occupied .. event, jobs.queued .. event
+  if redis.call('SISMEMBER', occupied, id) == 1 then
+    if limit < 0 or redis.call('SCARD', occupied) <= limit then return true end
+    redis.call('SREM', occupied, id)  -- the limit was lowered
+    join_queue(id, event, reason)
+    return false
+  end
+  if redis.call('EXISTS', queued) == 1 then give_places(event, limit) end
+  local waiting = redis.call('ZCARD', queued)
+  if waiting == 0 and (limit < 0 or redis.call('SCARD', occupied) < limit) then
+    redis.call('SADD', occupied, id)
+    return true
+  end
+  if most < 0 or waiting < most then
+    join_queue(id, event, reason)
+  else
+    end_unsent(id, too_many)
+  end
+  return false
+end
+
+local function wait_for_slot(id, targets, reason)
+  local turn = turn_of(id)
+  for _, target in ipairs(targets) do
+    redis.call('ZADD', jobs.waiting .. target, turn, id)
+    redis.call('SADD', jobs.waiting_targets, target)
+  end
+  hold_back(id, reason)
+end
+
+local function place(job)
+  local id, refusal, number, chance, limit, most, reason, too_many = unpack(job, 1, 8)
+  local suspension, actions = job[10], job[11]
+  local found = redis.call('HMGET', jobs.job .. id, 'state', 'event', '_slot', 'targets')
+  local event, slot = text_of(found[2]), text_of(found[3])
+  if text_of(found[1]) ~= 'ready' then return end
+  if refusal ~= '' then return end_unsent(id, refusal) end
+  if suspension ~= '' then
+    redis.call('SADD', jobs.suspended, id)
+    redis.call('RPUSH', jobs.actions, suspension)
+    return hold_back(id, batch.suspended)
+  end
+  if not has_place(id, event, limit, most, reason, too_many) then
+    if slot then drop_slot(id, slot) end
+    return
+  end
+  if slot then
+    if servers[slot] and is_listed(slot, number) and used_on(slot) <= servers[slot][1] then
+      return take_slot(id, slot, actions)
+    end
+    drop_slot(id, slot)
+  end
+  local server = free_server(number, event, chance, turn_of(id))
+  if server then
+    take_slot(id, server, actions)
+  else
+    wait_for_slot(id, list_of(found[4]), batch.orders[number][3])
+  end
+end
+
+for _, job in ipairs(batch.jobs) do
+  local is_done, problem = pcall(place, job)
+  if not is_done then
+    local answer = type(problem) == 'table' and problem or {err = tostring(problem)}
+    raise_not_now(answer)
+    failed[#failed + 1] = {job[1], answer.err}
+    pcall(end_unsent, job[1], job[9])
+  end
+end
+for server in pairs(called) do redis.call('PUBLISH', fleet.orders_channel, server) end
+return failed
+"""

@@ -1,0 +1,103 @@
+"""Aborts jobs, in whatever state they are, and flushes queues."""
+
+from enum import Enum
+
+import msgspec
+
+from watchbell.actors import Actor
+from watchbell.errors import NotFound
+from watchbell.jobs.dispatch_plan import aborted
+from watchbell.jobs.dispatch_scripts import END, SHARED
+from watchbell.jobs.keys import Jobs
+from watchbell.probes import probe
+from watchbell.store.client import Store
+from watchbell.store.replies import text
+from watchbell.store.script import Script
+
+_AT_ONCE = 500
+
+
+class Outcome(Enum):
+    ENDED = "the job was aborted before it started"
+    ASKED = "the agent was asked to end the job"
+    OVER = "the job had ended before"
+
+
+_OUTCOMES = {b"ended": Outcome.ENDED, b"asked": Outcome.ASKED, b"over": Outcome.OVER}
+
+# KEYS[1] ready; ARGV[1] result of a job that no agent has, ARGV[2] JSON for the agent: reason,
+# retry_ok, by; ARGV[3…] ids. Returns for each 'ended', 'asked', 'over', or 'none' where there is no
+# such job in progress. A job that is being aborted keeps its first reason.
+_ABORT = Script(
+    SHARED
+    + END
+    + """
+local function abort(id)
+  local key = jobs.job .. id
+  local state, server, remote, boot, before =
+    unpack(redis.call('HMGET', key, 'state', 'server', 'remote', '_boot', '_abort'))
+  state, server = text_of(state), text_of(server)
+  if not state then return 'none' end
+  if state == 'finishing' or state == 'complete' then return 'over' end
+  if state ~= 'active' or not is_sent(remote, boot) then
+    end_unsent(id, ARGV[1])
+    return 'ended'
+  end
+  if not before then
+    redis.call('HSET', key, '_abort', ARGV[2])
+    redis.call('RPUSH', fleet.orders .. server, '{"abort":"' .. id .. '"}')
+    redis.call('PUBLISH', fleet.orders_channel, server)
+    redis.call('PUBLISH', jobs.news, id)
+  end
+  return 'asked'
+end
+local outcomes = {}
+for i = 3, #ARGV do outcomes[i - 2] = abort(ARGV[i]) end
+return outcomes
+"""
+)
+
+
+async def abort(
+    store: Store,
+    job_id: str,
+    reason: str,
+    by: Actor | None,
+    *,
+    now: float,
+    retry_ok: bool = False,
+) -> Outcome:
+    """`by` is None where nobody asked for it. Raises NotFound where the job is not in progress."""
+    outcome = (await _abort(store, [job_id], reason, by, now, retry_ok=retry_ok))[0]
+    if outcome is None:
+        raise NotFound(f"there is no job {job_id[:100]!r} in progress")
+    return outcome
+
+
+async def flush_queue(store: Store, event: str, by: Actor, *, now: float) -> int:
+    """Aborts all jobs that wait because of the event's limit. Returns how many it aborted."""
+    reason, count = f"The queue was flushed by {by.display_name}", 0
+    key = Jobs(store.prefix).queued(event)
+    while waiting := await store.call("ZRANGE", key, 0, _AT_ONCE - 1):
+        outcomes = await _abort(store, list(map(text, waiting)), reason, by, now)
+        count += outcomes.count(Outcome.ENDED)
+        if Outcome.ENDED not in outcomes:  # jobs that are gone
+            await store.call("ZREM", key, *waiting)
+    return count
+
+
+async def _abort(
+    store: Store,
+    jobs: list[str],
+    reason: str,
+    by: Actor | None,
+    now: float,
+    *,
+    retry_ok: bool = False,
+) -> list[Outcome | None]:
+    who = by.display_name if by else ""
+    wanted = msgspec.json.encode({"reason": reason, "retry_ok": retry_ok, "by": who})
+    result = aborted(reason, now, retry_ok=retry_ok)
+    answers = await _ABORT(store, [Jobs(store.prefix).ready()], [result, wanted, *jobs])
+    probe("jobs.aborted")
+    return [_OUTCOMES.get(answer) for answer in answers]
