@@ -12,6 +12,7 @@ from tests.cli.commands import printed, ran
 from tests.conftest import Up
 from tests.waiting import wait_until
 from tests.web.site import PASSWORD, Site
+from watchbell.actors import PRIVILEGES
 from watchbell.store.client import Store
 
 
@@ -53,6 +54,49 @@ def _keep_users(store: Store) -> None:
     ]
     told(store, "users", "remove", "bob")
     assert "there is no user 'bob'" in refused(store, "users", "link", "bob")
+
+
+async def test_rights_are_kept_from_the_command_line(store: Store) -> None:
+    await asyncio.to_thread(_keep_rights, store)
+
+
+def _keep_rights(store: Store) -> None:
+    assert "There are no custom roles" in told(store, "roles", "list")
+    given = ("--privilege", "run_jobs", "--privilege", "abort_jobs", "--category", "backups")
+    told(store, "roles", "add", "runners", *given)
+    assert "not a privilege" in refused(store, "roles", "add", "x", "--privilege", "fly")
+    assert "already the name" in refused(store, "roles", "add", "operator")
+    told(store, "users", "add", "bob", "--custom-role", "runners", "--group", "db")
+    assert "there is no role" in refused(store, "users", "edit", "bob", "--custom-role", "x")
+    assert "used by bob" in refused(store, "roles", "remove", "runners")
+    said = told(store, "users", "edit", "bob", "--privilege", "tag_jobs", "--group", "none")
+    assert said == "bob is now viewer, with runners, tag_jobs\n"
+    limited = ("--category", "a", "--group", "b")
+    said = told(store, "users", "edit", "bob", "--role", "operator", *limited)
+    assert said == "bob is now operator, with runners, tag_jobs, limited to category a; group b\n"
+    assert "runners, tag_jobs  category a; group b" in told(store, "users", "list")
+    told(store, "users", "edit", "bob", "--custom-role", "none")
+    told(store, "roles", "edit", "runners", "--title", "Run backups", "--privilege", "run_jobs")
+    told(store, "roles", "disable", "runners")
+    (role,) = printed("roles", "list", "--store", store.url.redacted())
+    assert (role["title"], role["privileges"], role["enabled"]) == (
+        *("Run backups", ["run_jobs"], False),
+    )
+    told(store, "roles", "enable", "runners")
+    secret = told(store, "api-keys", "create", "ci", "--custom-role", "runners").strip()
+    id_ = secret.split("_")[1]
+    said = told(store, "api-keys", "edit", id_, "--scope", "read", "--category", "a")
+    assert said == f"API key {id_} now has read, runners; limited to: category a\n"
+    told(store, "api-keys", "revoke", id_)
+    told(store, "roles", "remove", "runners")
+
+
+def test_every_privilege_is_listed_with_its_least_role() -> None:
+    rows = {one["privilege"]: one["role"] for one in printed("roles", "privileges")}
+    assert set(rows) == set(PRIVILEGES)
+    assert (rows["run_jobs"], rows["edit_events"], rows["admin"]) == (
+        *("operator", "editor", "administrator"),
+    )
 
 
 async def test_keys_are_kept_from_the_command_line(store: Store) -> None:

@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cron": ("watchbell.cli.cron", "Run commands on a schedule, on a fleet."),
     "gateways": ("watchbell.cli.gateways", "Show, test and retry the gateways."),
     "users": ("watchbell.cli.users", "Manage users and their roles."),
+    "roles": ("watchbell.cli.roles", "Manage custom roles and their privileges."),
     "api-keys": ("watchbell.cli.api_keys", "Manage API keys and ping URLs."),
     "audit": ("watchbell.cli.audit", "Show the audit log."),
     "doctor": ("watchbell.cli.doctor", "Check the machine, settings, store and clocks."),

@@ -1,29 +1,31 @@
 """`watchbell users`."""
 
 import sys
+from typing import Any
 
 import click
-from msgspec import Struct
 
 from watchbell.actors import ROLES, Role
 from watchbell.cli.arguments import storable
 from watchbell.cli.audited import operator
 from watchbell.cli.formatting import when
 from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.rights import extras, limits, rights_options
 from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
 from watchbell.errors import Refused
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
 from watchbell.web.people import sign_in_links
+from watchbell.web.people.rights import Rights
 from watchbell.web.people.sessions import Sessions
-from watchbell.web.people.users import Users, role_of
+from watchbell.web.people.users import User, Users, role_of
 from watchbell.web.server_url import server_url
 
 _name = click.argument("name", metavar="NAME", type=storable)
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class Row(Rights, frozen=True, kw_only=True):
     name: str
     role: Role
     created: int
@@ -34,8 +36,9 @@ class Row(Struct, frozen=True, kw_only=True):
 @click.group
 def command() -> None:
     """Manage users of the web pages and their roles. A viewer can look; an operator can also
-    acknowledge and schedule maintenance; an editor can also change contacts, rules and jobs; an
-    administrator can also manage users, API keys and settings.
+    acknowledge, schedule maintenance and run jobs; an editor can also change contacts, rules and
+    jobs; an administrator can also manage users, API keys and settings. On top of that a user can
+    have privileges and custom roles, and be limited to some categories and server groups.
 
     Example: watchbell users add alice --role editor
     """
@@ -58,10 +61,13 @@ def list_(*, loaded: Loaded, as_json: bool) -> None:
             "There are no users. Add one with `watchbell users add NAME --role administrator`."
         )
         return
-    cells = [
-        [r.name, r.role, "yes" if r.has_password else "no", when(r.last_sign_in)] for r in rows
-    ]
-    show_table(["name", "role", "password", "last sign-in"], cells)
+    columns = ["name", "role", "also", "limited to", "password", "last sign-in"]
+    show_table(columns, [_cells(row) for row in rows])
+
+
+def _cells(row: Row) -> list[str]:
+    password = "yes" if row.has_password else "no"
+    return [row.name, row.role, extras(row), limits(row), password, when(row.last_sign_in)]
 
 
 async def _rows(store: Store) -> list[Row]:
@@ -74,6 +80,10 @@ async def _rows(store: Store) -> list[Row]:
             created=user.created,
             has_password=bool(user.password),
             last_sign_in=seen.get(user.name),
+            privileges=user.privileges,
+            roles=user.roles,
+            categories=user.categories,
+            groups=user.groups,
         )
         for user in await users.all()
     ]
@@ -82,15 +92,19 @@ async def _rows(store: Store) -> list[Row]:
 @command.command
 @_name
 @click.option("--role", type=click.Choice(ROLES), default="viewer", show_default=True)
+@rights_options()
 @with_settings()
-def add(*, loaded: Loaded, name: str, role: str) -> None:
+def add(*, loaded: Loaded, name: str, role: str, changes: dict[str, Any]) -> None:
     """Add a user, and print a sign-in link. With it they sign in once and set their password.
 
-    Example: watchbell users add bob --role operator
+    \b
+    Examples:
+      watchbell users add bob --role operator
+      watchbell users add charlie --privilege run_jobs --category backups
     """
 
     async def added(store: Store) -> str:
-        user = await Users(store).add(name, role_of(role), operator())
+        user = await Users(store).add(name, role_of(role), operator(), Rights(**changes))
         return await sign_in_links.make(store, user, operator())
 
     click.echo(server_url(loaded.settings) + with_store(loaded.settings, added))
@@ -109,6 +123,36 @@ def role(*, loaded: Loaded, name: str, role: str) -> None:
         loaded.settings, lambda store: Users(store).set_role(name, role_of(role), operator())
     )
     click.echo(f"{name} is now {role}")
+
+
+@command.command
+@_name
+@click.option("--role", type=click.Choice(ROLES), help="The new role.")
+@rights_options(clear=True)
+@with_settings()
+def edit(*, loaded: Loaded, name: str, role: str | None, changes: dict[str, Any]) -> None:
+    """Change what a user may do. Options replace what the user had; what you leave out stays. It
+    takes effect at once.
+
+    \b
+    Examples:
+      watchbell users edit bob --custom-role backup_operators
+      watchbell users edit bob --category backups --category reports
+      watchbell users edit bob --category none
+    """
+    if role:
+        changes["role"] = role_of(role)
+    if not changes:
+        raise click.UsageError("say what to change; see `watchbell users edit --help`")
+    user = with_store(loaded.settings, lambda store: Users(store).update(name, changes, operator()))
+    click.echo(f"{name} is now {_described(user)}")
+
+
+def _described(user: User) -> str:
+    parts = [str(user.role)]
+    parts += [f"with {extras(user)}"] if user.roles or user.privileges else []
+    parts += [f"limited to {limits(user)}"] if user.categories or user.groups else []
+    return ", ".join(parts)
 
 
 @command.command

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from watchbell.actors import may_give
+from watchbell.actors import PRIVILEGES, ROLES, may_give
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store
 from watchbell.web.audit import Stamp
@@ -54,6 +54,8 @@ class Roles:
         if not _ID.fullmatch(made.id):
             reason = "a role's id has 1 to 64 small letters, digits or _ and does not begin with _"
             raise Refused(reason, field="id")
+        if made.id in (*ROLES, *PRIVILEGES):
+            raise Refused(f"{made.id} is already the name of a role or privilege", field="id")
         _check(made, by)
         entry = by.entry("role.add", made.id, rights.in_words(made))
         table = self._keys.roles()
