@@ -1,0 +1,237 @@
+"""What becomes of a job that has ended: its final record, a retry, and what it sets off. Pure."""
+
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from watchbell.jobs.decide import actions, launch
+from watchbell.jobs.model import (
+    ABORTED,
+    Activity,
+    Code,
+    Event,
+    Job,
+    JobFile,
+    JobReference,
+    Limit,
+    Total,
+    Usage,
+)
+from watchbell.jobs.outcomes import has_failed
+
+MOST_ACTIVITY = 1_000
+_LONGEST_CODE, _LONGEST_DESCRIPTION = 64, 16 << 10
+_SYSTEM_TAG = re.compile(r"_\w+")
+_WHOLE = re.compile(r"[+-]?\d{1,15}")
+_OTHER = re.compile(r"\W", re.ASCII)
+UNKNOWN = "unknown"
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """How a job ended, as its agent reports it, or whoever ended it before it started."""
+
+    at: float = 0
+    code: Any = 0
+    description: str = ""
+    elapsed: float = 0
+    retry_ok: bool = False
+    size: int = 0
+    lines: int = 0
+    cut: int = 0
+    cpu: dict[str, Any] = {}
+    mem: dict[str, Any] = {}
+    disk: dict[str, Any] = {}
+    net: dict[str, Any] = {}
+    files: tuple[dict[str, Any], ...] = ()
+    activity: tuple[str, ...] = ()
+
+
+_UNREADABLE = Result(
+    code=UNKNOWN, description="The result of the job can't be read.", retry_ok=True
+)
+
+
+class Completion(Struct, frozen=True, kw_only=True):
+    job: Job
+    """The final record."""
+    retry: Job | None = None
+    items: tuple[bytes, ...] = ()
+    """For the queue `actions`."""
+    counts: bool = True
+    """Whether it counts for its event: tests and attempts that are retried do not."""
+    fired: tuple[str, ...] = ()
+    """The triggers, for limits by day."""
+    removes_event: bool = False
+
+
+def result(raw: bytes | None) -> Result:
+    try:
+        return msgspec.json.decode(raw or b"", type=Result)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _UNREADABLE
+
+
+def complete(
+    job: Job,
+    ended: Result,
+    *,
+    event: Event | None,
+    known_tags: Collection[str],
+    retry_id: str,
+    now: float,
+) -> Completion:
+    """`event` is None where it was deleted meanwhile. `retry_id` is for a new attempt, if there
+    is one."""
+    final = _tagged(_ended(job, ended, now), known_tags)
+    limit = _retry_limit(final)
+    retry = launch.retry(job, retry_id, now, limit.duration or 0) if limit else None
+    if retry is not None:
+        references = (*final.jobs, JobReference(retry.id, "retry"))
+        final = replace(final, retried=True, jobs=references)
+    final, items = actions.completed(final, now)
+    fired = actions.triggers(final)
+    counts = not final.retried and not final.test
+    return Completion(
+        job=_with_system_tags(final),
+        retry=retry,
+        items=tuple(items),
+        counts=counts,
+        fired=tuple(fired),
+        removes_event=counts and event is not None and _is_destructed(event),
+    )
+
+
+def _ended(job: Job, ended: Result, now: float) -> Job:
+    """The job with its result."""
+    code = normalised(ended.code)
+    completed = ended.at if job.started <= ended.at <= now else now
+    elapsed = ended.elapsed or (completed - job.started if job.started else 0)
+    description = ended.description.strip()[:_LONGEST_DESCRIPTION]
+    if has_failed(code) and not description:
+        description = "The job was aborted." if code == ABORTED else f"The job ended with {code}."
+    lines = [*ended.activity, *_cut(ended)]
+    return replace(
+        job,
+        state="complete",
+        code=code,
+        description=description,
+        retry_ok=ended.retry_ok,
+        completed=completed,
+        updated=now,
+        elapsed=round(max(elapsed, 0), 3) if math.isfinite(elapsed) else 0,
+        until=None,
+        reason="",
+        remote=False,
+        log_file_size=max(ended.size - ended.cut, 0) or job.log_file_size,
+        files=_files(ended.files) or job.files,
+        cpu=_usage(ended.cpu, job.cpu),
+        mem=_usage(ended.mem, job.mem),
+        disk=_total(ended.disk, job.disk),
+        net=_total(ended.net, job.net),
+        activity=with_activity(job, lines, completed),
+    )
+
+
+def _cut(ended: Result) -> list[str]:
+    return [f"{ended.cut:,} bytes of output were left out."] if ended.cut > 0 else []
+
+
+def normalised(code: Any) -> Code:
+    """0 for success, a number, or a lower-case word."""
+    if code is None or code is False or code == "":
+        return 0
+    if isinstance(code, str):
+        if _WHOLE.fullmatch(code.strip()):
+            return int(code)
+        return _OTHER.sub("_", code.lower())[:_LONGEST_CODE]
+    if isinstance(code, bool) or not isinstance(code, int | float) or not math.isfinite(code):
+        return UNKNOWN
+    return int(code) if code == int(code) else code
+
+
+def with_activity(job: Job, lines: Iterable[str], at: float) -> tuple[Activity, ...]:
+    """The newest lines of the activity log, with these at its end."""
+    added = (Activity(epoch=at, msg=line, server=job.server) for line in lines)
+    return (*job.activity, *added)[-MOST_ACTIVITY:]
+
+
+def first_limit(job: Job, kind: str) -> Limit | None:
+    """Limits of the event come before those of the category and of the settings."""
+    return next((one for one in job.limits if one.enabled and one.type == kind), None)
+
+
+def _retry_limit(job: Job) -> Limit | None:
+    """The limit by which a job is tried again; None if it is not."""
+    limit = first_limit(job, "retry")
+    if limit is None or not has_failed(job.code):
+        return None
+    may = job.code != ABORTED or job.retry_ok
+    return limit if may and job.retry_count < (limit.amount or 0) else None
+
+
+def _tagged(job: Job, known: Collection[str]) -> Job:
+    """The job without tags that do not exist, or exceed its limit."""
+    given = dict.fromkeys(tag for tag in job.tags if not _SYSTEM_TAG.fullmatch(tag))
+    kept = [tag for tag in given if tag in known]
+    lines = [f"The tag {tag!r} does not exist." for tag in given if tag not in known]
+    limit = first_limit(job, "tag")
+    if limit is not None and limit.amount is not None and len(kept) > limit.amount:
+        most = max(int(limit.amount), 0)
+        lines.append(f"Of {len(kept)} tags, {most} are kept, which is the limit.")
+        kept = kept[:most]
+    return replace(job, tags=tuple(kept), activity=with_activity(job, lines, job.completed))
+
+
+def _with_system_tags(job: Job) -> Job:
+    tags = [*job.tags, "_error" if has_failed(job.code) else "_success"]
+    tags.append("_retried" if job.retried else "_last")
+    tags += ["_test"] if job.test else []
+    tags += ["_files"] if job.files else []
+    return replace(job, tags=tuple(tags))
+
+
+def _is_destructed(event: Event) -> bool:
+    return any(timing.type == "destruct" and timing.enabled for timing in event.timings)
+
+
+def changes_of(job: Job, event: Event | None) -> dict[str, Any]:
+    """What a job wants to change of its event and is not as it wants it yet."""
+    if event is None:
+        return {}
+    fields = {name: getattr(event, name) for name in Event.__struct_fields__}
+    present = msgspec.json.decode(msgspec.json.encode(fields))
+    return {
+        name: value
+        for name, value in job.update_event.items()
+        if name not in present or value != present[name]
+    }
+
+
+def _files(found: Iterable[Mapping[str, Any]]) -> tuple[JobFile, ...]:
+    """The files that were uploaded; what can't be read as one is left out."""
+    files = []
+    for one in found:
+        try:
+            files.append(msgspec.convert(one, JobFile))
+        except msgspec.ValidationError:
+            continue
+    return tuple(files)
+
+
+def _usage(found: Mapping[str, Any], before: Usage | None) -> Usage | None:
+    try:
+        return msgspec.convert(found, Usage) if found else before
+    except msgspec.ValidationError:
+        return before
+
+
+def _total(found: Mapping[str, Any], before: Total | None) -> Total | None:
+    try:
+        return msgspec.convert(found, Total) if found else before
+    except msgspec.ValidationError:
+        return before
