@@ -204,23 +204,6 @@ def test_the_activity_log_keeps_its_newest_lines() -> None:
     assert [line.msg for line in found.activity] == [str(n) for n in range(100, 1_100)]
 
 
-@pytest.mark.parametrize(
-    ("wanted", "left"),
-    [
-        ({"enabled": False}, {"enabled": False}),
-        ({"enabled": True, "title": "Backup"}, {}),
-        ({"notes": "x", "title": "Backup"}, {"notes": "x"}),
-        ({"tags": []}, {}),
-        ({"nosuch": 1}, {"nosuch": 1}),
-    ],
-)
-def test_only_what_differs_is_changed_of_an_event(
-    wanted: dict[str, object], left: dict[str, object]
-) -> None:
-    assert completion.changes_of(job(update_event=wanted), EVENT) == left
-    assert completion.changes_of(job(update_event=wanted), None) == {}
-
-
 def file(name: str, size: int) -> JobFile:
     return JobFile(id=name, filename=name, path=name, size=size, job="j0", server="s1")
 

@@ -30,6 +30,7 @@ class Jobs(Keyspace, document="watchbell"):
     waiting_targets = Set("{jobs}:waiting_targets")
     server_jobs = Set("{jobs}:server_jobs:SERVER")
     finishing = List("{jobs}:finishing")
+    archiving = List("{jobs}:archiving")
     actions = List("{jobs}:actions")
     suspended = Set("{jobs}:suspended")
 

@@ -199,19 +199,6 @@ def _is_destructed(event: Event) -> bool:
     return any(timing.type == "destruct" and timing.enabled for timing in event.timings)
 
 
-def changes_of(job: Job, event: Event | None) -> dict[str, Any]:
-    """What a job wants to change of its event and is not as it wants it yet."""
-    if event is None:
-        return {}
-    fields = {name: getattr(event, name) for name in Event.__struct_fields__}
-    present = msgspec.json.decode(msgspec.json.encode(fields))
-    return {
-        name: value
-        for name, value in job.update_event.items()
-        if name not in present or value != present[name]
-    }
-
-
 def _files(found: Iterable[Mapping[str, Any]]) -> tuple[JobFile, ...]:
     """The files that were uploaded; what can't be read as one is left out."""
     files = []
