@@ -53,7 +53,10 @@ end
 local function give_place(event)
   while true do
     local id = first_of(jobs.queued .. event)
-    if not id then return false end
+    if not id then
+      redis.call('SREM', jobs.queued_events, event)
+      return false
+    end
     leave_queue(event, id)
     if redis.call('EXISTS', jobs.job .. id) == 1 then
       redis.call('SADD', jobs.occupied .. event, id)
