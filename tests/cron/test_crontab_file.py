@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watchbell.cron.crontab_file import Entry, Skipped, Writer, entries
+from watchbell.cron.crontab_file import Entry, Writer, entries
 from watchbell.cron.model import Job
 from watchbell.cron.validation import from_fields
 from watchbell.errors import Refused
+from watchbell.schedule.crontab_lines import Skipped
 
 FILE = r"""
 # nightly things

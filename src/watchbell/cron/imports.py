@@ -7,11 +7,12 @@ import msgspec
 from msgspec import Struct
 
 from watchbell.cron import crontab_file, definitions, jobs
-from watchbell.cron.crontab_file import Entry, Skipped
+from watchbell.cron.crontab_file import Entry
 from watchbell.cron.model import Invalid, Job
 from watchbell.cron.reading import Reading
 from watchbell.cron.validation import from_fields
 from watchbell.errors import Refused
+from watchbell.schedule.crontab_lines import Skipped
 from watchbell.store.client import Store
 
 Form = Literal["crontab", "json"]

@@ -17,12 +17,13 @@ from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.cron import imports, overview
-from watchbell.cron.crontab_file import Entry, Skipped
+from watchbell.cron.crontab_file import Entry
 from watchbell.cron.imports import Form
 from watchbell.cron.model import Invalid
 from watchbell.cron.reading import reading
 from watchbell.cron.validation import from_fields
 from watchbell.errors import Refused
+from watchbell.schedule.crontab_lines import Skipped
 from watchbell.settings import Loaded, Settings, environment, for_children
 from watchbell.store.opening import opened
 

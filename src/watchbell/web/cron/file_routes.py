@@ -9,12 +9,13 @@ from litestar.params import JSONBody, QueryParameter
 from litestar.response import Stream
 
 from watchbell.cron import imports
-from watchbell.cron.crontab_file import Entry, Skipped
+from watchbell.cron.crontab_file import Entry
 from watchbell.cron.imports import Form, Planned
 from watchbell.cron.job_status import JobStatus
 from watchbell.cron.model import Invalid, parsed
 from watchbell.cron.reading import Reading
 from watchbell.errors import Refused
+from watchbell.schedule.crontab_lines import Skipped
 from watchbell.web.access import needs
 from watchbell.web.cron import job_view
 from watchbell.web.cron.job_routes import changing, reading_of
