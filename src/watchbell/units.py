@@ -123,6 +123,11 @@ def in_bytes(count: int) -> str:
     return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
 
 
+def utc_day(time: float) -> str:
+    """A day as a date, such as `20261124`."""
+    return f"{datetime.fromtimestamp(time, UTC):%Y%m%d}"
+
+
 def utc_time(time: int) -> str:
     """A time for people, such as `2026-11-24 14:00:00 UTC`."""
     try:

@@ -32,6 +32,8 @@ class Jobs(Keyspace, document="watchbell"):
     finishing = List("{jobs}:finishing")
     archiving = List("{jobs}:archiving")
     actions = List("{jobs}:actions")
+    actions_later = SortedSet("{jobs}:actions_later")
+    channel_uses = Set("{jobs}:channel_uses:DATE:CHANNEL", expires=True)
     suspended = Set("{jobs}:suspended")
 
     log = Stream("{jobs}:log:ID")

@@ -123,7 +123,7 @@ class Action(Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: Code | None = None
     description: str = ""
     message: str = ""
-    """The record of the message that was sent for it."""
+    """The ids of the messages that were sent for it, separated by spaces."""
 
 
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -33,6 +33,9 @@ class ActionItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     launched: tuple[str, ...] = ()
     """Jobs that were launched, likewise."""
     tries: int = 0
+    """Attempts that failed."""
+    error: str = ""
+    """Why the last one failed."""
 
 
 class Selected(NamedTuple):

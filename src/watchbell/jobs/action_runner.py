@@ -1,0 +1,146 @@
+"""Takes actions from their queue and has each carried out once, with its result in the job's
+record."""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+import msgspec
+from msgspec.structs import replace
+
+from watchbell import logs
+from watchbell.clock import Clock
+from watchbell.errors import LeaseLost
+from watchbell.jobs import action_results
+from watchbell.jobs.action_results import Recorded
+from watchbell.jobs.action_work import ActionWork
+from watchbell.jobs.decide.actions import ActionItem
+from watchbell.jobs.keys import Jobs
+from watchbell.probes import probe
+from watchbell.store.client import Argument, Store, patiently
+from watchbell.store.effects import Effects
+from watchbell.store.enduring import enduring
+from watchbell.store.queue import Batch, Queue, Taker
+from watchbell.store.script import Script
+
+_BATCH, _AT_ONCE = 50, 10
+_MOST_TRIES = 5
+_FIRST_PAUSE, _NOT_YET = 5.0, 1.0
+"""Seconds before an action that failed is tried again, which double each time; and before a result
+is written that a job's record is not ready for."""
+_EVERY = 1.0
+_LONGEST = 500
+"""Characters of an error that are kept."""
+
+# KEYS[1] later; ARGV pairs of when an item is due, and the item.
+_DEFER = Effects("""
+for i = 1, #ARGV, 2 do redis.call('ZADD', KEYS[1], ARGV[i], ARGV[i + 1]) end
+""")
+
+# KEYS[1] later, KEYS[2] actions; ARGV[1] now. Returns how many items were due.
+_RETURN = Script("""
+local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, 500)
+if #due > 0 then
+  redis.call('RPUSH', KEYS[2], unpack(due))
+  redis.call('ZREM', KEYS[1], unpack(due))
+end
+return #due
+""")
+
+Deferred = tuple[float, ActionItem]
+"""When an item is due again."""
+
+
+class ActionRunner:
+    def __init__(self, store: Store, work: ActionWork, clock: Clock, lease: float = 30) -> None:
+        self._store, self._work, self._clock = store, work, clock
+        keys = Jobs(store.prefix)
+        self._actions, self._later = keys.actions(), keys.actions_later()
+        queue = Queue(key=self._actions, side="LEFT")
+        self._taker = Taker(store, queue, most=_BATCH, lease=lease)
+        self._room = asyncio.Semaphore(_AT_ONCE)
+        self._log = logs.get(role="conductor")
+
+    async def run(self) -> None:
+        """Any number may run side by side."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._return_due())
+            group.create_task(enduring(self._take, "conductor", "actions"))
+
+    async def _take(self) -> None:
+        try:
+            async for batch in self._taker.batches():
+                try:
+                    async with self._taker.holding():
+                        await self.handle(batch)
+                except LeaseLost as error:
+                    self._log.warning("batch lost", reason=str(error))
+        finally:
+            await self._taker.release()
+
+    async def once(self) -> bool:
+        """Handles what is queued now. Whether there was anything."""
+        batch = await self._taker.take()
+        if batch is not None:
+            await self.handle(batch)
+        return batch is not None
+
+    async def handle(self, batch: Batch) -> None:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._attempt(raw, batch.attempts)) for raw in batch.items]
+        deferred = [later for task in tasks if (later := task.result()) is not None]
+        probe("actions.done")
+        await self._acknowledge(batch, deferred)
+
+    async def _acknowledge(self, batch: Batch, deferred: Sequence[Deferred]) -> None:
+        args: list[Argument] = []
+        for due, item in deferred:
+            args += [f"{due:.3f}", msgspec.json.encode(item)]
+        await self._taker.acknowledge(batch, _DEFER, [self._later], args)
+
+    async def _attempt(self, raw: bytes, deaths: int) -> Deferred | None:
+        """Carries one item out; what is left to do of it later, if anything is."""
+        try:
+            item = msgspec.json.decode(raw, type=ActionItem)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            self._log.error("an action can't be read and is dropped", reason=str(error))
+            return None
+        try:
+            async with self._room:
+                return await patiently(partial(self._carry_out, item, deaths))
+        except Exception as error:  # noqa: BLE001 one action must not stop the others
+            self._log.exception("an action failed", job=item.job, action=item.n, tries=item.tries)
+            return self._again(item, str(error))
+
+    def _again(self, item: ActionItem, reason: str) -> Deferred | None:
+        tries = item.tries + 1
+        if tries > _MOST_TRIES:
+            self._log.error("an action is given up", job=item.job, action=item.n, reason=reason)
+            return None
+        pause = _FIRST_PAUSE * 2**item.tries
+        return self._clock.now() + pause, replace(item, tries=tries, error=reason[:_LONGEST])
+
+    async def _carry_out(self, item: ActionItem, deaths: int) -> Deferred | None:
+        """May be repeated: everything is named after the item."""
+        if not item.results:
+            given_up = deaths + item.tries >= _MOST_TRIES
+            found = await (self._work.given_up if given_up else self._work.carried_out)(item)
+            if found is None:
+                return None
+            item = found
+            probe("actions.carried_out")
+        written = await action_results.record(self._store, item)
+        probe("actions.recorded")
+        if written is Recorded.LATER:
+            return self._clock.now() + _NOT_YET, item
+        return None
+
+    async def _return_due(self) -> None:
+        while True:
+            await asyncio.sleep(_EVERY)
+            await enduring(lambda: patiently(self.return_due), "conductor", "actions that wait")
+
+    async def return_due(self) -> int:
+        """Queues items again that are due. Returns how many."""
+        keys = [self._later, self._actions]
+        return int(await _RETURN(self._store, keys, [f"{self._clock.now():.3f}"]))

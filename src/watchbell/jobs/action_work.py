@@ -1,0 +1,275 @@
+"""Carries out the actions of jobs. Each may be repeated, and then finds what it did before."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NamedTuple, Protocol
+
+from msgspec.structs import replace
+
+from watchbell import actors, ids
+from watchbell.clock import Clock
+from watchbell.errors import Changed, NotFound, Refused
+from watchbell.fleet import servers
+from watchbell.jobs import channel_sending, definitions, job_records, launches, links, parameters
+from watchbell.jobs.action_texts import JobFacts
+from watchbell.jobs.decide import actions, launch
+from watchbell.jobs.decide.actions import ActionItem
+from watchbell.jobs.decide.launch import Wish
+from watchbell.jobs.job_messages import JobMessages, Occasion
+from watchbell.jobs.launches import Outcome
+from watchbell.jobs.model import Action, Channel, Job, Parent
+from watchbell.settings import Settings
+from watchbell.store.client import Store
+
+NO_SNAPSHOTS = "snapshots are not available yet; nothing was taken"
+_ONLY_BEFORE = "a job can be suspended only before it starts"
+
+
+class Definitions(launch.Definitions, Protocol):
+    @property
+    def channels(self) -> Mapping[str, Channel]: ...
+
+
+class Done(NamedTuple):
+    words: str
+    messages: tuple[str, ...] = ()
+    launched: tuple[str, ...] = ()
+
+
+class Task(NamedTuple):
+    """An action to be carried out."""
+
+    about: Occasion
+    name: str
+    """Names it for all time; what it creates is named after it."""
+    now: float
+
+    @property
+    def job(self) -> Job:
+        return self.about.job
+
+    @property
+    def action(self) -> Action:
+        return self.about.action
+
+
+class ActionWork:
+    def __init__(
+        self,
+        store: Store,
+        known: Definitions,
+        settings: Settings,
+        clock: Clock,
+        *,
+        base_url: str,
+        log_end: Callable[[str], Awaitable[str]],
+    ) -> None:
+        """`log_end` reads the last lines of a job's log."""
+        self._store, self._known, self._clock = store, known, clock
+        self._timezone, self._base_url, self._log_end = settings.jobs.timezone, base_url, log_end
+        self._messages = JobMessages(store, settings)
+        self._kinds: dict[str, Callable[[Task], Awaitable[Done]]] = {
+            "email": self._email,
+            "web_hook": self._web_hook,
+            "run_event": self._run_event,
+            "channel": self._channel,
+            "disable": self._disable,
+            "delete": self._delete,
+            "suspend": self._announce,
+            "tag": self._tag,
+            "snapshot": self._snapshot,
+        }
+
+    async def carried_out(self, item: ActionItem) -> ActionItem | None:
+        """The item with its results; None where its job is gone, or it was done before."""
+        job = await job_records.read(self._store, item.job)
+        if job is None:
+            return None
+        named = _named(job, item)
+        if not named:
+            return None
+        facts = await self._facts(job)
+        results, launched = [], list[str]()
+        for name, action in named:
+            result, more = await self._result(Occasion(job, action, facts, item.text), name)
+            results.append(result)
+            launched += more
+        return replace(item, results=tuple(results), launched=tuple(launched))
+
+    async def given_up(self, item: ActionItem) -> ActionItem | None:
+        """The item with the result that it failed, without another attempt."""
+        job = await job_records.read(self._store, item.job)
+        if job is None:
+            return None
+        reason = f"given up: {item.error or 'processes ended while they carried it out'}"
+        now = self._clock.now()
+        results = tuple(actions.failed(one, now, 0, reason) for _, one in _named(job, item))
+        return replace(item, results=results) if results else None
+
+    async def _result(self, about: Occasion, name: str) -> tuple[Action, tuple[str, ...]]:
+        now, begun = self._clock.now(), self._clock.monotonic()
+        action = about.action
+        try:
+            done = await self._kinds[action.type](Task(about, name, now))
+        except (Refused, NotFound, Changed) as error:
+            return actions.failed(action, now, self._since(begun), str(error)), ()
+        message = " ".join(done.messages)
+        result = actions.done(action, now, self._since(begun), done.words, message)
+        if action.type == "suspend":
+            result = replace(result, code=None)  # until somebody resumes it
+        return result, done.launched
+
+    def _since(self, begun: float) -> int:
+        return round((self._clock.monotonic() - begun) * 1000)
+
+    async def _facts(self, job: Job) -> JobFacts:
+        known = self._known
+        event, plugin = known.events.get(job.event), known.plugins.get(job.plugin)
+        category = known.categories.get(job.category)
+        return JobFacts(
+            title=event.title if event else job.event,
+            category=category.title if category else job.category,
+            plugin=plugin.title if plugin else job.plugin,
+            host=await self._host(job.server),
+            link=links.job_page(self._base_url, job.id),
+            log_end=await self._log_end(job.id),
+            params=parameters.masked(plugin, job.params) if plugin else {},
+        )
+
+    async def _host(self, server: str) -> str:
+        try:
+            return (await servers.get(self._store, server)).hostname if server else ""
+        except NotFound:
+            return server
+
+    async def _email(self, task: Task) -> Done:
+        action = task.action
+        sent = await self._messages.mail(
+            task.name, task.about, action.email, action.users, task.now
+        )
+        return Done(f"queued: {sent.words}", (sent.message,))
+
+    async def _web_hook(self, task: Task) -> Done:
+        sent = await self._messages.web_hook(task.name, task.about, task.action.url, task.now)
+        return Done(f"queued: {sent.words}", (sent.message,))
+
+    async def _run_event(self, task: Task) -> Done:
+        return await self._launch(task, task.action.event_id)
+
+    async def _launch(self, task: Task, event: str) -> Done:
+        job = task.job
+        wish = Wish(
+            event=event,
+            source="action",
+            username=job.username,
+            params=task.action.params,
+            data=job.data,
+            files=job.files,
+            parent=Parent(
+                id=job.id,
+                data=job.data,
+                files=job.files,
+                event=job.event,
+                code=job.code,
+                description=job.description,
+            ),
+        )
+        child = ids.derived_id("j", job.completed or job.started or job.launched, task.name)
+        new = launch.prepare(self._known, wish, child, task.now)
+        (outcome,) = await launches.launch(self._store, [new], self._timezone)
+        if outcome is Outcome.LIMITED:
+            raise Refused(outcome.value)
+        return Done(f"launched job {child} of {event}", launched=(child,))
+
+    async def _channel(self, task: Task) -> Done:
+        channel = self._known.channels.get(task.action.channel_id)
+        if channel is None:
+            raise NotFound(f"there is no channel {task.action.channel_id!r}")
+        refusal = await channel_sending.obstacle(self._store, channel, task.name, task.now)
+        if refusal:
+            raise Refused(refusal)
+        done, refused = await self._each(task, _uses(channel))
+        if not done:
+            raise Refused("; ".join(refused) or f"the channel {channel.title} reaches nobody")
+        return Done(
+            "; ".join([*(one.words for one in done), *refused]),
+            tuple(message for one in done for message in one.messages),
+            tuple(job for one in done for job in one.launched),
+        )
+
+    async def _each(self, task: Task, uses: list[Action]) -> tuple[list[Done], list[str]]:
+        """What was done, and why the rest was not: one way that fails holds up no other."""
+        done, refused = [], []
+        for use in uses:
+            part = Task(task.about._replace(action=use), f"{task.name}-{use.type}", task.now)
+            try:
+                done.append(await self._kinds[use.type](part))
+            except (Refused, NotFound) as error:
+                refused.append(str(error))
+        return done, refused
+
+    async def _disable(self, task: Task) -> Done:
+        event = self._known.events.get(task.job.event)
+        title = event.title if event else task.job.event
+        if event is not None and not event.enabled:
+            return Done(f"{title} is disabled already")
+        await definitions.update(
+            self._store, "event", task.job.event, {"enabled": False}, _who(task), task.now
+        )
+        return Done(f"disabled {title}")
+
+    async def _delete(self, task: Task) -> Done:
+        try:
+            await definitions.remove(self._store, "event", task.job.event, _who(task), task.now)
+        except NotFound:
+            return Done(f"the event {task.job.event} is deleted already")
+        return Done(f"deleted the event {task.job.event}")
+
+    async def _announce(self, task: Task) -> Done:
+        """The dispatcher has suspended the job; this tells people."""
+        action = task.action
+        if action.trigger != "start":
+            raise Refused(_ONLY_BEFORE)
+        ways = _ways(action, action.email, action.users, action.url)
+        done, refused = await self._each(task, ways)
+        words = [actions.SUSPENDED, *(one.words for one in done), *refused]
+        return Done("; ".join(words), tuple(one for each in done for one in each.messages))
+
+    async def _tag(self, task: Task) -> Done:
+        return Done(actions.tagged(task.action.tags))  # the record of the result adds them
+
+    async def _snapshot(self, task: Task) -> Done:  # noqa: ARG002
+        raise Refused(NO_SNAPSHOTS)
+
+
+def _named(job: Job, item: ActionItem) -> list[tuple[str, Action]]:
+    """The actions of an item that are not done yet, each with its name."""
+    if item.limit is not None:
+        if not 0 <= item.limit < len(job.limits):
+            return []
+        found = actions.of_limit(job.limits[item.limit])
+        return [(f"{job.id}-limit{item.limit}-{one.type}", one) for one in found]
+    if item.n is None or not 0 <= item.n < len(job.actions):
+        return []
+    action = job.actions[item.n]
+    is_done = action.code is not None or action.date is not None
+    return [] if is_done else [(f"{job.id}-{item.n}", action)]
+
+
+def _ways(action: Action, email: str, users: tuple[str, ...], url: str) -> list[Action]:
+    found = []
+    if email or users:
+        found.append(replace(action, type="email", email=email, users=users))
+    if url:
+        found.append(replace(action, type="web_hook", url=url))
+    return found
+
+
+def _uses(channel: Channel) -> list[Action]:
+    """What a channel does, as actions."""
+    bare = Action(trigger="complete", type="run_event", event_id=channel.run_event)
+    found = _ways(bare, channel.email, channel.users, channel.url)
+    return [*found, bare] if channel.run_event else found
+
+
+def _who(task: Task) -> actors.Actor:
+    return actors.system(f"an action of job {task.job.id}")
