@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from watchbell.jobs.decide import actions
+from watchbell.jobs.decide import actions, launch
 from watchbell.jobs.decide.actions import ActionItem
 from watchbell.jobs.model import Action, Code, Job, Limit
 
@@ -184,3 +184,9 @@ def test_another_attempt_starts_with_fresh_actions_but_is_not_suspended_again() 
     limit = actions.done(Action(trigger="limit:time", type="tag", tags=("a",)), NOW, 0, "added")
     started = actions.done(mail("start"), NOW, 3, "queued", "j1-0")
     assert actions.fresh([suspend, limit, started]) == (suspend, mail("start"))
+
+
+def test_a_retry_carries_out_its_actions_again() -> None:
+    started = actions.done(mail("start"), NOW, 3, "queued", "j1-0")
+    again = launch.retry(job(started, code=1), "j2", NOW, 0)
+    assert again.actions == (mail("start"),)

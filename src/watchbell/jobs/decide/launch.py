@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from watchbell.errors import NotFound, Refused
+from watchbell.jobs.decide.actions import fresh
 from watchbell.jobs.model import (
     Action,
     Algorithm,
@@ -167,6 +168,7 @@ def retry(job: Job, job_id: str, now: float, delay: float) -> Job:
         state="retry_delay" if delay > 0 else "ready",
         until=now + delay if delay > 0 else None,
         launched=now,
+        actions=fresh(job.actions),
         retry_count=job.retry_count + 1,
         retry_prev=job.id,
     )
