@@ -8,6 +8,7 @@ import pytest
 
 from tests.jobs.test_definition_validation import THE_DOCUMENTS
 from watchbell import actors
+from watchbell.alerting.keys import Alerting
 from watchbell.errors import Changed, NotFound, Refused
 from watchbell.jobs import definitions, stock
 from watchbell.jobs.keys import Jobs
@@ -192,6 +193,20 @@ async def test_removing_an_event_removes_its_state_and_keeps_it_for_a_while(read
     [entry] = await revisions_of(ready, event.id)
     assert (entry["action"], entry["by"], entry["old"]["title"]) == ("delete", "bob", "Backup")
     assert await ready.call("TTL", keys.revisions("event", event.id)) > 0
+
+
+async def test_removing_an_event_ends_the_failure_of_its_check(ready: Store) -> None:
+    keys, events = Jobs(ready.prefix), Alerting(ready.prefix).events()
+    for name in ("never", "failed"):
+        await created(ready, id=name)
+    await ready.call("HSET", keys.event_states(), "failed", "{}")
+    await ready.call("HSET", keys.unreported(), "jobs:failed", "{}")
+    for name in ("never", "failed"):
+        await definitions.remove(ready, "event", name, BOB, LATER)
+    [raw] = await ready.call("LRANGE", events, 0, -1)
+    report = msgspec.json.decode(raw)
+    assert (report["entity"], report["check"], report["state"]) == ("jobs", "failed", "ok")
+    assert await ready.call("EXISTS", keys.unreported()) == 0
 
 
 async def test_what_does_not_exist_is_not_found(ready: Store) -> None:

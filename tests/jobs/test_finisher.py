@@ -110,6 +110,7 @@ async def test_a_result_that_comes_late_does_not_count_as_the_last(
 
 
 async def test_a_failed_job_is_launched_again(store: Store, finisher: Finisher) -> None:
+    await define(store, Event(id="e1", title="Backup"))
     mail = Action(trigger="error", type="email", email="alice@example.com")
     await end(store, job(limits=(RETRY,), actions=(mail,)), code=3)
     await finish(finisher)
@@ -202,6 +203,7 @@ async def test_a_long_log_stays_until_it_is_archived(store: Store, finisher: Fin
 async def test_a_failure_is_reported_with_the_end_of_the_log(
     store: Store, finisher: Finisher
 ) -> None:
+    await define(store, Event(id="e1", title="Backup"))
     await end(store, job(), code=2, description="no space left")
     await Printer(store).print(b"\xff disk full\n")
     await finish(finisher)
@@ -210,6 +212,15 @@ async def test_a_failure_is_reported_with_the_end_of_the_log(
     assert "no space left" in check["summary"]
     assert "disk full" in check["details"]
     assert "https://bell.example.com/jobs/j1" in check["details"]
+
+
+async def test_a_job_whose_event_was_deleted_reports_nothing(
+    store: Store, finisher: Finisher
+) -> None:
+    await end(store, job(), code=2)
+    await finish(finisher)
+    assert (await record(store)).job.code == 2
+    assert await events(store) == []
 
 
 async def test_recording_a_job_again_changes_nothing(store: Store, finisher: Finisher) -> None:

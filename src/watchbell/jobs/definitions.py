@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from watchbell import ids
 from watchbell.actors import Actor
+from watchbell.alerting.keys import Alerting
 from watchbell.errors import Changed, NotFound, Refused
-from watchbell.jobs import validation
+from watchbell.jobs import check_reports, validation
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import KINDS, Category, Channel, Event, Plugin
 from watchbell.jobs.validation import Record
@@ -60,7 +61,9 @@ return 1
 
 # KEYS[1] records, KEYS[2] revisions of this one, KEYS[3] channel of changes, then hashes with a
 # field for each record. ARGV[1] id, ARGV[2] the record as it was read, ARGV[3] what is kept of it,
-# ARGV[4] for how many seconds, ARGV[5] message.
+# ARGV[4] for how many seconds, ARGV[5] message. Of an event also ARGV[6] `events` of alerting,
+# ARGV[7] check events that are held back, ARGV[8] check and ARGV[9] event that ends its failure,
+# sent if a job of it has ended; that is known from the last of KEYS.
 # Returns 1, also if it was done before; 0 if the record is another one.
 _REMOVE = Script("""
 local now = redis.call('HGET', KEYS[1], ARGV[1])
@@ -69,6 +72,10 @@ if now ~= ARGV[2] then return 0 end
 redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('LPUSH', KEYS[2], ARGV[3])
 redis.call('EXPIRE', KEYS[2], ARGV[4])
+if ARGV[6] and redis.call('HEXISTS', KEYS[#KEYS], ARGV[1]) == 1 then
+  redis.call('HDEL', ARGV[7], ARGV[8])
+  redis.pcall('LPUSH', ARGV[6], ARGV[9])
+end
 for i = 4, #KEYS do redis.call('HDEL', KEYS[i], ARGV[1]) end
 redis.call('PUBLISH', KEYS[3], ARGV[5])
 return 1
@@ -206,6 +213,10 @@ async def remove(store: Store, kind: str, id: str, who: Actor, now: float) -> No
         )
         packed = msgspec.json.encode(entry)
         args: list[str | bytes | int] = [id, raw, packed, KEPT_AFTER_DELETION, _message(kind, id)]
+        if kind == "event":
+            title = current.title if isinstance(current, Event) else id
+            report = check_reports.event_removed(id, title, now)
+            args += [Alerting(store.prefix).events(), keys.unreported(), *report]
         if await _REMOVE(store, family, args):
             return
     raise Changed(f"others change the {kind} {id!r} all the time; try again")

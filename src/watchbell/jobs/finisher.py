@@ -163,9 +163,12 @@ class Finisher:
     def _report(
         self, job: Job, event: Event | None, ended: Ended
     ) -> check_reports.CheckReport | None:
+        """None also where the event was deleted: no later job could end its failure."""
+        if event is None:
+            return None
         return check_reports.job_ended(
             job,
-            title=event.title if event else job.event,
+            title=event.title,
             host=_hostname(ended.server) or job.server,
             link=links.job_page(self._base_url, job.id) if self._base_url else "",
             log_end=b"".join(chunk.text for chunk in ended.log_end).decode(errors="replace"),
