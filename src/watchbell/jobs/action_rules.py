@@ -1,5 +1,6 @@
 """When actions run, and which properties each type of action needs."""
 
+from collections.abc import Collection
 from typing import Any, get_args
 
 from watchbell.errors import Refused
@@ -31,6 +32,7 @@ _ACTION: dict[str, Reader] = {
     "params": read.mapping,
     "text": read.text,
 }
+PROPERTIES: Collection[str] = _ACTION.keys()
 _NEEDED_BY_ACTION: dict[str, tuple[str, ...]] = {
     "email": ("email", "users"),
     "web_hook": ("url",),

@@ -4,7 +4,7 @@ A change is made of what was read: the script compares that before it writes, so
 save at once neither overwrites the other unseen. What was replaced is kept as a revision.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -35,6 +35,7 @@ _ATTEMPTS = 20
 """How often a change is made again because somebody else was quicker."""
 
 Values = Mapping[str, Any]
+Names = Collection[str]
 
 # KEYS[1] records, KEYS[2] revisions of this one, KEYS[3] channel of changes, KEYS[4] categories.
 # ARGV[1] id, ARGV[2] the record as it was read, empty for none, ARGV[3] the new record,
@@ -132,13 +133,16 @@ async def scan(store: Store, kind: str) -> AsyncIterator[list[tuple[bytes, bytes
             return
 
 
-async def create(store: Store, kind: str, value: Values, who: Actor, now: float) -> Record:
-    """Creates a record, with a new id where it names none. Raises Refused."""
+async def create(
+    store: Store, kind: str, value: Values, who: Actor, now: float, *, together: Names = ()
+) -> Record:
+    """Creates a record, with a new id where it names none. `together` are events that are created
+    at the same time, to which it may refer. Raises Refused."""
     given = {name: each for name, each in value.items() if name not in FIXED}
     given["id"] = value.get("id") or ids.record_id(LETTERS[kind], now)
-    record = await _read(store, kind, _stamped(given, who, now), None, who)
+    record = await _read(store, kind, _stamped(given, who, now), None, who, together)
     if not await _write(store, kind, None, record, None, who, now):
-        raise Refused(f"there is a {kind} {record.id!r} already", field="id", code="exists")
+        raise Refused(f"the {kind} {record.id!r} exists already", field="id", code="exists")
     return record
 
 
@@ -168,6 +172,7 @@ async def replace(
     *,
     revision: int | None = None,
     action: str = "update",
+    together: Names = (),
 ) -> Record:
     """Replaces a record by what `change` makes of it; called again if somebody else was quicker."""
     for _ in range(_ATTEMPTS):
@@ -178,7 +183,7 @@ async def replace(
             raise Changed(reason)
         value = dict(change(old)) | {name: old[name] for name in FIXED if name in old}
         made = {"id": id} if current is not None else _stamped({"id": id}, who, now)
-        record = await _read(store, kind, value | made, current, who)
+        record = await _read(store, kind, value | made, current, who, together)
         if current is not None and record == current:
             return current
         before = current.revision if current else 0
@@ -193,7 +198,7 @@ async def recreate(store: Store, kind: str, value: Values, who: Actor, now: floa
     record = await _read(store, kind, value, None, who)
     record = msgspec.structs.replace(record, modified=int(now))
     if not await _write(store, kind, None, record, "restore", who, now):
-        raise Refused(f"there is a {kind} {record.id!r} already", field="id", code="exists")
+        raise Refused(f"the {kind} {record.id!r} exists already", field="id", code="exists")
     return record
 
 
@@ -266,24 +271,30 @@ def _stamped(value: Values, who: Actor, now: float) -> dict[str, Any]:
 
 
 async def _read(
-    store: Store, kind: str, value: Values, current: Record | None, who: Actor
+    store: Store,
+    kind: str,
+    value: Values,
+    current: Record | None,
+    who: Actor,
+    together: Names = (),
 ) -> Record:
     """The validated record. It is read twice: first to find what it refers to."""
     if kind not in KINDS:
         raise NotFound(f"there is no kind {kind!r}")
     is_admin = "admin" in who.privileges
     draft = validation.read(kind, value, current=current, is_admin=is_admin)
-    facts = await _facts(store, draft)
+    facts = await _facts(store, draft, together)
     return validation.read(kind, value, facts, current=current, is_admin=is_admin)
 
 
-async def _facts(store: Store, record: Record) -> Facts:
+async def _facts(store: Store, record: Record, together: Names) -> Facts:
     wanted: dict[str, set[str]] = {kind: set() for kind in ("event", "plugin", "channel")}
     for _, kind, name in validation.references(record):
         wanted[kind].add(name)
     wanted["category"] = {record.category} if isinstance(record, Event) else set()
     found = {kind: await _some(store, kind, names) for kind, names in wanted.items()}
-    return Facts(found["event"], found["category"], found["plugin"], found["channel"])
+    events = {name: Event(id=name, title=name) for name in together} | found["event"]
+    return Facts(events, found["category"], found["plugin"], found["channel"])
 
 
 async def _some(store: Store, kind: str, names: Iterable[str]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Which properties each type of limit has."""
 
+from collections.abc import Collection
 from typing import Any
 
 from watchbell.errors import Refused
@@ -40,6 +41,11 @@ _LIMITS: dict[str, dict[str, Reader]] = {
     "day": {**_COUNT, "condition": trigger},
     "tag": _COUNT,
 }
+
+
+def properties(kind: object) -> Collection[str]:
+    """The properties that a type of limit has."""
+    return _LIMITS.get(kind, _EVERY_LIMIT) if isinstance(kind, str) else _EVERY_LIMIT
 
 
 def reader(*, strict: bool) -> Reader:

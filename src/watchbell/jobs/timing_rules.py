@@ -1,7 +1,7 @@
 """Which properties each type of timing has, and which timings an event may have together."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from watchbell.errors import Refused
@@ -88,6 +88,11 @@ _NOT_HERE = {
     "plugin": "scheduler plugins are not supported; let another event run this one",
     "quiet": "every job is recorded; quiet timings are not supported",
 }
+
+
+def properties(kind: object) -> Collection[str]:
+    """The properties that a type of timing has."""
+    return _READERS.get(kind, _EVERY) if isinstance(kind, str) else _EVERY
 
 
 def reader(*, strict: bool) -> Reader:

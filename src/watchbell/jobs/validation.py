@@ -140,6 +140,11 @@ def _named(known: Known, kind: str) -> Mapping[str, Struct]:
     return named[kind]
 
 
+def properties(kind: str) -> tuple[str, ...]:
+    """The properties that a kind of record has."""
+    return KINDS[kind].__struct_fields__
+
+
 def references(record: Record) -> Iterator[tuple[str, str, str]]:
     """What a record refers to: field, kind and id. A category is created where there is none, and
     targets may come and go, so they are not among them."""
