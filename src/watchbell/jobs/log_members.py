@@ -19,6 +19,8 @@ _HEAD = struct.Struct("<2sBBIBBH2sH")
 _MAGIC, _DEFLATED, _HAS_EXTRA, _UNIX, _TIMES = b"\x1f\x8b", 8, 4, 3, b"WB"
 _MOST_TIMES = 60_000
 """Bytes of times, at most; the format has room for 64 KiB."""
+_FEWER_TIMES = 4_000
+"""So many times have fewer bytes in any case."""
 
 
 class Member(Struct, frozen=True, array_like=True):
@@ -138,21 +140,21 @@ def _compressed(group: Sequence[Chunk]) -> bytes:
 
 
 def _times(group: Sequence[Chunk]) -> bytes:
-    """For each chunk how many bytes it has and when it was read; of many, only some."""
-    apart = 0.0
-    while True:
-        pairs = list[tuple[int, float]]()
-        for chunk in group:
-            if pairs and chunk.at - pairs[-1][1] < apart:
-                pairs[-1] = (pairs[-1][0] + len(chunk.text), pairs[-1][1])
-            else:
-                pairs.append((len(chunk.text), round(chunk.at, 3)))
-        packed = zlib.compress(msgspec.msgpack.encode(_deltas(pairs)))
-        if len(packed) <= _MOST_TIMES:
-            return packed
-        apart = max(apart * 2, 0.05)
-        if apart > 1e10:  # times that jump to and fro
-            return zlib.compress(msgspec.msgpack.encode(_deltas([(0, group[0].at)])))
+    """For each chunk how many bytes it has and when it was read; of very many, only some."""
+    packed = _packed_times(group, 0)
+    if len(packed) <= _MOST_TIMES:
+        return packed
+    return _packed_times(group, (max(one.at for one in group) - group[0].at) / _FEWER_TIMES)
+
+
+def _packed_times(group: Sequence[Chunk], apart: float) -> bytes:
+    pairs = list[tuple[int, float]]()
+    for chunk in group:
+        if pairs and chunk.at - pairs[-1][1] < apart:
+            pairs[-1] = (pairs[-1][0] + len(chunk.text), pairs[-1][1])
+        else:
+            pairs.append((len(chunk.text), chunk.at))
+    return zlib.compress(msgspec.msgpack.encode(_deltas(pairs)))
 
 
 def _deltas(pairs: Sequence[tuple[int, float]]) -> list[int]:

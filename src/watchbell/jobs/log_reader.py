@@ -111,7 +111,7 @@ class LogReader:
         read = sum(len(chunk.text) for chunk in chunks)
         if tail.is_after and _newlines(chunks) <= most and read < _READ:
             log = _Log(await self._parts(), total=total)
-            found = await self._resting_backward(log, stop, most - _newlines(chunks))
+            found = await self._resting_backward(log, stop, most)
             return Found(
                 chunks=[*found.chunks, *chunks],
                 place=found.place,
@@ -183,7 +183,7 @@ class LogReader:
         members = [segment.member for segment in log.segments]
         first = 0
         for i, one in enumerate(members):
-            if one.place < place or (one.place == place and one.is_begin):
+            if _covers(one, place):
                 first = i
         chunks, i, read = list[Chunk](), first, 0
         while i < len(members) and read < _READ and members[i].place <= place + most:
@@ -202,15 +202,14 @@ class LogReader:
         if not log.segments:
             return Found(chunks=list(log.whole), place=0, total=log.total)
         members = [segment.member for segment in log.segments]
-        until = log.total + 1 if stop is None else max(stop, 1)
-        last = bisect_left(members, until, key=lambda one: one.place)
-        i, chunks = last, list[Chunk]()
-        while (
-            i > 0
-            and sum(one.size for one in members[i:last]) < _READ
-            and (i == last or not chunks or members[i].place > until - most - 1)
-        ):
+        until = log.total if stop is None else max(min(stop, log.total), 1)
+        last = len(members)
+        if stop is not None:
+            last = max(bisect_left(members, until, key=lambda one: one.place), 1)
+        i, chunks, read = last - 1, await self._read(log.segments[last - 1]), 0
+        while i > 0 and read < _READ and not _covers(members[i], until - most):
             i -= 1
+            read += members[i].size
             chunks = [*await self._read(log.segments[i]), *chunks]
         return Found(
             chunks=chunks,
@@ -219,6 +218,11 @@ class LogReader:
             is_begin=members[i].is_begin,
             is_end=last == len(members),
         )
+
+
+def _covers(member: Member, place: int) -> bool:
+    """Whether the line at a place begins in this member, or after it."""
+    return member.place < place or (member.place == place and member.is_begin)
 
 
 def _total(tail: Tail) -> int:

@@ -4,6 +4,7 @@ A place is the number of stored lines before a line. It differs from the number 
 was left out before.
 """
 
+import math
 from typing import Any
 
 import msgspec
@@ -183,8 +184,8 @@ def chunk_of(entry: Any) -> Chunk | None:
         return None
     found = dict(zip(entry[1][::2], entry[1][1::2], strict=False))
     try:
-        return Chunk(
-            float(found[b"at"]), int(found[b"offset"]), int(found[b"line"]), found[b"text"]
-        )
+        at, offset, line = float(found[b"at"]), int(found[b"offset"]), int(found[b"line"])
+        chunk = Chunk(at, offset, line, found[b"text"])
     except (KeyError, ValueError):
         return None
+    return chunk if math.isfinite(at) and offset >= 0 and line >= 0 else None
