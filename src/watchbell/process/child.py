@@ -117,6 +117,11 @@ class Child:
             self.pass_on(pid)
             self._note(pid)
 
+    def signal_main(self, number: int) -> None:
+        """To the main process alone, which is ours until we have waited for it."""
+        sent(os.kill, self.pid, number)
+        sent(os.kill, self.pid, signal.SIGCONT)
+
     def pass_on(self, orphan: int) -> None:
         if self.signalled and group_of(orphan) != self.pid:
             sent(os.kill, orphan, self.signalled)

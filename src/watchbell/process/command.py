@@ -48,6 +48,8 @@ class Ending(Struct, frozen=True, kw_only=True):
     no limit but the time limit."""
     escaped: Literal["end", "leave"] = "end"
     """Whether processes that began a session of their own (daemons) are part of the run."""
+    first: Literal["all", "main"] = "all"
+    """Who gets SIGTERM: all processes, or the main process and the others once that has ended."""
 
 
 class Terms(Struct, frozen=True, kw_only=True):

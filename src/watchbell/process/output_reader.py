@@ -20,7 +20,7 @@ class OutputReader:
     ) -> None:
         """Takes over the descriptor, which must not block. The output file comes first."""
         self._descriptor = descriptor
-        self._output = output
+        self.output = output
         self._clock = clock
         self._loop = asyncio.get_running_loop()
         self._is_reading = self._is_overlooked = False
@@ -41,17 +41,17 @@ class OutputReader:
                 self._news.clear()
                 self._hurry.clear()
                 is_over = self._over.is_set()
-                while batch := self._output.take(newest=self._output.is_over):
+                while batch := self.output.take(newest=self.output.is_over):
                     self._go_on()
                     yield batch
-                    if not self._output.is_waiting:  # what came meanwhile is news
+                    if not self.output.is_waiting:  # what came meanwhile is news
                         break
         finally:
             self.overlook()  # where the taker left early, the child need not wait for anybody
 
     async def _pause(self, every: float) -> None:
         """Whether more may come and reading is not paused."""
-        seconds = max(every, _NEWEST_EVERY) if self._output.is_over else every
+        seconds = max(every, _NEWEST_EVERY) if self.output.is_over else every
         if seconds:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -69,12 +69,15 @@ class OutputReader:
                 break
         self._stop()
 
+    def close(self) -> None:
+        self._stop()
+
     def _go_on(self) -> None:
-        if self._is_overlooked and self._output.is_full:
-            self._output.overlook()
-        if self._output.is_full:
+        if self._is_overlooked and self.output.is_full:
+            self.output.overlook()
+        if self.output.is_full:
             self._hurry.set()
-        wanted = not self._over.is_set() and not self._output.is_full
+        wanted = not self._over.is_set() and not self.output.is_full
         if wanted and not self._is_reading:
             self._loop.add_reader(self._descriptor, self._read)
         elif self._is_reading and not wanted:
@@ -100,7 +103,7 @@ class OutputReader:
         return os.read(self._descriptor, _READ)
 
     def _feed(self, chunk: bytes) -> None:
-        self._output.feed(chunk, self._clock.now())
+        self.output.feed(chunk, self._clock.now())
         self._news.set()
 
     def _stop(self) -> None:
@@ -111,5 +114,5 @@ class OutputReader:
             os.close(self._descriptor)
             if self._output_file:
                 self._output_file.close()
-            self._output.close()
+            self.output.close()
             self._news.set()

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from watchbell.process.command import Ending
 from watchbell.process.output import Batch, Output
+from watchbell.process.output_chunks import ChunkFile, ChunkReader
 from watchbell.process.output_file import OutputFile
 from watchbell.process.output_reader import OutputReader
 
@@ -23,6 +24,7 @@ class Cause(Enum):
     LAPSED = "its lease was not renewed in time"
     UNKEPT = "the process that ran it was killed, and no other took it over in time"
     LOST = "the process that watched over it died"
+    RELEASED = "it was left to itself"
 
 
 class Ended(Struct, frozen=True, kw_only=True):
@@ -55,16 +57,16 @@ class Run:
     def __init__(
         self,
         run: str,
-        output: Output,
-        output_reader: OutputReader,
+        output_reader: OutputReader | ChunkReader,
         ending: Ending,
         send: Callable[..., None],
-        output_file: OutputFile | None = None,
+        output_file: OutputFile | ChunkFile | None = None,
     ) -> None:
         self.id = run
         self.pid = 0
         """Of the main process, which leads a session and a process group of that number."""
-        self.output = output
+        self.started_ago = 0.0
+        """Of an adopted run: seconds from its start to its adoption."""
         self.grace = ending.grace
         self._output_reader, self._ending, self._send = output_reader, ending, send
         self._output_file = output_file
@@ -76,9 +78,22 @@ class Run:
         self._exit: dict[str, Any] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
+    @property
+    def output(self) -> Output:
+        assert isinstance(self._output_reader, OutputReader)
+        return self._output_reader.output
+
+    @property
+    def chunks(self) -> ChunkReader:
+        """The output of a run that was started without a volume."""
+        assert isinstance(self._output_reader, ChunkReader)
+        self._is_taken = True
+        return self._output_reader
+
     def batches(self, every: float = 0.0) -> AsyncGenerator[Batch, None]:
         """The output, to its end. With `every`, lines are gathered for that many seconds. While
         nobody reads, a child that has written much blocks, as with a full pipe."""
+        assert isinstance(self._output_reader, OutputReader)
         self._is_taken = True
         return self._output_reader.batches(every)
 
@@ -90,12 +105,23 @@ class Run:
         return await asyncio.shield(self._ended)
 
     def terminate(self) -> None:
-        """SIGTERM to all processes of the run; SIGKILL to those that are left after the grace."""
+        """SIGTERM to all processes of the run, or as its ending says; SIGKILL to those that are
+        left after the grace."""
         self._end(Cause.TERMINATED)
 
     def kill(self) -> None:
         self._cause = self._cause or Cause.KILLED
         self._kill()
+
+    def release(self) -> None:
+        """Ends the run without a signal: its processes go on, and nobody watches over them."""
+        self._send("release")
+
+    def leave(self) -> None:
+        """Leaves the run to its warden, and to another supervisor."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._output_reader.close()
 
     def lease(self, until: float | None, keep_until: float | None = None) -> None:
         """The run is killed at `until`, monotonic time, unless a later call extends that, even if
@@ -106,6 +132,8 @@ class Run:
 
     def forget(self) -> None:
         """Drops what is kept for adopters, once the end of the run is recorded."""
+        if isinstance(self._output_reader, ChunkReader):
+            self._output_reader.close()
         if self._output_file:
             self._send("forget")
             self._output_file.remove()
@@ -116,7 +144,7 @@ class Run:
             self._terminate()
 
     def _terminate(self) -> None:
-        self._send("signal", signal.SIGTERM)
+        self._send("signal", signal.SIGTERM, self._ending.first)
         self._later("kill", self._ending.grace, self._kill)
 
     def _kill(self) -> None:
@@ -138,12 +166,13 @@ class Run:
             "exited": self._exited,
             "gone": self._gone,
             "lapsed": lambda: self._ends_by(Cause.LAPSED),
+            "released": self._released,
             "unkept": lambda: self._ends_by(Cause.UNKEPT),
         }
         return handlers[name](*details)
 
     def _started(self, pid: int, ago: float = 0.0) -> bool:
-        self.pid = pid
+        self.pid, self.started_ago = pid, ago
         if self._ending.time_limit is not None:
             left = max(self._ending.time_limit - ago, 0)
             self._later("limit", left, lambda: self._end(Cause.TIME_LIMIT))
@@ -175,11 +204,17 @@ class Run:
             return self._gone(user, system, peak)
         if self._cause is None and self._ending.linger is not None:
             self._later("linger", self._ending.linger, self._terminate)
+        elif self._cause and self._ending.first == "main":
+            self._send("signal", signal.SIGTERM, "all")
         return False
 
     def _gone(self, user: float, system: float, peak: int, ended: Sequence[str] = ()) -> bool:
         self._exit |= {"user": user, "system": system, "peak": peak, "leftovers": tuple(ended)}
         self._finish(Ended(cause=self._cause or Cause.ITSELF, **self._exit))
+        return True
+
+    def _released(self, seconds: float) -> bool:
+        self._finish(Ended(cause=Cause.RELEASED, seconds=seconds))
         return True
 
     def lose(self) -> None:

@@ -22,6 +22,7 @@ from watchbell.process.adoption import AdoptionSocket, Kept, adoption_sockets, m
 from watchbell.process.command import Command, Ending, Terms, check
 from watchbell.process.orphans import marked, signal_safely
 from watchbell.process.output import Output, Volume
+from watchbell.process.output_chunks import ChunkFile, ChunkReader
 from watchbell.process.output_file import OutputFile
 from watchbell.process.output_reader import OutputReader
 from watchbell.process.run import Run
@@ -48,7 +49,7 @@ class Memo(msgspec.Struct, frozen=True, kw_only=True):
 
     run: str
     ending: Ending
-    volume: Volume
+    volume: Volume | None
     note: str
 
 
@@ -112,16 +113,32 @@ class Runner:
         """The runs that are not over."""
         return [run for link in self._links for run in link.runs.values()]
 
+    @property
+    def wardens(self) -> list[int]:
+        """The processes that start and adopt those of runs."""
+        return [link.pid for link in self._links]
+
+    async def leave(self) -> None:
+        """Leaves all runs to their wardens, for a supervisor that adopts them."""
+        self._is_closing = True
+        for link in self._links:
+            for run in link.runs.values():
+                run.leave()
+            link.leave()
+        self._link = None
+        self._adopted.clear()
+
     async def start(
         self,
         run: str,
         command: Command,
         ending: Ending = _AS_USUAL,
-        volume: Volume = _AS_MUCH_AS_USUAL,
+        volume: Volume | None = _AS_MUCH_AS_USUAL,
         terms: Terms = _AT_ONCE,
     ) -> Run:
         """Returns when the command runs; raises Refused when it can't be started.
-        `run` must be unique among all runs, past and future."""
+        `run` must be unique among all runs, past and future. Without a `volume` the output is read
+        from `Run.chunks`; only a runner that keeps runs can do that."""
         check(command)
         async with self._window:
             asked = self._ask(run, command, ending, volume, terms)
@@ -136,7 +153,9 @@ class Runner:
             raise _refused(command, refusal)
         return asked
 
-    def _ask(self, run: str, command: Command, ending: Ending, volume: Volume, terms: Terms) -> Run:
+    def _ask(
+        self, run: str, command: Command, ending: Ending, volume: Volume | None, terms: Terms
+    ) -> Run:
         if self._is_closing:
             raise _refused(command, "all runs are being ended")
         link = self._link or self._connect()
@@ -161,19 +180,18 @@ class Runner:
         return asked
 
     def _run(self, link: WardenHandle, number: int, reading: int, memo: Memo) -> Run:
-        output = Output(memo.volume)
-        output_file = None
-        if link.folder:
-            output_file = OutputFile(link.folder / str(number), memo.volume.complete)
-        output_reader = OutputReader(reading, output, self._clock, output_file)
-        return Run(
-            memo.run,
-            output,
-            output_reader,
-            memo.ending,
-            partial(link.send_about, number),
-            output_file,
-        )
+        path = link.folder / str(number) if link.folder else None
+        output_file: OutputFile | ChunkFile | None = None
+        output_reader: OutputReader | ChunkReader
+        if memo.volume is None:
+            assert path
+            output_file = ChunkFile(path)
+            output_reader = ChunkReader(reading, output_file)
+        else:
+            output_file = OutputFile(path, memo.volume.complete) if path else None
+            output_reader = OutputReader(reading, Output(memo.volume), self._clock, output_file)
+        send = partial(link.send_about, number)
+        return Run(memo.run, output_reader, memo.ending, send, output_file)
 
     def _descriptors(self, command: Command, *, is_kept: bool) -> list[int]:
         """The output to be read; then for the warden its other end, the input, and the output
@@ -262,6 +280,11 @@ def _refused(command: Command, reason: str) -> Refused:
 
 def _file_of(content: bytes) -> int:
     """A nameless file for the input: unlike a pipe, it needs no writer."""
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("stdin")
+        os.write(descriptor, content)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return descriptor
     with tempfile.TemporaryFile() as file:
         file.write(content)
         file.seek(0)

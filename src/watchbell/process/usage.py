@@ -54,7 +54,7 @@ class Connection(Struct, frozen=True):
     state: str
 
 
-def tree(roots: Iterable[int]) -> list[ProcessUsage]:
+def tree(roots: Iterable[int], most: int = _MOST) -> list[ProcessUsage]:
     """All processes that descend from the roots, these first; parents before their children.
 
     A process that has ended, or another user's with hidden files, is left out. One whose parent
@@ -63,7 +63,7 @@ def tree(roots: Iterable[int]) -> list[ProcessUsage]:
     found: list[ProcessUsage] = []
     seen: set[int] = set()
     waiting = list(roots)
-    while waiting and len(found) < _MOST:
+    while waiting and len(found) < most:
         pid = waiting.pop(0)
         if pid in seen:
             continue

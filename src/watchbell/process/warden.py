@@ -14,7 +14,10 @@ Requests, a JSON list a line, and answers:
                          ends; where LEFT, other processes of the run go on
                          gone NUMBER USER SYSTEM PEAK ENDED, once none of them does; ENDED are
                          those that were ended by a signal
-  signal NUMBER SIGNAL   to every process of the run, also those yet to be found
+  signal NUMBER SIGNAL WHOM
+                         to every process of the run, also those yet to be found; or to the main
+                         one alone
+  release NUMBER         released NUMBER SECONDS: the run is over, and its processes go on
   lease NUMBER UNTIL KEEP
                          lapsed NUMBER, where none follows in time: the run is killed; until KEEP
                          it may go on without a supervisor (both are monotonic time, which is the
@@ -76,6 +79,7 @@ class Warden:
             "start": self._start,
             "signal": self._signal,
             "lease": self._lease,
+            "release": self._let_go,
             "forget": self._dismiss,
             "close": self._close,
             "visit": self._visit,
@@ -201,14 +205,23 @@ class Warden:
         leave = {"WB_ESCAPED": "leave"} if wish["escaped"] == "leave" else {}
         return {**environment, **wish["environment"], "WB_RUN": wish["run"], **self._marks, **leave}
 
-    def _signal(self, number: int, which: int) -> None:
+    def _signal(self, number: int, which: int, whom: str = "all") -> None:
         held = self._held.pop(number, None)
         if held:
             held.close()
             self._supervisor.say("failed", number, "", "it was told to end before its time came")
         child = self._runs.get(number)
-        if child:
+        if child and whom == "main" and not child.has_exited:
+            child.signal_main(which)
+        elif child:
             child.signal(which)
+
+    def _let_go(self, number: int) -> None:
+        child = self._runs.get(number)
+        if child:
+            self._mains.pop(child.pid, None)
+            self._tell(child, "released", now() - child.begun)
+            self._forget(child)
 
     def _lease(self, number: int, until: float | None, keep_until: float | None) -> None:
         child = self._runs.get(number)

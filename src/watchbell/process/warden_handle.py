@@ -52,6 +52,8 @@ def most_kept() -> float:
 
 
 class _Process(Protocol):
+    pid: int
+
     def poll(self) -> int | None: ...
     def wait(self) -> int: ...
     def kill(self) -> None: ...
@@ -61,17 +63,17 @@ class _Adopted:
     """A warden that is not our child, so its exit code is unknown."""
 
     def __init__(self, pid: int) -> None:
-        self._pid, self._mark = pid, mark_of(pid)
+        self.pid, self._mark = pid, mark_of(pid)
 
     def poll(self) -> int | None:
-        return None if self._mark and mark_of(self._pid) == self._mark else 0
+        return None if self._mark and mark_of(self.pid) == self._mark else 0
 
     def wait(self) -> int:
         return 0
 
     def kill(self) -> None:
         with suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGKILL)
+            os.kill(self.pid, signal.SIGKILL)
 
 
 class WardenHandle(WardenChannel):
@@ -86,6 +88,16 @@ class WardenHandle(WardenChannel):
         super().__init__(connection)
         self._process, self._cut = process, cut
         self.folder = folder
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def leave(self) -> None:
+        """The warden goes on without us."""
+        self.hang_up()
+        if isinstance(self._process, subprocess.Popen):
+            self._process.returncode = 0  # `Popen` warns of a child that nobody waited for
 
     def on_cut(self) -> None:
         self._process.wait()
