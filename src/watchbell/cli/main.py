@@ -13,6 +13,7 @@ from watchbell.errors import WatchbellError
 COMMANDS: dict[str, tuple[str, str]] = {
     "up": ("watchbell.cli.up", "Run everything on this machine."),
     "run": ("watchbell.cli.run", "Run one role alone."),
+    "agent": ("watchbell.cli.agent", "Run the jobs of a server on this machine."),
     "event": ("watchbell.cli.event", "Report the state of a check."),
     "receive": ("watchbell.cli.receive", "Receive check results of other programs."),
     "rejected": ("watchbell.cli.rejected", "List rejected events and the reasons."),

@@ -19,7 +19,7 @@ Command = Callable[..., Any]
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def with_settings(*more: str) -> Callable[[Command], Command]:
+def with_settings(*more: str, has_store: bool = True) -> Callable[[Command], Command]:
     """Add --config, --data, --store and those of `more`; the command receives `loaded`."""
     options = {
         "store.url": click.option(
@@ -38,7 +38,7 @@ def with_settings(*more: str) -> Callable[[Command], Command]:
             help="Loopback port of the embedded store; 0: none.",
         ),
     }
-    used = ["store.url", "data", *more]
+    used = [*(["store.url"] if has_store else []), "data", *more]
 
     def decorated(command: Command) -> Command:
         @functools.wraps(command)

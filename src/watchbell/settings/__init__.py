@@ -3,6 +3,7 @@
 from watchbell.settings.inheritance import for_children, secret_variables
 from watchbell.settings.loading import PREFIX, Loaded, as_shown, environment, load, usual_file
 from watchbell.settings.sections import (
+    Agent,
     Alerting,
     Cron,
     Delivery,
@@ -19,6 +20,7 @@ from watchbell.settings.values import Secret, Tables, decode, redacted, shown
 
 __all__ = [
     "PREFIX",
+    "Agent",
     "Alerting",
     "Cron",
     "Delivery",
