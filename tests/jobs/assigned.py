@@ -9,7 +9,7 @@ from watchbell.fleet import presence
 from watchbell.fleet.keys import Fleet
 from watchbell.fleet.messages import Body, Report
 from watchbell.fleet.model import AgentToken, Link, Server
-from watchbell.jobs import launches
+from watchbell.jobs import job_packing
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Job
 from watchbell.store.client import Store
@@ -41,7 +41,7 @@ async def assign(store: Store, server: str, id_: str, **more: Any) -> Job:
             **more,
         }
     )
-    words = [word for pair in launches.fields(job).items() for word in pair]
+    words = [word for pair in job_packing.fields(job).items() for word in pair]
     await store.call("HSET", JOBS.job(id_), *words)
     await store.call("ZADD", JOBS.live(), NOW, id_)
     await store.call("SADD", JOBS.server_jobs(server), id_)

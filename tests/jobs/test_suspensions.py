@@ -9,8 +9,8 @@ from watchbell import actors
 from watchbell.errors import NotFound, Refused
 from watchbell.jobs import suspensions
 from watchbell.jobs.decide import actions
+from watchbell.jobs.job_packing import fields
 from watchbell.jobs.keys import Jobs
-from watchbell.jobs.launches import fields
 from watchbell.jobs.model import Action, Job
 from watchbell.store.client import Store
 

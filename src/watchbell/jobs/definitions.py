@@ -208,7 +208,7 @@ async def remove(store: Store, kind: str, id: str, who: Actor, now: float) -> No
     keys = Jobs(store.prefix)
     family = [records(store, kind)(), keys.revisions(kind, id), keys.changes()]
     if kind == "event":
-        family += [keys.cursors(), keys.counts(), keys.turns(), keys.event_states()]
+        family += [named() for named in _of_events(keys)]
     for _ in range(_ATTEMPTS):
         raw = await _raw(store, kind, id)
         _, current = _readable(kind, raw)
@@ -225,6 +225,21 @@ async def remove(store: Store, kind: str, id: str, who: Actor, now: float) -> No
         if await _REMOVE(store, family, args):
             return
     raise Changed(f"others change the {kind} {id!r} all the time; try again")
+
+
+def _of_events(keys: Jobs) -> tuple[Named, ...]:
+    """Hashes with a field for each event, which mean nothing once it is gone. The last one has a
+    field only for events of which a job has ended."""
+    return (
+        keys.cursors,
+        keys.counts,
+        keys.turns,
+        keys.left_out,
+        keys.first_runs,
+        keys.continuous,
+        keys.started,
+        keys.event_states,
+    )
 
 
 def records(store: Store, kind: str) -> Named:

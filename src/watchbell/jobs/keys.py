@@ -15,6 +15,10 @@ class Jobs(Keyspace, document="watchbell"):
 
     cursors = Hash("{jobs}:cursors")
     counts = Hash("{jobs}:counts")
+    left_out = Hash("{jobs}:left_out")
+    first_runs = Hash("{jobs}:first_runs")
+    continuous = Hash("{jobs}:continuous")
+    started = Hash("{jobs}:started")
     turns = Hash("{jobs}:turns")
     event_states = Hash("{jobs}:event_states")
 

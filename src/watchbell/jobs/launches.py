@@ -1,12 +1,13 @@
 """Writes the records of new jobs, and hands them over to the dispatcher."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from enum import Enum
 from zoneinfo import ZoneInfo
 
 import msgspec
 
+from watchbell.jobs.job_packing import fields
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.lua import LAYOUT
 from watchbell.jobs.model import Job, Limit
@@ -36,8 +37,9 @@ _OUTCOMES = {
 
 # Needs LAYOUT. `launch` writes one job, and may be repeated. It takes an item of `item_of` (id,
 # event, time of launch, end of the delay or empty, priority, limits by day as {condition, amount},
-# whether it counts for them, fields of the hash) and the day as a date. It returns 'launched',
-# 'known' or 'limited', and raises nothing after `check_launches` has passed.
+# whether it counts for them, whether its event runs continuously, fields of the hash) and the day
+# as a date. It returns 'launched', 'known' or 'limited', and raises nothing after `check_launches`
+# has passed.
 LAUNCH = f"""
 local function check_launches()
   redis.call('ZCARD', jobs.live)
@@ -60,8 +62,15 @@ local function is_limited(event, limits, day)
   return false
 end
 
+-- Whether the latest job of an event that runs continuously is in progress.
+local function is_running(event)
+  local latest = redis.pcall('HGET', jobs.continuous, event)
+  return type(latest) == 'string' and redis.call('EXISTS', jobs.job .. latest) == 1
+end
+
 local function launch(item, day)
-  local id, event, launched, until_, priority, limits, is_counted, fields = unpack(item, 1, 8)
+  local id, event, launched, until_, priority, limits, is_counted, is_continuous, fields =
+    unpack(item, 1, 9)
   if is_known(id) then return 'known' end
   if is_limited(event, limits, day) then return 'limited' end
   local turn = redis.call('INCR', jobs.sequence) - priority * 1e15
@@ -75,6 +84,9 @@ local function launch(item, day)
   if is_counted then
     redis.pcall('HINCRBY', jobs.launches_of_day .. day, event .. ':start', 1)
     redis.call('EXPIRE', jobs.launches_of_day .. day, {DAY_KEPT})
+  end
+  if is_continuous and not is_running(event) then
+    redis.pcall('HSET', jobs.continuous, event, id)
   end
   redis.call('PUBLISH', jobs.news, id)
   return 'launched'
@@ -99,14 +111,9 @@ def day_of(now: float, timezone: str) -> str:
     return datetime.fromtimestamp(now, ZoneInfo(timezone)).strftime("%Y%m%d")
 
 
-def fields(job: Job) -> dict[str, bytes]:
-    """The hash of a job in progress: each property as JSON."""
-    raw = msgspec.json.decode(msgspec.json.encode(job), type=dict[str, msgspec.Raw])
-    return {name: bytes(value) for name, value in raw.items()}
-
-
-def item_of(job: Job) -> list[object]:
-    """The job for `launch` in Lua."""
+def item_of(job: Job, *, is_continuous: bool = False) -> list[object]:
+    """The job for `launch` in Lua. `is_continuous` says whether its event runs continuously, so
+    that another job follows it."""
     of_day = [limit for limit in job.limits if limit.type == "day"]
     words = [word for pair in fields(job).items() for word in (pair[0], verbatim(pair[1]))]
     return [
@@ -117,6 +124,7 @@ def item_of(job: Job) -> list[object]:
         job.priority,
         [] if job.source in _UNLIMITED else [[_counted(one), one.amount or 0] for one in of_day],
         bool(of_day),
+        is_continuous,
         words,
     ]
 
@@ -125,20 +133,24 @@ def _counted(limit: Limit) -> str:
     return limit.condition or "start"
 
 
-async def launch(store: Store, jobs: Sequence[Job], timezone: str) -> list[Outcome]:
+async def launch(
+    store: Store, jobs: Sequence[Job], timezone: str, continuous: Collection[str] = ()
+) -> list[Outcome]:
     """Launches jobs. A job that was launched before, and may even have finished, is left as it is.
 
-    `timezone` is that of the settings, in which limits by day count.
+    `timezone` is that of the settings, in which limits by day count; `continuous` names events that
+    run continuously.
     """
     outcomes: list[Outcome] = []
     for first in range(0, len(jobs), _BATCH):
-        outcomes += await _launch(store, jobs[first : first + _BATCH], timezone)
+        some = jobs[first : first + _BATCH]
+        items = [item_of(job, is_continuous=job.event in continuous) for job in some]
+        outcomes += await _launch(store, items, day_of(some[0].launched, timezone))
     return outcomes
 
 
-async def _launch(store: Store, jobs: Sequence[Job], timezone: str) -> list[Outcome]:
-    items = msgspec.msgpack.encode([item_of(job) for job in jobs])
-    args: list[Argument] = [day_of(jobs[0].launched, timezone), items]
+async def _launch(store: Store, items: Sequence[list[object]], day: str) -> list[Outcome]:
+    args: list[Argument] = [day, msgspec.msgpack.encode(items)]
     answers = await patiently(lambda: _LAUNCH(store, [Jobs(store.prefix).ready()], args))
     probe("jobs.launched")
     return [_OUTCOMES[answer] for answer in answers]

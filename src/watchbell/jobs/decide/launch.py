@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from watchbell.errors import NotFound, Refused
+from watchbell.jobs import parameters
 from watchbell.jobs.decide.actions import fresh
 from watchbell.jobs.model import (
     Action,
@@ -19,6 +20,7 @@ from watchbell.jobs.model import (
     Parent,
     Plugin,
     Source,
+    Timing,
 )
 
 HIGHEST_PRIORITY = 9
@@ -64,6 +66,8 @@ class Wish(Struct, frozen=True, kw_only=True):
     key: str = ""
     params: dict[str, Any] = {}
     """Over those of the event."""
+    is_admin: bool = False
+    """Whether it may set parameters that are locked."""
     tags: tuple[str, ...] | None = None
     targets: tuple[str, ...] | None = None
     algo: Algorithm | None = None
@@ -80,6 +84,12 @@ class Wish(Struct, frozen=True, kw_only=True):
     test_actions: bool = False
     test_limits: bool = False
     """Whether the actions and limits apply to a test."""
+
+
+def by_timing(event: Event, timing: Timing, source: Source) -> Wish:
+    """The job that a timing launches now."""
+    tags = tuple(dict.fromkeys([*event.tags, *timing.tags]))
+    return Wish(event=event.id, source=source, params=timing.params, tags=tags)
 
 
 def obstacle(definitions: Definitions, event: Event) -> str:
@@ -132,7 +142,12 @@ def prepare(
         until=wish.until if is_delayed else None,
         category=event.category,
         plugin=event.plugin,
-        params=_parameters(plugin, {**event.params, **wish.params}),
+        params=parameters.complete(
+            plugin,
+            {**event.params, **wish.params},
+            is_admin=wish.is_admin,
+            stored=event.params,
+        ),
         tags=event.tags if wish.tags is None else wish.tags,
         targets=event.targets if wish.targets is None else wish.targets,
         algo=wish.algo or event.algo,
@@ -177,11 +192,6 @@ def retry(job: Job, job_id: str, now: float, delay: float) -> Job:
 def _input(wish: Wish) -> dict[str, Any]:
     found: dict[str, Any] = {} if wish.data is None else {"data": wish.data}
     return {**found, "files": wish.files} if wish.files else found
-
-
-def _parameters(plugin: Plugin, params: dict[str, Any]) -> dict[str, Any]:
-    missing = {one.id: one.value for one in plugin.params if one.id not in params}
-    return {**missing, **params}
 
 
 def _limits(event: Event, category: Category, defaults: Defaults) -> tuple[Limit, ...]:
