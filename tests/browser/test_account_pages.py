@@ -58,6 +58,58 @@ async def test_a_user_is_added_comes_in_without_script_and_is_removed(
     assert await site.services.users.find("bob") is None
 
 
+async def test_a_custom_role_is_made_and_given_to_somebody(site: Site, visit: Visits) -> None:
+    await site.services.users.add("bob", "viewer", BY)
+    alice = await visit(site, "administrator", "/users", name="alice")
+    await alice.get_by_role("button", name="New role").click()
+    await alice.get_by_role("textbox", name="Title").fill("Backup operators")
+    await alice.get_by_role("textbox", name="Id", exact=True).fill("Backup!")
+    await alice.get_by_role("checkbox", name="run_jobs").check()
+    await alice.get_by_role("button", name="Create", exact=True).click()
+    visit.forgive("/api/v1/roles answered 422")
+    await expect(alice.get_by_role("textbox", name="Id", exact=True)).to_have_attribute(
+        "aria-invalid", "true"
+    )
+    await alice.get_by_role("textbox", name="Id", exact=True).fill("backup_operators")
+    await alice.get_by_role("button", name="Create", exact=True).click()
+    roles = alice.get_by_role("table", name="Custom roles")
+    await expect(roles.get_by_role("row", name="Backup operators")).to_contain_text("run_jobs")
+
+    await alice.get_by_role("button", name="Access of bob").click()
+    await alice.get_by_role("checkbox", name="Backup operators").check()
+    await alice.get_by_role("checkbox", name="tag_jobs").check()
+    await alice.get_by_role("textbox", name="Only categories").fill("backups, reports")
+    await alice.get_by_role("button", name="Save", exact=True).click()
+    row = alice.get_by_role("row", name=re.compile("^bob"))
+    await expect(row).to_contain_text("Backup operators")
+    await expect(row).to_contain_text("tag_jobs")
+    await expect(row).to_contain_text("only categories: backups, reports")
+    bob = await site.services.users.get("bob")
+    assert (bob.roles, bob.privileges, bob.categories) == (
+        *(("backup_operators",), ("tag_jobs",), ("backups", "reports")),
+    )
+
+    visit.forgive("/api/v1/roles/backup_operators answered 422")
+    await alice.get_by_role("button", name="Delete Backup operators").click()
+    await alice.get_by_role("button", name="Delete", exact=True).click()
+    await expect(alice.get_by_role("alert")).to_contain_text("used by bob")
+
+
+async def test_a_key_gets_single_privileges_and_limits(site: Site, visit: Visits) -> None:
+    page = await visit(site, "operator", "/api-keys", name="bob")
+    await page.get_by_role("button", name="New API key").first.click()
+    await page.get_by_role("textbox", name="Name").fill("deploy")
+    await page.get_by_text("Single privileges and limits").click()
+    await expect(page.get_by_role("checkbox", name="delete_jobs")).to_have_count(0)
+    await page.get_by_role("checkbox", name="run_jobs").check()
+    await page.get_by_role("textbox", name="Only categories").fill("deploy")
+    await page.get_by_role("button", name="Create", exact=True).click()
+    await page.get_by_role("button", name="Done").click()
+    row = page.get_by_role("row", name=re.compile("^deploy"))
+    await expect(row).to_contain_text("run_jobs")
+    await expect(row).to_contain_text("only categories: deploy")
+
+
 async def test_the_only_administrator_can_not_be_removed(site: Site, visit: Visits) -> None:
     alice = await visit(site, "administrator", "/users", name="alice")
     visit.forgive("/api/v1/users/alice answered 422")

@@ -43,7 +43,8 @@ def user_name(text: str) -> str:
     if not _NAME.fullmatch(name):
         raise Refused(
             "a user's name has 1 to 64 small letters, digits or . _ @ + - and begins with a letter "
-            "or a digit"
+            "or a digit",
+            field="name",
         )
     return name
 

@@ -1,8 +1,8 @@
-/** All pages: path, title, module, place in the menu, shortcut and required scope. */
+/** All pages: path, title, module, place in the menu, shortcut and required privilege. */
 
 /**
  * @typedef {{path: string, title: string, load: () => Promise<{default: any}>, nav?: "watch" | "people" | "run" | "admin",
- *   key?: string, needs?: import("./session.js").Scope}} PageInfo
+ *   key?: string, needs?: string}} PageInfo
  *   `nav`: its section of the menu; `key`: the letter that opens it after `g`
  */
 

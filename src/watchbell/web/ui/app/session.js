@@ -4,7 +4,7 @@ import { Cell } from "./cell.js";
 
 /**
  * @typedef {"intake" | "metrics" | "read" | "operate" | "write" | "admin"} Scope
- * @typedef {{user: string, role: string, scopes: Scope[], csrf: string, has_password: boolean, asks_old: boolean}} Me
+ * @typedef {{user: string, role: string, scopes: Scope[], privileges: string[], csrf: string, has_password: boolean, asks_old: boolean}} Me
  */
 
 /** @type {Cell<Me | null>} */
@@ -18,8 +18,8 @@ export const connection = new Cell(/** @type {"fine" | "lost" | "over"} */ ("fin
 
 /**
  * Whether the user may do this; actions they may not do are not shown.
- * @param {Scope} scope
+ * @param {string} privilege such as `operate` or `run_jobs`; it may be limited to some categories
  */
-export function may(scope) {
-  return me.value?.scopes.includes(scope) ?? false;
+export function may(privilege) {
+  return me.value?.privileges.includes(privilege) ?? false;
 }

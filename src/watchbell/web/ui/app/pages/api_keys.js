@@ -14,10 +14,12 @@ import { When } from "../kit/time.js";
 import { showToast } from "../kit/toast.js";
 import { CreatedKey } from "./api_keys/created_key.js";
 import { CreateDialog } from "./api_keys/create_dialog.js";
+import { LimitWords } from "./users/rights.js";
 
 /**
  * @typedef {{entity: string, check: string, ttl: number}} Ping
- * @typedef {{id: string, name: string, owner: string, scopes: string[], created: number, expires: number | null,
+ * @typedef {{id: string, name: string, owner: string, scopes: string[], privileges: string[], roles: string[],
+ *   categories: string[], groups: string[], created: number, expires: number | null,
  *   last_use: number | null, ping: Ping | null}} Key
  * @typedef {{key: Key, secret: string, ping_url: string | null}} NewKey
  */
@@ -55,7 +57,7 @@ export default function ApiKeys() {
   /** @type {import("../kit/table.js").Column<Key>[]} */
   const columns = [
     { head: "Key", kind: "main", cell: (one) => html`<${Name} one=${one} />` },
-    { head: "Scopes", cell: (one) => html`<span class="chips">${one.scopes.map((scope) => html`<${Chip}>${scope}<//>`)}</span>` },
+    { head: "May", cell: (one) => html`<span class="chips">${[...one.scopes, ...one.roles, ...one.privileges].map((name) => html`<${Chip}>${name}<//>`)}</span><${LimitWords} one=${one} />` },
     ...(may("admin") ? [/** @type {import("../kit/table.js").Column<Key>} */ ({ head: "Owner", cell: (one) => one.owner || html`<span class="soft nowrap">command line</span>` })] : []),
     { head: "Last used", kind: "tight", cell: (one) => html`<${When} at=${one.last_use} />` },
     { head: "Expires", kind: "tight", cell: (one) => html`<${Expires} one=${one} />` },
@@ -67,7 +69,7 @@ export default function ApiKeys() {
     lead=${html`Programs use API keys to report events and to call <a href="/api">the API</a>.${may("admin") ? " This list shows the keys of all users." : ""}`}>
     <${Card} flush><${Listed} list=${list} columns=${columns} id=${(/** @type {Key} */ one) => one.id} label="API keys"
       empty=${html`<${Empty} title="No API keys yet." action=${make}><p>Create one for each program that reports events or calls the API, and for each job that pings.</p><//>`} /><//>
-    ${isCreating && html`<${CreateDialog} scopes=${me.value?.scopes ?? []} onClose=${() => setIsCreating(false)} onCreated=${(/** @type {NewKey} */ key) => {
+    ${isCreating && html`<${CreateDialog} scopes=${me.value?.scopes ?? []} privileges=${me.value?.privileges ?? []} onClose=${() => setIsCreating(false)} onCreated=${(/** @type {NewKey} */ key) => {
       setIsCreating(false);
       setCreated(key);
       list.reload();

@@ -1,4 +1,4 @@
-/** The users and their roles. */
+/** Users, their roles, and custom roles. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -11,16 +11,22 @@ import { Chip } from "../kit/state.js";
 import { Listed } from "../kit/table.js";
 import { When } from "../kit/time.js";
 import { attempt, showToast } from "../kit/toast.js";
+import { Access } from "./users/access.js";
 import { Adding, Link } from "./users/adding.js";
+import { RoleList } from "./users/custom_roles.js";
+import { LimitWords } from "./users/rights.js";
 import { ROLES } from "./users/roles.js";
 
 /**
- * @typedef {{name: string, role: string, created: number, has_password: boolean, last_sign_in: number | null}} User
+ * @typedef {{name: string, role: string, privileges: string[], roles: string[], categories: string[], groups: string[],
+ *   created: number, has_password: boolean, last_sign_in: number | null}} User
  * @typedef {{user: string, link: string}} NewLink
  */
 
 export default function Users() {
   const list = useList("/users");
+  const roles = useList("/roles");
+  const [edited, setEdited] = useState(/** @type {User | null} */ (null));
   const [isAdding, setIsAdding] = useState(false);
   const [link, setLink] = useState(/** @type {NewLink | null} */ (null));
   const path = (/** @type {User} */ one) => `/users/${encodeURIComponent(one.name)}`;
@@ -54,6 +60,7 @@ export default function Users() {
       },
     });
 
+  const titles = new Map(roles.items.map((role) => [role.id, role.title]));
   /** @type {import("../kit/table.js").Column<User>[]} */
   const columns = [
     { head: "User", kind: "main", cell: (one) => html`${one.name}${" "}${one.name === me.value?.user && html`<${Chip} tone="good">you<//>`}` },
@@ -64,15 +71,23 @@ export default function Users() {
           change(one, role);
         }}>
         ${ROLES.map(([role]) => html`<option value=${role}>${role}</option>`)}</select>` },
+    { head: "Also", cell: (one) => html`<span class="chips">${one.roles.map((id) => html`<${Chip} tone="good">${titles.get(id) ?? id}<//>`)}${one.privileges.map((name) => html`<${Chip}>${name}<//>`)}</span><${LimitWords} one=${one} />` },
     { head: "Last sign-in", kind: "tight", cell: (one) => html`<${When} at=${one.last_sign_in} />` },
     { head: "Password", kind: "tight", cell: (one) => (one.has_password ? "set" : html`<span class="soft">not set</span>`) },
     { head: "Added", kind: "tight", hide: "phone", cell: (one) => html`<${When} at=${one.created} as="short" />` },
     { head: html`<span class="unseen">Actions</span>`, kind: "actions", cell: (one) => html`<div class="actions row-actions">
+        <${Button} small onClick=${() => setEdited(one)} label=${`Access of ${one.name}`}>Access<//>
         <${Button} small onClick=${() => renew(one)} label=${`New sign-in link for ${one.name}`}>New sign-in link<//>
         <${Button} small kind="danger" onClick=${() => drop(one)} label=${`Delete ${one.name}`}>Delete<//></div>` },
   ];
-  return html`<${Page} title="Users" lead="People who can sign in, and their roles." actions=${html`<${Button} kind="main" onClick=${() => setIsAdding(true)}>New user<//>`}>
+  return html`<${Page} title="Users" lead="People who can sign in, and what they may do." actions=${html`<${Button} kind="main" onClick=${() => setIsAdding(true)}>New user<//>`}>
     <${Card} flush><${Listed} list=${list} columns=${columns} id=${(/** @type {User} */ one) => one.name} label="Users" empty="No users." /><//>
+    <${RoleList} list=${roles} onChanged=${roles.reload} />
+    ${edited && html`<${Access} user=${edited} roles=${roles.items} onClose=${() => setEdited(null)} onSaved=${() => {
+      showToast(`Access of ${edited.name} changed.`);
+      setEdited(null);
+      list.reload();
+    }} />`}
     ${isAdding && html`<${Adding} onClose=${() => setIsAdding(false)} onAdded=${(/** @type {NewLink} */ made) => {
       setIsAdding(false);
       setLink(made);
