@@ -3,6 +3,7 @@
 from tests import servers
 from tests.alerting.scenes import Stage
 from tests.cli.commands import printed, ran
+from tests.jobs import acting
 from watchbell.store.client import Store
 
 
@@ -45,3 +46,17 @@ async def test_a_check_that_nobody_is_interested_in_says_so(
     nothing = ran("explain", "web:other", "--store", server.url)
     assert nothing.returncode == 1
     assert "no decisions about 'web:other' are kept" in nothing.stderr
+
+
+async def test_jobs_and_events_are_explained_too(store: Store, server: servers.Single) -> None:
+    await acting.known(store)
+    await acting.finish(store, acting.job(notes="x"))
+    said = ran("explain", "j1", "--store", server.url, TZ="UTC").stdout.splitlines()
+    assert said[0] == "Job j1 of Backup failed: disk full"
+    assert "    ended, after 9.0 s: 2026-03-05 13:07:09" in said
+    assert printed("explain", "backup", "--store", server.url)["headline"] == (
+        "Backup runs only on demand: it has no timing that starts it"
+    )
+    nothing = ran("explain", "nothing", "--store", server.url)
+    assert nothing.returncode == 1
+    assert "there is no job and no event 'nothing'" in nothing.stderr

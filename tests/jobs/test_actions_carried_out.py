@@ -23,11 +23,11 @@ from watchbell.gateways import sent_messages
 from watchbell.gateways.delivery import Delivery
 from watchbell.gateways.keys import Gateways
 from watchbell.jobs import action_outcomes, definitions, job_records
-from watchbell.jobs.action_outcomes import ActionOutcome
 from watchbell.jobs.action_work import NO_SNAPSHOTS
 from watchbell.jobs.decide import actions
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Action, JobReference, Limit
+from watchbell.jobs.outcomes import ActionOutcome
 from watchbell.settings import Delivery as DeliverySettings
 from watchbell.store.client import Store
 

@@ -11,30 +11,57 @@ from watchbell.alerting.model import Decision, split_id
 from watchbell.cli.arguments import limited
 from watchbell.cli.formatting import plain, when
 from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.store_call import with_store
+from watchbell.clock import SYSTEM
 from watchbell.errors import NotFound
+from watchbell.jobs import explain
+from watchbell.jobs.decide.explanation import Explained as Explanation
 from watchbell.settings import Loaded, Settings
+from watchbell.store.client import Store
 from watchbell.store.opening import opened
 
 
 @click.command
-@click.argument("check", metavar="ENTITY:CHECK")
+@click.argument("subject", metavar="ENTITY:CHECK|JOB|EVENT")
 @limited(10)
 @with_settings()
 @as_json
-def command(*, loaded: Loaded, check: str, limit: int, as_json: bool) -> None:
-    """Explain the latest decisions about a check, newest first: why an event was held back and
-    until when, which contacts were considered, which of their rules matched, and what was sent by
-    each medium.
+def command(*, loaded: Loaded, subject: str, limit: int, as_json: bool) -> None:
+    """Explain a check, a job or an event.
 
-    Example: watchbell explain web-1.example.com:HTTP
+    Of a check, written as ENTITY:CHECK, the latest decisions, newest first: why an event was held
+    back and until when, which contacts were considered, which of their rules matched, and what was
+    sent by each medium.
+
+    Of a job, by its id: why it waits, how it ended, whether it was tried again, and what became of
+    its actions. Of an event, by its id or title: whether it runs, and why not.
+
+    Examples: watchbell explain web-1.example.com:HTTP; watchbell explain Backup
     """
-    decisions, sentences = asyncio.run(_decisions(loaded.settings, check, limit))
+    if ":" not in subject:
+        _explain_job_or_event(loaded.settings, subject, as_json=as_json)
+        return
+    decisions, sentences = asyncio.run(_decisions(loaded.settings, subject, limit))
     if as_json:
         print_json(decisions)
         return
     for decision in decisions:
         for line in _lines(explained(decision, sentences)):
             click.echo(line)
+
+
+def _explain_job_or_event(settings: Settings, name: str, *, as_json: bool) -> None:
+    async def found(store: Store) -> Explanation:
+        return await explain.subject(store, settings.jobs, name, SYSTEM.now())
+
+    explanation = with_store(settings, found)
+    if as_json:
+        print_json(explanation)
+        return
+    click.echo(plain(explanation.headline))
+    for line in explanation.lines:
+        at = f": {when(int(line.at))}" if line.at is not None else ""
+        click.echo(f"    {plain(line.text)}{at}")
 
 
 async def _decisions(

@@ -1,26 +1,12 @@
 """What became of the actions of a job, up to the answer of a mail server or a web hook."""
 
-from typing import Literal
-
-from msgspec import Struct
-
 from watchbell.gateways import overview, sent_messages
 from watchbell.gateways.overview import AWAY
 from watchbell.gateways.sent_messages import Outcome
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Action, Job
+from watchbell.jobs.outcomes import ActionOutcome, ActionState
 from watchbell.store.client import Store
-
-State = Literal["idle", "waiting", "done", "failed"]
-"""`idle`: nothing has set it off."""
-
-
-class ActionOutcome(Struct, frozen=True):
-    n: int
-    """The place of the action in the job."""
-    state: State
-    words: str
-    """What was done, what is waited for, or why it failed."""
 
 
 async def read(store: Store, job: Job, now: float) -> list[ActionOutcome]:
@@ -31,7 +17,7 @@ async def read(store: Store, job: Job, now: float) -> list[ActionOutcome]:
     ]
 
 
-async def _outcome(store: Store, action: Action, now: float) -> tuple[State, str]:
+async def _outcome(store: Store, action: Action, now: float) -> tuple[ActionState, str]:
     if action.date is None and action.code is None:
         return ("idle", "")
     if action.code not in (0, None):
@@ -41,13 +27,13 @@ async def _outcome(store: Store, action: Action, now: float) -> tuple[State, str
     if not known:
         is_open = action.type == "suspend" and action.code is None
         return ("waiting" if is_open else "done", action.description)
-    worst: State = next(
+    worst: ActionState = next(
         (one for one in ("failed", "waiting") if any(state == one for state, _ in known)), "done"
     )
     return worst, "; ".join(words for _, words in known)
 
 
-async def _message(store: Store, message: str, now: float) -> tuple[State, str] | None:
+async def _message(store: Store, message: str, now: float) -> tuple[ActionState, str] | None:
     """None where it is no longer known what became of it."""
     found = await sent_messages.outcome(store, Jobs(store.prefix).message(message))
     if found is None:

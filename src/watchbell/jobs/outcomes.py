@@ -1,7 +1,24 @@
 """How a job ended, in a check's state and in words. Pure."""
 
+from typing import Literal
+
+from msgspec import Struct
+
 from watchbell.alerting.model import State
 from watchbell.jobs.model import ABORTED, Code, Job
+
+ActionState = Literal["idle", "waiting", "done", "failed"]
+"""`idle`: nothing has set it off."""
+
+
+class ActionOutcome(Struct, frozen=True):
+    """What became of an action of a job."""
+
+    n: int
+    """Its place among the actions of the job."""
+    state: ActionState
+    words: str
+    """What was done, what is waited for, or why it failed."""
 
 
 def has_failed(code: Code) -> bool:
@@ -30,6 +47,14 @@ def described_code(code: Code) -> str:
     if code in ("warning", "critical"):
         return f"ended with a {code} result" if code == "warning" else "ended with a critical error"
     return "succeeded" if not has_failed(code) else f"code {code}"
+
+
+def verb(code: Code) -> str:
+    """`failed with code 3`."""
+    if not has_failed(code):
+        return "succeeded"
+    known = {"warning": "ended with a warning", "critical": "failed critically"}
+    return {**known, ABORTED: "was aborted"}.get(str(code), f"failed with code {code}")
 
 
 def seconds(elapsed: float) -> str:

@@ -67,6 +67,11 @@ def selected(job: Job, fired: Sequence[str]) -> list[Selected]:
     """The actions that these triggers set off and that are not done yet. Of those that do the same,
     only one: the event's rather than the category's, that rather than the settings'; of one source,
     that of the trigger that comes first."""
+    return [one for one in _distinct(job, fired).values() if one.action.code is None]
+
+
+def _distinct(job: Job, fired: Sequence[str]) -> dict[tuple[object, ...], Selected]:
+    """The actions that these triggers set off, by what they do."""
     order = {trigger: place for place, trigger in enumerate(fired)}
     able = [
         Selected(n, action)
@@ -77,7 +82,28 @@ def selected(job: Job, fired: Sequence[str]) -> list[Selected]:
     distinct: dict[tuple[object, ...], Selected] = {}
     for one in able:
         distinct.setdefault(_effect(one.action), one)
-    return [one for one in distinct.values() if one.action.code is None]
+    return distinct
+
+
+def idle_reasons(job: Job) -> list[str]:
+    """For each action of a job that is over: why it was not carried out; empty if it was."""
+    fired = triggers(job)
+    chosen = {_effect(one.action): one.n for one in _distinct(job, fired).values()}
+    reasons = []
+    for n, action in enumerate(job.actions):
+        if action.code is not None or action.date is not None:
+            reason = ""
+        elif not action.enabled:
+            reason = "it is disabled"
+        elif job.retried and action.trigger != "start":
+            reason = "the job was retried"
+        elif action.trigger not in fired:
+            reason = f"its trigger is {action.trigger}"
+        else:
+            first = chosen.get(_effect(action), n)
+            reason = f"action {first + 1} does the same" if first != n else ""
+        reasons.append(reason)
+    return reasons
 
 
 def _effect(action: Action) -> tuple[object, ...]:

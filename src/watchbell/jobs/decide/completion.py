@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from watchbell.jobs.decide import actions, launch
+from watchbell.jobs.decide import actions, launch, retrying
+from watchbell.jobs.decide.retrying import first_limit
 from watchbell.jobs.model import (
     ABORTED,
     Activity,
@@ -18,7 +19,6 @@ from watchbell.jobs.model import (
     Job,
     JobFile,
     JobReference,
-    Limit,
     Total,
     Usage,
 )
@@ -88,7 +88,7 @@ def complete(
     """`event` is None where it was deleted meanwhile. `retry_id` is for a new attempt, if there
     is one."""
     final = _tagged(_ended(job, ended, now), known_tags)
-    limit = _retry_limit(final)
+    limit = retrying.verdict(final).limit
     retry = launch.retry(job, retry_id, now, limit.duration or 0) if limit else None
     if retry is not None:
         references = (*final.jobs, JobReference(retry.id, "retry"))
@@ -158,20 +158,6 @@ def with_activity(job: Job, lines: Iterable[str], at: float) -> tuple[Activity, 
     """The newest lines of the activity log, with these at its end."""
     added = (Activity(epoch=at, msg=line, server=job.server) for line in lines)
     return (*job.activity, *added)[-MOST_ACTIVITY:]
-
-
-def first_limit(job: Job, kind: str) -> Limit | None:
-    """Limits of the event come before those of the category and of the settings."""
-    return next((one for one in job.limits if one.enabled and one.type == kind), None)
-
-
-def _retry_limit(job: Job) -> Limit | None:
-    """The limit by which a job is tried again; None if it is not."""
-    limit = first_limit(job, "retry")
-    if limit is None or not has_failed(job.code):
-        return None
-    may = job.code != ABORTED or job.retry_ok
-    return limit if may and job.retry_count < (limit.amount or 0) else None
 
 
 def _tagged(job: Job, known: Collection[str]) -> Job:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from watchbell.jobs.decide.completion import first_limit
+from watchbell.jobs.decide.retrying import first_limit
 from watchbell.jobs.model import Job, JobFile, Limit
 
 
