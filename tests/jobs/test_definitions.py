@@ -10,7 +10,7 @@ from tests.jobs.test_definition_validation import THE_DOCUMENTS
 from watchbell import actors
 from watchbell.alerting.keys import Alerting
 from watchbell.errors import Changed, NotFound, Refused
-from watchbell.jobs import definitions, stock
+from watchbell.jobs import definitions, parameters, stock
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import KINDS, Category, Event, Plugin
 from watchbell.store.client import Store
@@ -257,6 +257,24 @@ async def test_a_locked_parameter_stays_as_an_administrator_saved_it(ready: Stor
     changed = await definitions.update(ready, "event", "e1", changes, BOB, LATER)
     assert isinstance(changed, Event)
     assert changed.params == {"account": "root", "other": 1}
+    startup = {"type": "startup", "params": {"account": "daemon", "other": 2}}
+    changed = await definitions.update(ready, "event", "e1", {"timings": [startup]}, BOB, LATER)
+    assert isinstance(changed, Event)
+    assert changed.timings[0].params == {"other": 2}
+    changed = await definitions.update(ready, "event", "e1", {"timings": [startup]}, ALICE, LATER)
+    changed = await definitions.update(ready, "event", "e1", {"timings": [startup]}, BOB, LATER)
+    assert isinstance(changed, Event)
+    assert changed.timings[0].params == {"account": "daemon", "other": 2}
+
+
+async def test_masks_of_an_event_without_its_plugin_change_nothing(ready: Store) -> None:
+    event = Event(id="e1", title="E", plugin="gone", params={"key": "hush"})
+    key = Jobs(ready.prefix).events()
+    await ready.call("HSET", key, "e1", msgspec.json.encode(event))
+    changes = {"params": parameters.masked(None, event.params), "notes": "new"}
+    changed = await definitions.update(ready, "event", "e1", changes, BOB, LATER)
+    assert isinstance(changed, Event)
+    assert (changed.params, changed.notes) == ({"key": "hush"}, "new")
 
 
 async def test_the_stock_is_created_once_and_edits_are_kept(store: Store) -> None:

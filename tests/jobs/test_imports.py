@@ -94,6 +94,17 @@ async def test_two_records_of_one_id_are_refused(ready: Store) -> None:
         await imported(ready, Found((event("a"), event("a"))))
 
 
+async def test_an_import_that_was_interrupted_is_repeated(ready: Store) -> None:
+    found = cronicle.read(CRONICLE)
+    whole = await plan.planned(ready, found, NOW)
+    for done in range(len(whole)):
+        # As if the process had died after some of the records.
+        await plan.make(ready, whole[: done + 1], ALICE, NOW, skip=True)
+    made = await imported(ready, found)
+    assert len(made.created) + len(made.unchanged) == len(found.items)
+    assert set(await definitions.every(ready, "event")) == {"e1", "e2"}
+
+
 async def test_an_empty_file_is_refused(ready: Store) -> None:
     with pytest.raises(Refused):
         await imported(ready, Found())

@@ -97,3 +97,7 @@ def test_a_secret_is_masked_and_its_mask_changes_nothing() -> None:
 
 def test_without_its_plugin_every_parameter_is_masked() -> None:
     assert parameters.masked(None, {"x": "key"}) == {"x": parameters.MASK}
+
+
+def test_a_mask_without_a_stored_value_is_dropped() -> None:
+    assert parameters.unmasked({"x": parameters.MASK, "y": 1}, {}) == {"y": 1}

@@ -9,6 +9,8 @@ _OF_EVENT = {"triggers": "timings"}
 _OF_ACTION = {"condition": "trigger", "web_hook": "url"}
 _OF_LIMIT = {"web_hook": "url"}
 _OF_CHANNEL = {"web_hook": "url"}
+WORDS = (b'"triggers"', b'"condition"', b'"web_hook"')
+"""One of these is in every text with a spelling of xyOps."""
 IGNORED = frozenset({"id", "session_id", "api_key", "csrf_token", "source", "loc", "details"})
 """Properties of actions, limits and timings that say nothing about what they do."""
 

@@ -37,6 +37,8 @@ class Catalogue:
         self.invalid: dict[tuple[str, str], str] = {}
         """Kind and id of records that other programs have spoiled, and what is wrong."""
         self._subscribers: list[Callback] = []
+        self._digests: dict[tuple[str, str], int] = {}
+        """Of the stored records: one that has not changed is not read again."""
 
     def subscribe(self, callback: Callback) -> Callable[[], None]:
         """Calls back after each change, and returns what ends that."""
@@ -94,6 +96,12 @@ class Catalogue:
 
     def _place(self, kind: str, name: str, raw: bytes | None) -> None:
         """Takes a record over, and calls back if it differs from what is known."""
+        digest = hash(raw)
+        if self._digests.get((kind, name)) == digest:
+            return
+        self._digests[kind, name] = digest
+        if raw is None:
+            del self._digests[kind, name]
         table = self.of(kind)
         before = table.get(name), self.invalid.get((kind, name))
         record, reason = _judged(kind, name, raw)

@@ -41,14 +41,13 @@ def checked(
 ) -> dict[str, Any]:
     """The given parameters, by their types, without defaults. Those that the plugin does not know
     are kept as they are. With `partial`, required ones may be missing."""
-    found = dict(params)
     stored = stored or {}
+    found = unmasked(params, stored)
     for one in plugin.params:
-        is_kept = found.get(one.id) == MASK or (one.locked and not is_admin)
-        if is_kept and one.id in found:
-            del found[one.id]
-        if is_kept and one.id in stored:
-            found[one.id] = stored[one.id]
+        if one.locked and not is_admin:
+            found.pop(one.id, None)
+            if one.id in stored:
+                found[one.id] = stored[one.id]
         field = f"{path}.{one.id}"
         if found.get(one.id) is not None:
             found[one.id] = typed(field, one, found[one.id])
@@ -57,6 +56,12 @@ def checked(
         if one.required and found.get(one.id) == "":
             raise Refused(f"{one.title or one.id} must not be empty", field=field)
     return found
+
+
+def unmasked(params: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters with what is stored in place of masks."""
+    kept = {name: each for name, each in params.items() if each != MASK or name in stored}
+    return {name: stored[name] if each == MASK else each for name, each in kept.items()}
 
 
 def typed(field: str, parameter: Parameter, value: Any) -> Any:

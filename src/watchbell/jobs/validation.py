@@ -77,7 +77,9 @@ def stored(kind: str, raw: bytes) -> Record:
         value = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise Refused(f"it is not JSON: {error}") from None
-    given = aliases.canonical(kind, read_value.mapping("", value))
+    given = read_value.mapping("", value)
+    if any(word in raw for word in aliases.WORDS):
+        given = aliases.canonical(kind, given)
     record: Record = _READERS[False][kind]("", given)
     return record
 
@@ -105,20 +107,29 @@ def _checked_event(event: Event, known: Known, current: Record | None, *, is_adm
         if one.enabled and one.type == "queue" and "job" not in enabled:
             reason = "a queue limit needs a job limit, which decides when jobs are queued"
             raise Refused(reason, field=f"limits[{place}].type")
-    plugin = known.plugins.get(event.plugin)
+    before = current if isinstance(current, Event) else Event(id=event.id, title=event.title)
+    return _with_params(event, known.plugins.get(event.plugin), before, is_admin=is_admin)
+
+
+def _with_params(event: Event, plugin: Plugin | None, before: Event, *, is_admin: bool) -> Event:
+    """The event with its parameters as its plugin reads them."""
     if plugin is None:
-        return event
-    before = current.params if isinstance(current, Event) else None
-    params = parameters.checked(plugin, event.params, is_admin=is_admin, stored=before)
-    for place, timing in enumerate(event.timings):
-        parameters.checked(
+        return replace(event, params=parameters.unmasked(event.params, before.params))
+    params = parameters.checked(plugin, event.params, is_admin=is_admin, stored=before.params)
+    timings = list(event.timings)
+    for place, timing in enumerate(timings):
+        stored = before.timings[place].params if place < len(before.timings) else {}
+        given = parameters.checked(
             plugin,
             timing.params,
             is_admin=is_admin,
+            stored=stored,
             partial=True,
             path=f"timings[{place}].params",
         )
-    return replace(event, params=params)
+        if given != timing.params:
+            timings[place] = replace(timing, params=given)
+    return replace(event, params=params, timings=tuple(timings))
 
 
 def _check_references(record: Record, known: Known, current: Record | None) -> None:
