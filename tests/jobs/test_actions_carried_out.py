@@ -19,11 +19,13 @@ from tests.waiting import eventually
 from watchbell.alerting import contacts
 from watchbell.alerting.model import Contact, Medium
 from watchbell.clock import SYSTEM, SetClock
+from watchbell.errors import FilesUnavailable
 from watchbell.gateways import sent_messages
 from watchbell.gateways.delivery import Delivery
 from watchbell.gateways.keys import Gateways
 from watchbell.jobs import action_outcomes, definitions, job_records
-from watchbell.jobs.action_work import NO_SNAPSHOTS
+from watchbell.jobs.action_runner import ActionRunner
+from watchbell.jobs.action_work import NO_SNAPSHOTS, ActionWork
 from watchbell.jobs.decide import actions
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Action, JobReference, Limit
@@ -212,6 +214,29 @@ async def test_another_event_is_run_with_the_data_of_the_job(store: Store) -> No
     await store.call("RPUSH", Jobs(store.prefix).actions(), actions.item("j1", 0))
     await carry_out(store)
     assert (await record(store)).jobs == (JobReference(child.id, "action"),)
+
+
+async def test_an_event_whose_manual_timing_is_disabled_is_not_run(store: Store) -> None:
+    await acting.known(store)
+    event = {"id": "tidy", "title": "Tidy up", "timings": [{"type": "manual", "enabled": False}]}
+    await definitions.create(store, "event", event, acting.WHO, NOW)
+    await finish(store, job(Action(trigger="error", type="run_event", event_id="tidy")))
+    await carry_out(store)
+    assert "its manual timing is disabled" in (await result(store)).description
+    assert await store.call("EXISTS", Jobs(store.prefix).live()) == 0
+
+
+async def test_a_mail_goes_out_although_the_log_can_not_be_read(store: Store) -> None:
+    async def away(_: str) -> str:
+        raise FilesUnavailable("the bucket is away")
+
+    await finish(store, job(MAIL))
+    catalogue = await acting.known(store)
+    work = ActionWork(store, catalogue, settings(), SYSTEM, base_url="", log_end=away)
+    await acting.drain(store, ActionRunner(store, work, SYSTEM))
+    raw = await store.call("HGET", Gateways(store.prefix).outbox("email"), "j1-0")
+    text = msgspec.json.decode(raw)["message"]["text"]
+    assert "(the log can't be read: the bucket is away)" in text
 
 
 async def test_an_event_that_does_not_exist_can_not_be_run(store: Store) -> None:

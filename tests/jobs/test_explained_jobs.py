@@ -11,7 +11,7 @@ from tests.jobs.acting import NOW, finish, job
 from watchbell.errors import NotFound
 from watchbell.fleet.keys import Fleet
 from watchbell.fleet.model import Link, Server
-from watchbell.jobs import definitions, explain
+from watchbell.jobs import definitions, explain, timetable
 from watchbell.jobs.decide import actions, explanation
 from watchbell.jobs.decide.explanation import EventFacts, Explained, JobFacts
 from watchbell.jobs.decide.placement import FleetState, ServerState
@@ -116,20 +116,27 @@ def test_the_activity_of_a_job_is_part_of_it() -> None:
     assert (lines[-1].text, lines[-1].at) == ("The server came back.", NOW)
 
 
-SCHEDULED = Event(id="backup", title="Backup", timings=(Timing(type="schedule"),))
+HOURLY = timetable.of((Timing(type="schedule", minutes=(0,)),), "UTC")
+OVER = timetable.of((Timing(type="single", epoch=60),), "UTC")
+CONTINUOUS = timetable.of((Timing(type="continuous"),), "UTC")
 
 
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
         ({"obstacle": "the event is disabled"}, "does not run: the event is disabled"),
-        ({}, "runs by its timings"),
-        ({"has_next": False}, "runs by its timings, which have no further run"),
-        ({"event": BACKUP}, "runs only on demand: it has no timing that starts it"),
+        ({}, "runs only on demand: it has no timing that starts it"),
+        ({"timetable": HOURLY, "next_run": NOW}, f"runs {HOURLY.describes()}"),
+        ({"timetable": OVER}, f"runs {OVER.describes()}: there is no further run"),
+        ({"timetable": CONTINUOUS}, "runs all the time"),
+        (
+            {"timetable": CONTINUOUS, "is_stopped": True},
+            "does not run: somebody aborted it; it runs again once it is changed or run by hand",
+        ),
     ],
 )
 def test_the_headline_says_whether_an_event_runs(facts: Mapping[str, Any], words: str) -> None:
-    given: dict[str, Any] = {"event": SCHEDULED, "category": None, "obstacle": "", **facts}
+    given: dict[str, Any] = {"event": BACKUP, "category": None, "obstacle": "", **facts}
     assert explanation.event(EventFacts(**given)).headline == f"Backup {words}"
 
 
@@ -235,3 +242,22 @@ async def test_spoilt_records_are_explained_as_far_as_they_can_be_read(store: St
     assert "waits" in (await explained(store, "j1")).headline
     await store.call("DEL", keys.queued("backup"))
     assert (await explained(store, "backup")).headline.startswith("Backup runs only on demand")
+
+
+async def test_an_event_says_when_it_runs_next(store: Store) -> None:
+    await acting.known(store)
+    timings = {"timings": [{"type": "schedule", "minutes": [0]}]}
+    await definitions.update(store, "event", "backup", timings, acting.WHO, NOW)
+    (line,) = [one for one in (await explained(store, "backup")).lines if one.text == "next run"]
+    assert line.at == NOW // 3600 * 3600 + 3600
+
+
+async def test_a_continuous_event_that_somebody_aborted_says_so(store: Store) -> None:
+    await acting.known(store)
+    timings = {"timings": [{"type": "continuous"}]}
+    await definitions.update(store, "event", "backup", timings, acting.WHO, NOW - 60)
+    assert (await explained(store, "backup")).headline == "Backup runs all the time"
+    await finish(store, job(code="abort"))
+    state = msgspec.json.encode(EventState(last_job="j1", last_code="abort"))
+    await store.call("HSET", Jobs(store.prefix).event_states(), "backup", state)
+    assert "somebody aborted it" in (await explained(store, "backup")).headline

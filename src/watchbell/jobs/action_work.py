@@ -7,13 +7,21 @@ from msgspec.structs import replace
 
 from watchbell import actors, ids
 from watchbell.clock import Clock
-from watchbell.errors import Changed, NotFound, Refused
+from watchbell.errors import Changed, FilesUnavailable, NotFound, Refused
 from watchbell.fleet import servers
-from watchbell.jobs import channel_sending, definitions, job_records, launches, links, parameters
+from watchbell.jobs import (
+    channel_sending,
+    definitions,
+    job_records,
+    launches,
+    links,
+    parameters,
+    timetable,
+)
 from watchbell.jobs.action_texts import JobFacts
 from watchbell.jobs.decide import actions, launch
 from watchbell.jobs.decide.actions import ActionItem
-from watchbell.jobs.decide.launch import Wish
+from watchbell.jobs.decide.launch import NO_DEFAULTS, Defaults, Wish
 from watchbell.jobs.job_messages import JobMessages, Occasion
 from watchbell.jobs.launches import Outcome
 from watchbell.jobs.model import Action, Channel, Job, Parent
@@ -62,8 +70,10 @@ class ActionWork:
         *,
         base_url: str,
         log_end: Callable[[str], Awaitable[str]],
+        defaults: Defaults = NO_DEFAULTS,
     ) -> None:
         """`log_end` reads the last lines of a job's log."""
+        self._defaults = defaults
         self._store, self._known, self._clock = store, known, clock
         self._timezone, self._base_url, self._log_end = settings.jobs.timezone, base_url, log_end
         self._messages = JobMessages(store, settings)
@@ -131,9 +141,16 @@ class ActionWork:
             plugin=plugin.title if plugin else job.plugin,
             host=await self._host(job.server),
             link=links.job_page(self._base_url, job.id),
-            log_end=await self._log_end(job.id),
+            log_end=await self._end_of_log(job.id),
             params=parameters.masked(plugin, job.params) if plugin else {},
         )
+
+    async def _end_of_log(self, job: str) -> str:
+        """A message goes out although the log can't be read now."""
+        try:
+            return await self._log_end(job)
+        except (FilesUnavailable, NotFound) as error:
+            return f"(the log can't be read: {error})"
 
     async def _host(self, server: str) -> str:
         try:
@@ -156,7 +173,9 @@ class ActionWork:
         return await self._launch(task, task.action.event_id)
 
     async def _launch(self, task: Task, event: str) -> Done:
-        job = task.job
+        job, target = task.job, self._known.events.get(event)
+        if target and not timetable.of(target.timings, self._timezone).is_manual:
+            raise Refused(f"{target.title} may not be run on demand: its manual timing is disabled")
         wish = Wish(
             event=event,
             source="action",
@@ -174,7 +193,7 @@ class ActionWork:
             ),
         )
         child = ids.derived_id("j", job.completed or job.started or job.launched, task.name)
-        new = launch.prepare(self._known, wish, child, task.now)
+        new = launch.prepare(self._known, wish, child, task.now, self._defaults)
         (outcome,) = await launches.launch(self._store, [new], self._timezone)
         if outcome is Outcome.LIMITED:
             raise Refused(outcome.value)

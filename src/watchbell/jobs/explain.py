@@ -3,10 +3,11 @@
 import msgspec
 
 from watchbell.errors import NotFound, Refused
-from watchbell.jobs import action_outcomes, definitions, job_records
-from watchbell.jobs.decide import explanation, launch
+from watchbell.jobs import action_outcomes, definitions, job_records, timetable
+from watchbell.jobs.decide import explanation, launch, succession
 from watchbell.jobs.decide.explanation import EventFacts, Explained, JobFacts
 from watchbell.jobs.decide.placement import FleetState
+from watchbell.jobs.decide.succession import Next
 from watchbell.jobs.fleet_view import FleetView
 from watchbell.jobs.job_records import JobRecord
 from watchbell.jobs.keys import Jobs
@@ -51,7 +52,7 @@ async def subject(store: Store, settings: JobsSettings, name: str, now: float) -
     event = await _event_named(store, name)
     if event is None:
         raise NotFound(f"there is no job and no event {name[:100]!r}")
-    return await of_event(store, settings, event)
+    return await of_event(store, settings, event, now)
 
 
 async def job(store: Store, settings: JobsSettings, record: JobRecord, now: float) -> Explained:
@@ -83,15 +84,19 @@ async def job(store: Store, settings: JobsSettings, record: JobRecord, now: floa
     )
 
 
-async def of_event(store: Store, settings: JobsSettings, event: Event) -> Explained:
+async def of_event(store: Store, settings: JobsSettings, event: Event, now: float) -> Explained:
     keys, known = Jobs(store.prefix), await _definitions(store, event.id)
+    state, timings = await _state(store, event.id), timetable.of(event.timings, settings.timezone)
     return explanation.event(
         EventFacts(
             event=event,
             category=known.categories.get(event.category),
             obstacle=launch.obstacle(known, event),
             fleet=await _fleet(store, settings),
-            state=await _state(store, event.id),
+            state=state,
+            timetable=timings,
+            next_run=timings.next_after(now),
+            is_stopped=bool(timings.continuous) and await _is_stopped(store, event, state.last_job),
             in_progress=await store.call("SCARD", keys.occupied(event.id)),
             queued=await store.call("ZCARD", keys.queued(event.id)),
         )
@@ -137,6 +142,11 @@ async def _state(store: Store, event: str) -> EventState:
         return msgspec.json.decode(raw or b"{}", type=EventState)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return EventState()
+
+
+async def _is_stopped(store: Store, event: Event, last: str) -> bool:
+    job_of_it = await job_records.read(store, last) if last else None
+    return succession.after(event, job_of_it) is Next.STOP
 
 
 async def _fleet(store: Store, settings: JobsSettings) -> FleetState:

@@ -13,8 +13,7 @@ from watchbell.jobs.decide import actions, concurrency, placement, retrying
 from watchbell.jobs.decide.placement import FleetState
 from watchbell.jobs.model import Action, Category, Event, EventState, Job
 from watchbell.jobs.outcomes import ActionOutcome
-
-_RUNS_BY_ITSELF = ("schedule", "single", "interval", "continuous", "startup")
+from watchbell.jobs.timetable import Timetable
 
 
 class Line(Struct, frozen=True, omit_defaults=True):
@@ -51,9 +50,10 @@ class EventFacts(Struct, frozen=True, kw_only=True):
     state: EventState = EventState()
     in_progress: int = 0
     queued: int = 0
+    timetable: Timetable = Timetable()
     next_run: float | None = None
-    has_next: bool = True
-    """Whether its timings have a further run."""
+    is_stopped: bool = False
+    """Whether it would run continuously, and somebody aborted it."""
 
 
 def job(facts: JobFacts) -> Explained:
@@ -168,12 +168,14 @@ def event(facts: EventFacts) -> Explained:
 def _event_state(facts: EventFacts) -> str:
     if facts.obstacle:
         return f"does not run: {facts.obstacle}"
-    enabled = [timing for timing in facts.event.timings if timing.enabled]
-    if not any(timing.type in _RUNS_BY_ITSELF for timing in enabled):
+    timings = facts.timetable
+    if facts.is_stopped:
+        return "does not run: somebody aborted it; it runs again once it is changed or run by hand"
+    if timings.continuous or timings.startup or facts.next_run is not None:
+        return f"runs {timings.describes()}"
+    if not timings.schedules:
         return "runs only on demand: it has no timing that starts it"
-    if not facts.has_next:
-        return "runs by its timings, which have no further run"
-    return "runs by its timings"
+    return f"runs {timings.describes()}: there is no further run"
 
 
 def _event_lines(facts: EventFacts) -> Iterator[Line]:
