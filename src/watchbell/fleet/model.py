@@ -89,6 +89,8 @@ class Link(Struct, frozen=True, kw_only=True):
     since: float
     address: str = ""
     boot: str = ""
+    is_leaving: bool = False
+    """Whether the agent is about to stop, and takes no more jobs."""
 
 
 class AgentToken(Struct, frozen=True, kw_only=True, omit_defaults=True):

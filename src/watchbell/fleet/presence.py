@@ -47,6 +47,16 @@ return 1
 """
 )
 
+# KEYS links; ARGV[1] server, ARGV[2] session, ARGV[3] link, ARGV[4] channel.
+_REPLACE = Script(
+    IS_CURRENT
+    + """
+if not is_current(KEYS[1], ARGV[1], ARGV[2]) then return end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+redis.call('PUBLISH', ARGV[4], ARGV[1])
+"""
+)
+
 # KEYS links, seen, tokens; ARGV[1] msgpack: {server, session, token}. Returns for each 0, or 1
 # where another session has taken its place, or 2 where its token was revoked.
 _BEAT = Script(
@@ -95,8 +105,9 @@ class Presence(Struct, frozen=True):
     seen: dict[str, float]
 
     def is_online(self, server: str, down_after: float) -> bool:
-        """Whether its agent is connected, and was seen within so many seconds."""
-        return server in self.links and not self.is_silent(server, down_after)
+        """Whether its agent is connected, takes jobs, and was seen within so many seconds."""
+        link = self.links.get(server)
+        return link is not None and not link.is_leaving and not self.is_silent(server, down_after)
 
     def is_silent(self, server: str, after: float) -> bool:
         return presence.is_silent(self.seen.get(server, 0), self.now, after)
@@ -113,6 +124,13 @@ async def disconnect(store: Store, server: str, session: str) -> bool:
     """Whether it was still the connection of the server."""
     keys = Fleet(store.prefix)
     return bool(await _DISCONNECT(store, [keys.links()], [server, session, keys.changes()]))
+
+
+async def leave(store: Store, server: str, link: Link) -> None:
+    """The agent takes no more jobs, and stays connected to report on those that it has."""
+    keys, left = Fleet(store.prefix), msgspec.structs.replace(link, is_leaving=True)
+    words = [server, link.session, msgspec.json.encode(left).decode(), keys.changes()]
+    await _REPLACE(store, [keys.links()], words)
 
 
 async def beat(store: Store, beats: Sequence[Beat]) -> list[Loss | None]:

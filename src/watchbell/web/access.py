@@ -14,7 +14,12 @@ class Access(Struct, frozen=True):
     scope: Privilege | None
 
 
+class AgentAccess(Struct, frozen=True):
+    """An endpoint for agents, which send a token of their own."""
+
+
 PUBLIC = {"access": Access(None)}
+AGENTS = {"access": AgentAccess()}
 
 
 def needs(scope: Privilege) -> dict[str, Access]:

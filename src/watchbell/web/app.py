@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from litestar import Litestar, Router
@@ -13,9 +13,11 @@ from litestar.types import ASGIApp
 from watchbell.clock import Clock
 from watchbell.cron.job_cache import JobCache
 from watchbell.cron.reading import reading
+from watchbell.files import objects
 from watchbell.gateways import catalogue
 from watchbell.gateways import links as message_links
 from watchbell.gateways.ack_page import AckPage
+from watchbell.jobs.agent_hub import AgentHub
 from watchbell.settings import Settings
 from watchbell.store.client import Store
 from watchbell.web import description, problems
@@ -41,6 +43,7 @@ from watchbell.web.alerting.topics import AlertTopics, CheckTopics
 from watchbell.web.cron import file_routes, instance_routes, job_routes, run_routes
 from watchbell.web.cron.topics import CronTopics
 from watchbell.web.etags import tagged
+from watchbell.web.fleet import agent_routes
 from watchbell.web.guard import guard
 from watchbell.web.latency import Latency, measured
 from watchbell.web.live import topic_routes
@@ -61,6 +64,7 @@ from watchbell.web.people.roles import Roles
 from watchbell.web.people.sessions import Sessions
 from watchbell.web.people.users import Users
 from watchbell.web.request_envelope import RequestEnvelope
+from watchbell.web.server_url import server_url
 from watchbell.web.services import Services
 from watchbell.web.system import gateway_routes, metrics_routes, overview_routes, system_routes
 from watchbell.web.system.key_sizes import KeySizes
@@ -81,6 +85,7 @@ API = Router(
 )
 HANDLERS: list[Router] = [
     *(API, system_routes.ROUTES, metrics_routes.ROUTES, intake.ROUTES, broker.ROUTES),
+    agent_routes.ROUTES,
     *(sign_in_pages.ROUTES, ack_page.ROUTES, documentation.ROUTES, static.ROUTES, shell.ROUTES),
 ]
 
@@ -112,6 +117,8 @@ async def open_services(
         directory_cache=DirectoryCache(store, clock),
         jobs=JobCache(store, reading(settings.cron), clock),
         latency=Latency(clock),
+        agents=AgentHub(store, settings.jobs, clock, server_url(settings)),
+        files=cache(partial(objects.opened, settings.files, settings.data)),
     )
 
 

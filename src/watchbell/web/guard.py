@@ -6,13 +6,18 @@ from typing import Any
 
 from litestar import Request
 from litestar.connection import ASGIConnection
+from litestar.exceptions import WebSocketException
 from litestar.handlers import BaseRouteHandler
 
 from watchbell.actors import may
-from watchbell.web.access import SESSION_COOKIES, Access, Identity
+from watchbell.errors import StoreUnavailable
+from watchbell.fleet import tokens
+from watchbell.fleet.model import AgentToken
+from watchbell.web.access import SESSION_COOKIES, Access, AgentAccess, Identity
 from watchbell.web.problems import HttpProblem
+from watchbell.web.request_envelope import WEBSOCKET_CODES
 from watchbell.web.secrets import same
-from watchbell.web.services import Asked, address_of, services_of
+from watchbell.web.services import Asked, Services, address_of, services_of
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 CSRF_HEADER = "x-csrf-token"
@@ -22,10 +27,12 @@ _ASK = {"WWW-Authenticate": 'Bearer realm="watchbell"'}
 
 async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
     """Refuses everybody at an endpoint that does not say what it needs."""
-    assert isinstance(connection, Request)
     access = handler.opt.get("access")
-    if not isinstance(access, Access):
-        raise HttpProblem(403, "this is for nobody")
+    if isinstance(access, AgentAccess):
+        connection.scope["user"] = await _agent(connection)
+        return
+    if not isinstance(access, Access) or not isinstance(connection, Request):
+        raise refusal(connection, 403, "this is for nobody")
     if connection.method not in SAFE:
         _same_origin(connection)
     if access.scope is None:
@@ -37,6 +44,28 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     if not permission:
         raise HttpProblem(403, permission.reason)
     connection.scope["user"] = identity
+
+
+def refusal(connection: ASGIConnection[Any, Any, Any, Any], status: int, detail: str) -> Exception:
+    """What to raise, also before a WebSocket is accepted."""
+    if isinstance(connection, Request):
+        return HttpProblem(status, detail, headers=_ASK if status == 401 else None)
+    return WebSocketException(detail=detail, code=WEBSOCKET_CODES + status)
+
+
+async def _agent(connection: ASGIConnection[Any, Any, Any, Any]) -> AgentToken:
+    services: Services = connection.app.state["services"]
+    try:
+        token = await tokens.authenticate(
+            services.store, _key_of(connection) or "", services.clock.now()
+        )
+    except StoreUnavailable as error:
+        if isinstance(connection, Request):
+            raise
+        raise refusal(connection, 503, str(error)) from error
+    if token is None:
+        raise refusal(connection, 401, "this token is unknown, revoked or expired")
+    return token
 
 
 async def identified(request: Asked, *, touch: bool = True) -> Identity:
@@ -55,7 +84,7 @@ def is_secure(request: Asked) -> bool:
     return request.scope["scheme"] == "https"
 
 
-def _key_of(request: Asked) -> str | None:
+def _key_of(request: ASGIConnection[Any, Any, Any, Any]) -> str | None:
     """The key of an `Authorization` header: a bearer token, or a basic password."""
     header = request.headers.get("authorization")
     if header is None:

@@ -28,14 +28,25 @@ HEADERS = {
 _PAIRS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
+WEBSOCKET_CODES = 4_000
+"""A WebSocket that is closed before it was accepted, by a code of this plus a status of HTTP, is
+answered by that status."""
+SLOW_UPLOADS = "/api/agent/"
+"""Paths to which large bodies are sent: each part of one gets as much time as other requests."""
+
+
 class RequestEnvelope:
     def __init__(self, app: ASGIApp, seconds: float = SECONDS) -> None:
         self._app, self._seconds = app, seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":  # type: ignore[comparison-overlap]
-            await self._app(scope, receive, send)
-            return
+        kind: str = scope["type"]
+        if kind == "http":
+            await self._answer(scope, receive, send)
+        else:
+            await self._app(scope, receive, _refusing(send) if kind == "websocket" else send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         deadline = asyncio.timeout(self._seconds)
         begun = False
 
@@ -48,13 +59,36 @@ class RequestEnvelope:
                 _add_headers(message, scope)
             await send(message)
 
+        async def received() -> Any:
+            message = await receive()
+            if not begun and not deadline.expired():
+                deadline.reschedule(asyncio.get_running_loop().time() + self._seconds)
+            return message
+
+        is_slow = scope["path"].startswith(SLOW_UPLOADS)
         try:
             async with deadline:
-                await self._app(_asked(scope), receive, framed)
+                await self._app(_asked(scope), received if is_slow else receive, framed)
         except TimeoutError:
             if begun or not deadline.expired():
                 raise
             await _late(framed)
+
+
+def _refusing(send: Send) -> Send:
+    """Answers a WebSocket that is not accepted with a status and a reason."""
+    is_accepted = False
+
+    async def answered(message: Any) -> None:
+        nonlocal is_accepted
+        is_accepted = is_accepted or message["type"] == "websocket.accept"
+        if is_accepted or message["type"] != "websocket.close":
+            await send(message)
+            return
+        status = max(message.get("code", 0) - WEBSOCKET_CODES, HTTPStatus.BAD_REQUEST)
+        await send_problem(send, status, message.get("reason") or "", {}, "websocket.http.response")
+
+    return answered
 
 
 def _asked(scope: Scope) -> Scope:
@@ -77,12 +111,14 @@ async def _late(send: Any) -> None:
     await send_problem(send, 408, "the request took too long", {"connection": "close"})
 
 
-async def send_problem(send: Any, status: int, detail: str, headers: Mapping[str, str]) -> None:
+async def send_problem(
+    send: Any, status: int, detail: str, headers: Mapping[str, str], kind: str = "http.response"
+) -> None:
     """A response for requests that do not reach the application."""
     title = HTTPStatus(status).phrase
     body = msgspec.json.encode({"title": title, "status": status, "detail": detail})
     about = {"content-type": "application/problem+json", "content-length": str(len(body))}
     all_headers = {**about, **HEADERS, **headers}
     pairs = [(name.encode(), value.encode()) for name, value in all_headers.items()]
-    await send({"type": "http.response.start", "status": status, "headers": pairs})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+    await send({"type": f"{kind}.start", "status": status, "headers": pairs})
+    await send({"type": f"{kind}.body", "body": body, "more_body": False})

@@ -13,6 +13,7 @@ import uvicorn
 from litestar.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from watchbell import logs
 from watchbell.errors import BadSettings
@@ -29,6 +30,8 @@ _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-length: 0\r\nconnection: close\r\n\r\n"
 )
+MOST_MESSAGE = 16 << 20
+"""The largest message of a WebSocket, in bytes."""
 KEEP_ALIVE = 60
 """Seconds that a connection may be idle between two requests."""
 _STOP_SECONDS = 5
@@ -100,6 +103,7 @@ class _Protocol(HttpToolsProtocol):
     config: _Config
     _hurry: asyncio.TimerHandle | None = None
     _is_answering = False
+    _is_refused = False
     _head = 0
     """Bytes that came since a request's headers were complete or some of its body came: headers of
     the next one, or what stands behind a body that is sent in chunks."""
@@ -117,7 +121,7 @@ class _Protocol(HttpToolsProtocol):
         self._link = Link(transport)
         self._expect_headers()
         if not self.config.connections.admit(self):
-            self.app = self._refuse
+            self._is_refused, self.app = True, self._refuse
             if not self.config.refusals.admit(self, self.loop.time()):
                 transport.abort()
 
@@ -154,10 +158,23 @@ class _Protocol(HttpToolsProtocol):
         super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.release()
+        super().connection_lost(exc)
+
+    def release(self) -> None:
+        """Makes room for another connection."""
         self._stop_hurry()
         self.config.connections.remove(self)
         self.config.refusals.remove(self)
-        super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self) -> None:
+        if self._is_refused:
+            self.hang_up()
+            return
+        super().handle_websocket_upgrade()
+        protocol = self.transport.get_protocol()
+        if isinstance(protocol, _WebSocket):
+            protocol.admitted = self
 
     def shutdown(self) -> None:
         super().shutdown()
@@ -175,6 +192,17 @@ class _Protocol(HttpToolsProtocol):
         self._hurry = None
         if not self.transport.is_closing():
             self.transport.close()
+
+
+class _WebSocket(WebSocketsSansIOProtocol):
+    """Counts as the connection that it began as."""
+
+    admitted: _Protocol | None = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self.admitted is not None:
+            self.admitted.release()
 
 
 @asynccontextmanager
@@ -215,7 +243,10 @@ def _config(app: ASGIApp, settings: Web, is_proxy: Callable[[str], bool]) -> _Co
     config = _Config(
         app,
         http=_Protocol,
-        ws="none",
+        ws=_WebSocket,
+        ws_max_size=MOST_MESSAGE,
+        ws_ping_interval=None,  # agents send heartbeats
+        ws_per_message_deflate=False,
         loop="none",
         lifespan="on",
         log_config=None,

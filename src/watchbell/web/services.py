@@ -1,6 +1,6 @@
 """What endpoints work with, created once for a server."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from litestar import Request
@@ -9,7 +9,9 @@ from msgspec import Struct
 from watchbell.actors import Actor
 from watchbell.clock import Clock
 from watchbell.cron.job_cache import JobCache
+from watchbell.files.objects import Files
 from watchbell.gateways.ack_page import AckPage
+from watchbell.jobs.agent_hub import AgentHub
 from watchbell.settings import Settings
 from watchbell.store.client import Store
 from watchbell.web import audit
@@ -55,6 +57,9 @@ class Services(Struct, frozen=True):
     directory_cache: DirectoryCache
     jobs: JobCache
     latency: Latency
+    agents: AgentHub
+    files: Callable[[], Files]
+    """Opens the place of files when it is first needed."""
 
     def now(self) -> int:
         return int(self.clock.now())

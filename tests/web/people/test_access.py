@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import pytest
 from litestar import get
-from litestar.routes import HTTPRoute
+from litestar.routes import HTTPRoute, WebSocketRoute
 
 from tests.web.site import Site, served, serving_app
 from watchbell.actors import ROLE_PRIVILEGES, ROLES, SCOPE_PRIVILEGES, KeyScope, Privilege, system
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
-from watchbell.web.access import Access
+from watchbell.web.access import Access, AgentAccess
 from watchbell.web.app import HANDLERS, application
 from watchbell.web.audit import Stamp
 from watchbell.web.guard import SAFE
@@ -48,8 +48,13 @@ class Endpoint(NamedTuple):
 
 def endpoints(site: Site) -> Iterator[Endpoint]:
     for route in application(site.services).routes:
+        if isinstance(route, WebSocketRoute):
+            assert isinstance(route.route_handler.opt["access"], AgentAccess), route.path
+            continue
         assert isinstance(route, HTTPRoute), f"{route.path} is guarded by nobody"
         for handler in route.route_handlers:
+            if isinstance(handler.opt.get("access"), AgentAccess):
+                continue
             for method in sorted(handler.http_methods - {"OPTIONS"}):
                 yield Endpoint(method, route.path_format, handler.opt.get("access"))
 

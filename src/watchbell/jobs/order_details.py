@@ -1,0 +1,74 @@
+"""What an agent is sent besides the order itself."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from watchbell.jobs.keys import Jobs
+from watchbell.jobs.model import Plugin
+from watchbell.jobs.orders import Order
+from watchbell.store.client import Store
+
+
+class _Parameters(msgspec.Struct):
+    plugin: str = ""
+    params: dict[str, Any] = {}
+
+
+class _Abort(msgspec.Struct):
+    reason: str = ""
+    retry_ok: bool = False
+
+
+def record(order: Order) -> dict[str, Any]:
+    """The job as its process gets it. A field that other programs spoiled is left out."""
+    found = {name: _parsed(text) for name, text in order.fields.items()}
+    return {name: value for name, value in found.items() if value is not msgspec.UNSET}
+
+
+def abort(reason: bytes) -> tuple[str, bool]:
+    """The reason to abort, and whether the job may be retried."""
+    try:
+        found = msgspec.json.decode(reason, type=_Abort)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return "the job was aborted", False
+    return found.reason or "the job was aborted", found.retry_ok
+
+
+async def secrets(store: Store, orders: Sequence[Order]) -> list[dict[str, str]]:
+    """For each job the values of parameters that its plugin keeps secret."""
+    jobs = [_parameters(record(order)) for order in orders]
+    names = sorted({job.plugin for job in jobs})
+    texts = await store.call("HMGET", Jobs(store.prefix).plugins(), *names)
+    hidden = {name: _secret_names(text) for name, text in zip(names, texts, strict=True)}
+    return [
+        {
+            name: value
+            for name, value in job.params.items()
+            if name in hidden[job.plugin] and isinstance(value, str) and value
+        }
+        for job in jobs
+    ]
+
+
+def _parameters(job: dict[str, Any]) -> _Parameters:
+    try:
+        return msgspec.convert(job, _Parameters)
+    except msgspec.ValidationError:
+        return _Parameters()
+
+
+def _secret_names(text: bytes | None) -> set[str]:
+    try:
+        plugin = msgspec.json.decode(text or b"", type=Plugin)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return set()
+    return {one.id for one in plugin.params if one.secret}
+
+
+def _parsed(text: msgspec.Raw) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return msgspec.UNSET

@@ -1,0 +1,1 @@
+"""Servers and groups, and the endpoints of their agents."""
