@@ -1,8 +1,12 @@
 """Parameters of plugins: types, defaults, locks and secrets."""
 
-from typing import Any
+from contextlib import suppress
+from typing import Any, get_args
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from watchbell.errors import Refused
 from watchbell.jobs import parameters
@@ -55,7 +59,14 @@ def test_values_are_read_by_their_type(kind: Any, given: Any, expected: Any) -> 
 
 @pytest.mark.parametrize(
     ("kind", "given"),
-    [("text", []), ("checkbox", "maybe"), ("checkbox", 2), ("json", "{"), ("select", "four")],
+    [
+        ("text", []),
+        ("checkbox", "maybe"),
+        ("checkbox", 2),
+        ("json", "{"),
+        ("json", "[" * 50 + "]" * 50),
+        ("select", "four"),
+    ],
 )
 def test_a_value_of_the_wrong_type_is_refused(kind: Any, given: Any) -> None:
     with pytest.raises(Refused) as refused:
@@ -101,3 +112,28 @@ def test_without_its_plugin_every_parameter_is_masked() -> None:
 
 def test_a_mask_without_a_stored_value_is_dropped() -> None:
     assert parameters.unmasked({"x": parameters.MASK, "y": 1}, {}) == {"y": 1}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    kind=st.sampled_from(get_args(Parameter.__annotations__["type"])),
+    default=JSON,
+    value=JSON,
+    flags=st.tuples(st.booleans(), st.booleans(), st.booleans()),
+)
+def test_no_value_of_a_parameter_raises_anything_but_refused(
+    kind: Any, default: Any, value: Any, flags: tuple[bool, bool, bool]
+) -> None:
+    required, locked, is_admin = flags
+    parameter = Parameter(
+        id="x", type=kind, value=default, required=required, locked=locked, regex="a|^$"
+    )
+    with suppress(Refused):
+        made = parameters.complete(plugin(parameter), {"x": value}, is_admin=is_admin)
+        assert msgspec.json.encode(made)

@@ -9,6 +9,7 @@ import msgspec
 from watchbell.alerting import expressions
 from watchbell.errors import Refused
 from watchbell.jobs.model import Parameter, Plugin
+from watchbell.jobs.value_readers import DEEPEST, plain
 from watchbell.schedule.fields import refuse
 
 MASK = "••••••••"
@@ -122,9 +123,9 @@ def _json(field: str, value: Any) -> Any:
     if not isinstance(value, str) or not value.strip():
         return value
     try:
-        return msgspec.json.decode(value)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        refuse(field, "JSON", value)
+        return plain(msgspec.json.decode(value))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, Refused):
+        refuse(field, f"JSON of at most {DEEPEST} levels", value)
 
 
 def _choice(field: str, parameter: Parameter, value: str) -> str:
