@@ -27,24 +27,25 @@ ALIVE = 30
 _FAREWELL = 2.0
 
 # KEYS[1] ready; ARGV[1] name of the conductor, ARGV[2] 1 if it has just started. Returns when
-# Watchbell was started.
+# Watchbell was started, in milliseconds.
 _SEE = Script(
     LAYOUT
     + f"""
-local now = tonumber(redis.call('TIME')[1])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local is_there, mine = false, ':seen:' .. ARGV[1]
 if ARGV[2] == '1' then
   local found = redis.call('HGETALL', jobs.started)
   for i = 1, #found, 2 do
     if string.sub(found[i], 1, 6) == ':seen:' then
-      local is_alive = now - (tonumber(found[i + 1]) or 0) <= {ALIVE}
+      local is_alive = now - (tonumber(found[i + 1]) or 0) <= {ALIVE * 1000}
       is_there = is_there or is_alive
       if not is_alive then redis.call('HDEL', jobs.started, found[i]) end
     end
   end
-  if not is_there then redis.call('HSET', jobs.started, ':since', now) end
+  if not is_there then redis.call('HSET', jobs.started, ':since', string.format('%.0f', now)) end
 end
-redis.call('HSET', jobs.started, mine, now)
+redis.call('HSET', jobs.started, mine, string.format('%.0f', now))
 return tonumber(redis.call('HGET', jobs.started, ':since')) or now
 """
 )
@@ -88,7 +89,7 @@ class StartupRunner:
             probe("jobs.started")
             for entry in list(self._agenda.special.values()):
                 # Whoever adds such an event does not expect it to run at once.
-                if entry.timetable.startup and entry.event.modified <= since:
+                if entry.timetable.startup and entry.event.modified <= since / 1000:
                     await self._launch(entry, since)
             while True:
                 await asyncio.sleep(EVERY)
