@@ -1,0 +1,156 @@
+"""Runs events on demand: who may, with which parameters, and once more with those of a job."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from watchbell import ids
+from watchbell.actors import Actor, Subject, may
+from watchbell.errors import NotFound, Refused
+from watchbell.jobs import launches, timetable
+from watchbell.jobs import value_readers as read
+from watchbell.jobs.decide import launch
+from watchbell.jobs.decide.launch import HIGHEST_PRIORITY, NO_DEFAULTS, Defaults, Definitions, Wish
+from watchbell.jobs.model import Algorithm, Event, Job, JobFile
+from watchbell.jobs.timetable import Timetable
+from watchbell.jobs.value_readers import Reader
+from watchbell.store.client import Store
+
+IGNORED = frozenset(
+    {
+        *("session_id", "api_key", "csrf_token", "type", "category", "plugin", "enabled"),
+        *("command", "script", "uid", "gid", "cwd", "env", "kill", "runner"),
+    }
+)
+"""What a caller can't set: how they signed in, and what comes from the event and its plugin."""
+
+_READERS: dict[str, Reader] = {
+    "id": read.identifier,
+    "event": read.identifier,
+    "title": read.line(),
+    "params": read.mapping,
+    "tags": read.array(read.identifier),
+    "targets": read.array(read.target),
+    "algo": read.one_of(get_args(Algorithm)),
+    "data": read.anything,
+    "delay": read.number(0, read.LONGEST_TIME),
+    "priority": read.whole(-HIGHEST_PRIORITY, HIGHEST_PRIORITY),
+    "test": read.yes_or_no,
+    "test_actions": read.yes_or_no,
+    "test_limits": read.yes_or_no,
+}
+_NAMING = ("id", "event", "title", "delay")
+
+
+async def run(
+    store: Store,
+    definitions: Definitions,
+    actor: Actor,
+    request: Mapping[str, Any],
+    now: float,
+    *,
+    timezone: str,
+    defaults: Defaults = NO_DEFAULTS,
+    files: Sequence[JobFile] = (),
+) -> Job:
+    """Launches the job that somebody asks for. The request names the event by `id` (or `event`, or
+    `title`), and may override some of its properties. `timezone` is that of the settings. Raises
+    NotFound, and Refused with the code `forbidden` where the actor may not run it."""
+    given = {name: value for name, value in request.items() if name not in IGNORED}
+    found = read.fields("", read.plain(given), _READERS, strict=True)
+    event = _event(definitions, found)
+    overrides = {name: value for name, value in found.items() if name not in _NAMING}
+    if found.get("delay"):
+        overrides["until"] = now + found["delay"]
+    overrides["files"] = tuple(files)
+    times = timetable.of(event.timings, timezone)
+    job = _prepared(definitions, actor, event, times, overrides, now, defaults)
+    return await _launched(store, event, times, job, timezone)
+
+
+async def rerun(
+    store: Store,
+    definitions: Definitions,
+    actor: Actor,
+    job: Job,
+    now: float,
+    *,
+    timezone: str,
+    defaults: Defaults = NO_DEFAULTS,
+) -> Job:
+    """Launches a job like an earlier one: its event as it is now, with the job's parameters,
+    targets and input."""
+    event = definitions.events.get(job.event)
+    if event is None:
+        raise NotFound(f"the event {job.event!r} of the job was deleted")
+    overrides = {
+        "params": job.params,
+        "tags": tuple(tag for tag in job.tags if not tag.startswith("_")),
+        "algo": job.algo,
+        "data": job.input.get("data"),
+        "files": tuple(job.input.get("files", ())),
+        "test": job.test,
+    }
+    if job.targets != event.targets:
+        overrides["targets"] = job.targets
+    times = timetable.of(event.timings, timezone)
+    again = _prepared(definitions, actor, event, times, overrides, now, defaults)
+    return await _launched(store, event, times, again, timezone)
+
+
+def _prepared(
+    definitions: Definitions,
+    actor: Actor,
+    event: Event,
+    times: Timetable,
+    overrides: Mapping[str, Any],
+    now: float,
+    defaults: Defaults,
+) -> Job:
+    _check_permission(actor, event, overrides.get("targets"))
+    if not times.is_manual and not overrides.get("test"):
+        reason = f"{event.title} may not be run on demand: its manual timing is disabled"
+        raise Refused(reason, code="not_manual")
+    wish = Wish(
+        event=event.id,
+        source="key" if actor.key else "user",
+        username=actor.name,
+        key=actor.key,
+        is_admin="admin" in actor.privileges,
+        **overrides,
+    )
+    return launch.prepare(definitions, wish, ids.record_id("j", now), now, defaults)
+
+
+async def _launched(store: Store, event: Event, times: Timetable, job: Job, timezone: str) -> Job:
+    continuous = [event.id] if times.continuous else []
+    await launches.launch(store, [job], timezone, continuous)
+    return job
+
+
+def _event(definitions: Definitions, found: Mapping[str, Any]) -> Event:
+    name = found.get("id") or found.get("event")
+    if name:
+        event = definitions.events.get(name)
+        if event is None:
+            raise NotFound(f"there is no event {name!r}")
+        return event
+    title = found.get("title")
+    if not title:
+        raise Refused("expected the id or the title of an event", field="id")
+    named = [one for one in definitions.events.values() if one.title == title]
+    if len(named) > 1:
+        raise Refused(f"{len(named)} events have the title {title!r}; use an id", field="title")
+    if not named:
+        raise NotFound(f"there is no event with the title {title!r}")
+    return named[0]
+
+
+def _check_permission(actor: Actor, event: Event, targets: tuple[str, ...] | None) -> None:
+    """Whoever selects other targets needs access to each of them."""
+    if targets == ():
+        raise Refused("expected at least one server or group", field="targets")
+    wanted = [frozenset({one}) for one in targets or ()] or [frozenset(event.targets)]
+    for groups in wanted:
+        permission = may(actor, "run_jobs", Subject(event.category, groups))
+        if not permission:
+            raise Refused(permission.reason, code="forbidden")
