@@ -24,6 +24,7 @@ from watchbell.jobs.keys import Jobs
 from watchbell.jobs.launches import day_of
 from watchbell.jobs.log_lines import Chunk
 from watchbell.jobs.model import Event, Job
+from watchbell.jobs.timelines import WORTH_KEEPING
 from watchbell.probes import probe
 from watchbell.settings import Jobs as Settings
 from watchbell.store.client import Store, patiently
@@ -33,8 +34,6 @@ from watchbell.store.replies import text
 
 INLINE = 1 << 10
 """Bytes that a compressed log may have as part of the record."""
-TIMELINES_AFTER = 10
-"""Seconds after which the timelines of a job are worth keeping."""
 _MOST = 100
 _DEADLY = 3
 """Finishers that may die with a job in hand before it is recorded without what it said."""
@@ -136,7 +135,7 @@ class Finisher:
             report=self._report(done.job, event, ended),
             log=log,
             keeps_log=not ended.has_all or len(log) < len(ended.log_end),
-            keeps_timelines=done.job.elapsed >= TIMELINES_AFTER,
+            keeps_timelines=done.job.elapsed >= WORTH_KEEPING,
         )
 
     async def _changed_event(self, done: Completion, now: float) -> list[str]:

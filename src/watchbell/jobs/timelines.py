@@ -18,6 +18,8 @@ from watchbell.store.effects import verbatim
 from watchbell.store.script import READ, Script
 
 SECONDS, MINUTES = 300, 1_440
+WORTH_KEEPING = 10
+"""Seconds that a job must last for its timelines to be kept."""
 
 # KEYS[1] ready; ARGV[1] msgpack: {job, second, minute, usage}; each of the latter two is JSON and
 # `usage` fields of the job's hash. A minute has the sample that came first. Only jobs that are in
