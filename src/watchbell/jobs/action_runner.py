@@ -21,7 +21,7 @@ from watchbell.store.client import Argument, Store, patiently
 from watchbell.store.effects import Effects
 from watchbell.store.enduring import enduring
 from watchbell.store.queue import Batch, Queue, Taker
-from watchbell.store.script import Script
+from watchbell.store.script import RAISE_NOT_NOW, Script
 
 _BATCH, _AT_ONCE = 50, 10
 _MOST_TRIES = 5
@@ -32,10 +32,20 @@ _EVERY = 1.0
 _LONGEST = 500
 """Characters of an error that are kept."""
 
-# KEYS[1] later; ARGV pairs of when an item is due, and the item.
-_DEFER = Effects("""
-for i = 1, #ARGV, 2 do redis.call('ZADD', KEYS[1], ARGV[i], ARGV[i + 1]) end
-""")
+# KEYS[1] later, KEYS[2] actions; ARGV pairs of when an item is due, and the item. It is queued at
+# once where `later` has a wrong type.
+_DEFER = Effects(
+    RAISE_NOT_NOW
+    + """
+for i = 1, #ARGV, 2 do
+  local reply = redis.pcall('ZADD', KEYS[1], ARGV[i], ARGV[i + 1])
+  if type(reply) == 'table' and reply.err then
+    raise_not_now(reply)
+    redis.call('RPUSH', KEYS[2], ARGV[i + 1])
+  end
+end
+"""
+)
 
 # KEYS[1] later, KEYS[2] actions; ARGV[1] now. Returns how many items were due.
 _RETURN = Script("""
@@ -96,7 +106,7 @@ class ActionRunner:
         args: list[Argument] = []
         for due, item in deferred:
             args += [f"{due:.3f}", msgspec.json.encode(item)]
-        await self._taker.acknowledge(batch, _DEFER, [self._later], args)
+        await self._taker.acknowledge(batch, _DEFER, [self._later, self._actions], args)
 
     async def _attempt(self, raw: bytes, deaths: int) -> Deferred | None:
         """Carries one item out; what is left to do of it later, if anything is."""

@@ -2,15 +2,19 @@
 many conductors look."""
 
 import asyncio
+from typing import NamedTuple
 
 import msgspec
 
 from watchbell import logs
 from watchbell.alerting.bounded_reports import REPORT
 from watchbell.alerting.keys import Alerting
+from watchbell.clock import SYSTEM, Clock
+from watchbell.errors import StoreUnavailable
 from watchbell.fleet import presence, records
 from watchbell.fleet.keys import Fleet
 from watchbell.fleet.model import Server
+from watchbell.fleet.presence import Presence
 from watchbell.jobs.decide.server_states import (
     ServerState,
     Silence,
@@ -21,12 +25,24 @@ from watchbell.jobs.decide.server_states import (
 from watchbell.jobs.keys import Jobs
 from watchbell.probes import probe
 from watchbell.settings import Jobs as JobsSettings
-from watchbell.store.client import Store, patiently
+from watchbell.store.client import Store
 from watchbell.store.effects import verbatim
 from watchbell.store.enduring import enduring
 from watchbell.store.script import Script
 
 _EVERY = 2.0
+
+
+class Watched(NamedTuple):
+    """The last sign of life of a server."""
+
+    seen: float
+    """By the store's clock."""
+    since: float
+    """Since when we know it, by ours."""
+    has_changed: bool
+    """Whether there was another one before."""
+
 
 # KEYS events, unreported, states; ARGV[1] most events, ARGV[2] msgpack: {server, known state or
 # empty, new state or empty, check, event}. A change that another conductor has reported is left
@@ -57,26 +73,35 @@ return changed
 
 
 class ServerReporter:
-    def __init__(self, store: Store, settings: JobsSettings) -> None:
-        self._store, self._settings = store, settings
+    def __init__(self, store: Store, settings: JobsSettings, clock: Clock = SYSTEM) -> None:
+        self._store, self._settings, self._clock = store, settings, clock
         self._keys = Jobs(store.prefix)
+        self._watched: dict[str, Watched] = {}
+        self._available = clock.monotonic()
+        """Since when the store is available."""
         self._log = logs.get(role="conductor")
 
     async def run(self) -> None:
         while True:
             await asyncio.sleep(_EVERY)
-            await enduring(lambda: patiently(self.look), "conductor", "servers that are down")
+            await enduring(self._attempt, "conductor", "servers that are down")
+
+    async def _attempt(self) -> None:
+        try:
+            await self.look()
+        except StoreUnavailable:
+            self.restart()
+
+    def restart(self) -> None:
+        """The store was not available: servers could not report."""
+        self._available = self._clock.monotonic()
 
     async def look(self) -> None:
         seen = await presence.read(self._store)
         raw = await self._store.call("HGETALL", self._keys.server_states())
         texts = {server.decode(errors="replace"): text for server, text in raw.items()}
         known = {server: _state(text) for server, text in texts.items()}
-        down_after = self._settings.down_after
-        silent = {
-            server: Silence(max(seen.now - at, 0), seen.is_silent(server, down_after))
-            for server, at in seen.seen.items()
-        }
+        silent = self._silences(seen)
         found = []
         for server, record in (await self._records(unsettled(known, silent))).items():
             change = transition(server, record, known.get(server), silent.get(server), seen.now)
@@ -84,6 +109,25 @@ class ServerReporter:
                 found.append(change)
         probe("server_reporter.decided")
         await self._apply(found, texts)
+
+    def _silences(self, seen: Presence) -> dict[str, Silence]:
+        now = self._clock.monotonic()
+        before, self._watched = self._watched, {}
+        for server, at in seen.seen.items():
+            known = before.get(server)
+            is_same = known is not None and known.seen == at
+            self._watched[server] = (
+                known if known and is_same else Watched(at, now, known is not None)
+            )
+        return {
+            server: Silence(
+                seen.now - one.seen,
+                now - max(one.since, self._available),
+                one.has_changed,
+                self._settings.down_after,
+            )
+            for server, one in self._watched.items()
+        }
 
     async def _records(self, servers: list[str]) -> dict[str, Server | None]:
         if not servers:

@@ -26,8 +26,25 @@ class Transition(NamedTuple):
 
 
 class Silence(NamedTuple):
+    """How long a server has been silent."""
+
     seconds: float
-    is_down: bool
+    """By the store's clock."""
+    watched: float
+    """For which we have watched it without a new sign of life, by our own clock and while the store
+    was available. So neither a step of the store's clock nor an outage of the store, during which
+    no agent can report, takes a server down."""
+    has_changed: bool
+    """Whether there was a sign of life since we watch it."""
+    down_after: float
+
+    @property
+    def is_down(self) -> bool | None:
+        """None where we have not watched it for long enough to say."""
+        if self.watched >= self.down_after:
+            return True
+        is_recent = self.has_changed or 0 <= self.seconds < self.down_after
+        return False if is_recent else None
 
 
 def unsettled(known: Mapping[str, ServerState], silent: Mapping[str, Silence]) -> list[str]:
@@ -39,7 +56,7 @@ def unsettled(known: Mapping[str, ServerState], silent: Mapping[str, Silence]) -
         if server not in silent
         or server not in known
         or known[server].is_down
-        or silent[server].is_down
+        or silent[server].is_down is not False
     ]
 
 
@@ -54,9 +71,9 @@ def transition(
     if record is None or silence is None:
         return _ended(server, known, "the server was removed", now)
     host = record.hostname
-    if not record.enabled and silence.is_down:
+    if not record.enabled and silence.is_down is not False:
         return _ended(server, known, "the server is disabled", now)
-    if known is not None and known.is_down == silence.is_down:
+    if silence.is_down is None or (known and known.is_down == silence.is_down):
         return None
     state = ServerState(hostname=host, is_down=silence.is_down, since=now)
     if silence.is_down:
