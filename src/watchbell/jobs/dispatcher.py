@@ -66,11 +66,12 @@ _PLACE = Effects(SHARED + GIVE_PLACES + END + RAISE_NOT_NOW + PLACE)
 
 
 class Dispatcher:
-    def __init__(self, store: Store, view: FleetView, clock: Clock) -> None:
+    def __init__(self, store: Store, view: FleetView, clock: Clock, most: int = _MOST) -> None:
+        """`most`: jobs that are handled at once."""
         self._store, self._view, self._clock = store, view, clock
         self._ready = Jobs(store.prefix).ready()
         queue = Queue(key=self._ready, side="LEFT", order_by=("job",))
-        self.taker = Taker(store, queue, lease=_LEASE, most=_MOST)
+        self.taker = Taker(store, queue, lease=_LEASE, most=most)
         self._log = logs.get(role="conductor")
         self.done = 0
         """Jobs handled so far."""
