@@ -1,6 +1,7 @@
 """Jobs and servers in a store, as launches and agents leave them, for tests of the dispatcher."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -21,19 +22,25 @@ from watchbell.store.script import Script
 
 KEYS, FLEET = Jobs(), Fleet()
 
-# ARGV job: as the finisher ends it.
+# ARGV jobs: as the finisher ends them.
 _FINISH = Script(
     SHARED
     + """
-release(ARGV[1])
-redis.call('DEL', jobs.job .. ARGV[1])
-redis.call('ZREM', jobs.live, ARGV[1])
+for _, id in ipairs(ARGV) do
+  release(id)
+  redis.call('DEL', jobs.job .. id)
+  redis.call('ZREM', jobs.live, id)
+end
 """
 )
 
 
 async def finish(store: Store, job: str) -> None:
-    await _FINISH(store, [KEYS.ready()], [job])
+    await finish_all(store, [job])
+
+
+async def finish_all(store: Store, jobs: Sequence[str]) -> None:
+    await _FINISH(store, [KEYS.ready()], jobs)
 
 
 async def put_job(store: Store, job: Job, turn: float = 0, **own: str) -> None:
@@ -57,7 +64,7 @@ async def field(store: Store, job: str, name: str) -> Any:
 
 async def texts(store: Store, *command: str | int) -> list[str]:
     """The answer to a command as texts; a set is sorted."""
-    answer = await store.call(*command)
+    answer = await store.call(*command) or []
     found = [one.decode() for one in answer]
     return sorted(found) if isinstance(answer, set) else found
 

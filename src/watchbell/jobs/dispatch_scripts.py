@@ -3,7 +3,7 @@
 A *place* counts against the limit of concurrent jobs of an event (`occupied:EVENT`), a *slot*
 against what a server runs at the same time (`server_jobs:SERVER`). One that becomes free is given
 to the next job in the same script. So while somebody waits, none is free that a newer job could
-take. The job that got it goes to the front of `ready`; a slot that is reserved for it is in its
+take. The job that got it goes to `ready`, near the front; a slot that is reserved for it is in its
 field `_slot`.
 """
 
@@ -14,16 +14,27 @@ from watchbell.jobs.lua import LAYOUT
 RELEASE = """
 -- Jobs with a lower turn go first.
 local function turn_of(id)
-  return tonumber(redis.call('HGET', jobs.job .. id, '_turn')
-    or redis.call('ZSCORE', jobs.live, id) or 0)
+  local turn = redis.pcall('HGET', jobs.job .. id, '_turn')
+  return tonumber(type(turn) == 'string' and turn or redis.call('ZSCORE', jobs.live, id)) or 0
 end
 
 local function launch_order(id) return '{"launch":"' .. id .. '"}' end
 
+-- By its turn among the first jobs of `ready`: jobs that are woken one by one stay in order.
 local function wake(id)
   redis.call('HSET', jobs.job .. id, 'state', '"ready"')
   redis.call('HDEL', jobs.job .. id, 'reason')
-  redis.call('LPUSH', jobs.ready, id)
+  local turn, last = turn_of(id), nil
+  for _, other in ipairs(redis.call('LRANGE', jobs.ready, 0, 63)) do
+    if turn_of(other) > turn then
+      redis.call('LINSERT', jobs.ready, 'BEFORE', other, id)
+      return
+    end
+    last = other
+  end
+  if not last or redis.call('LINSERT', jobs.ready, 'AFTER', last, id) < 1 then
+    redis.call('RPUSH', jobs.ready, id)
+  end
 end
 
 local function leave_queue(event, id)
