@@ -38,8 +38,9 @@ class Scheduling:
         settings: JobsSettings,
         defaults: Defaults = NO_DEFAULTS,
     ) -> None:
-        self._store, self._clock = store, StoreClock()
-        clock, zone = self._clock, settings.timezone
+        self._store, self.clock = store, StoreClock()
+        """Measured by `start`, and then by one of the parts."""
+        clock, zone = self.clock, settings.timezone
         self.agenda = EventAgenda(store, catalogue, clock, zone)
         self.delays = DelayEnder(store)
         self.scheduler = Scheduler(
@@ -77,7 +78,7 @@ class Scheduling:
                 self.scheduler.wake()
 
     async def _measure(self) -> float:
-        moved, _ = await self._clock.measure(self._time)
+        moved, _ = await self.clock.measure(self._time)
         return moved
 
     async def _time(self) -> tuple[float, Any]:
@@ -85,4 +86,4 @@ class Scheduling:
         return int(seconds) + int(microseconds) / 1e6, None
 
     async def _remove(self, event: str) -> None:
-        await definitions.remove(self._store, "event", event, _WHO, self._clock.now())
+        await definitions.remove(self._store, "event", event, _WHO, self.clock.now())

@@ -1,6 +1,16 @@
 """All roles, in the order in which the board shows them."""
 
-from watchbell.roles import alerting, broker, cron, gateways, oobetet, purger, store_monitor, web
+from watchbell.roles import (
+    alerting,
+    broker,
+    conductor,
+    cron,
+    gateways,
+    oobetet,
+    purger,
+    store_monitor,
+    web,
+)
 from watchbell.roles.role import Role, Several
 from watchbell.settings import Settings
 
@@ -12,6 +22,7 @@ ROLES: list[Role | Several] = [
     gateways.ROLES,
     gateways.ANSWERS,
     cron.ROLE,
+    conductor.ROLE,
     purger.ROLE,
     store_monitor.ROLE,
     web.ROLE,

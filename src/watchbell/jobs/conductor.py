@@ -1,0 +1,107 @@
+"""A conductor: builds the loops that bring jobs from their launch to their record, and runs them.
+
+Any number of conductors work side by side; scripts in the store decide who does what.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from watchbell.clock import SYSTEM
+from watchbell.files.objects import Files
+from watchbell.jobs import stock
+from watchbell.jobs.action_runner import ActionRunner
+from watchbell.jobs.action_work import ActionWork
+from watchbell.jobs.catalogue import Catalogue
+from watchbell.jobs.dispatcher import Dispatcher
+from watchbell.jobs.drainer import Drainer
+from watchbell.jobs.finisher import Finisher
+from watchbell.jobs.fleet_view import FleetView
+from watchbell.jobs.job_log import JobLog
+from watchbell.jobs.log_archiver import LogArchiver, LogShortener
+from watchbell.jobs.reaper import Reaper
+from watchbell.jobs.report_returner import ReportReturner
+from watchbell.jobs.scheduling import Scheduling
+from watchbell.jobs.server_reporter import ServerReporter
+from watchbell.settings import Settings
+from watchbell.store.client import Store, patiently
+from watchbell.store.enduring import enduring
+
+_EVERY = 1.0
+_LOG_LINES = 50
+"""Lines of a log that a mail shows."""
+
+Part = Callable[[], Awaitable[None]]
+
+
+async def run(
+    store: Store, settings: Settings, files: Files, base_url: str, say: Callable[[str], None]
+) -> None:
+    """Runs until cancelled. `base_url` is that of the pages."""
+    conductor = Conductor(store, settings, files, base_url)
+    await conductor.start()
+    async with asyncio.TaskGroup() as group:
+        for name, part in conductor.parts().items():
+            group.create_task(enduring(part, "conductor", name, say), name=name)
+        while True:
+            say(conductor.summary)
+            await asyncio.sleep(_EVERY)
+
+
+class Conductor:
+    def __init__(self, store: Store, settings: Settings, files: Files, base_url: str) -> None:
+        jobs = settings.jobs
+        self._store = store
+        self._catalogue = Catalogue(store)
+        self._scheduling = Scheduling(store, self._catalogue, jobs)
+        self._view = FleetView(store, jobs.down_after)
+        clock = self._scheduling.clock
+        self._dispatcher = Dispatcher(store, self._view, clock)
+        self._drainer = Drainer(store, self._view)
+        self._finisher = Finisher(store, jobs, base_url, clock, most_events=jobs.most_events)
+        self._reaper = Reaper(store, self._view, jobs, clock)
+        self._archiver, self._shortener = LogArchiver(store, files), LogShortener(store, files)
+        work = ActionWork(
+            store,
+            self._catalogue,
+            settings,
+            clock,
+            base_url=base_url,
+            log_end=lambda job: JobLog(store, files, job).tail(_LOG_LINES),
+        )
+        self._actions = ActionRunner(store, work, clock)
+        self._reports = ReportReturner(store, jobs.most_events)
+        self._servers = ServerReporter(store, jobs)
+        self._catalogue.subscribe(lambda *_: self._drainer.hurry())
+
+    async def start(self) -> None:
+        """Reads everything that the loops need."""
+        await patiently(lambda: stock.ensure(self._store, SYSTEM.now()))
+        await patiently(self._catalogue.load)
+        await patiently(self._view.load)
+        await patiently(self._scheduling.start)
+
+    def parts(self) -> dict[str, Part]:
+        """The loops by what they do. What one of them raises ends all, except where the store
+        refuses a call: then only that loop starts again."""
+        return {
+            "follow definitions": self._catalogue.run,
+            "follow the fleet": self._view.run,
+            **self._scheduling.parts(),
+            "give jobs to servers": self._dispatcher.run,
+            "wake jobs that wait": self._drainer.run,
+            "look after jobs of lost servers": self._reaper.run,
+            "record jobs that have ended": self._finisher.run,
+            "move logs to files": self._archiver.run,
+            "shorten long logs": self._shortener.run,
+            "carry out actions": self._actions.run,
+            "report servers": self._servers.run,
+            "return held check events": self._reports.run,
+        }
+
+    @property
+    def summary(self) -> str:
+        online = sum(server.is_online for server in self._view.state.servers.values())
+        return (
+            f"events: {len(self._catalogue.events):,}, servers online: {online:,},"
+            f" jobs dispatched: {self._dispatcher.done:,}, recorded: {self._finisher.done:,}"
+        )
