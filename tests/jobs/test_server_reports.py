@@ -123,6 +123,17 @@ async def test_an_outage_of_the_store_takes_no_server_down(store: Store) -> None
     assert await scene.looked(DOWN_AFTER) == []
 
 
+async def test_an_outage_of_the_store_brings_no_server_back(store: Store) -> None:
+    scene = await running(store)
+    await scene.beat(ago=100)
+    assert await scene.looked() == []
+    assert await scene.looked(DOWN_AFTER) == [DOWN]
+    scene.clock.advance(1)
+    scene.reporter.restart()
+    assert await scene.looked(1) == []
+    assert await scene.looked(DOWN_AFTER) == []
+
+
 async def test_a_conductor_that_starts_neither_ends_nor_invents_a_failure(store: Store) -> None:
     scene = await running(store)
     await scene.beat(ago=100)

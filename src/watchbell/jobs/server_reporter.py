@@ -115,15 +115,14 @@ class ServerReporter:
         before, self._watched = self._watched, {}
         for server, at in seen.seen.items():
             known = before.get(server)
-            is_same = known is not None and known.seen == at
-            self._watched[server] = (
-                known if known and is_same else Watched(at, now, known is not None)
-            )
+            if known is None or known.seen != at:
+                known = Watched(at, now, has_changed=known is not None)
+            self._watched[server] = known
         return {
             server: Silence(
                 seen.now - one.seen,
                 now - max(one.since, self._available),
-                one.has_changed,
+                one.has_changed and one.since >= self._available,
                 self._settings.down_after,
             )
             for server, one in self._watched.items()
