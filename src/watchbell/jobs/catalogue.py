@@ -1,5 +1,6 @@
 """All definitions in memory, kept current by the channel on which changes are published."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -39,6 +40,9 @@ class Catalogue:
         self._subscribers: list[Callback] = []
         self._digests: dict[tuple[str, str], int] = {}
         """Of the stored records: one that has not changed is not read again."""
+        # What is read is placed before anything else is read: an older answer must not replace a
+        # newer one.
+        self._reading = asyncio.Lock()
 
     def subscribe(self, callback: Callback) -> Callable[[], None]:
         """Calls back after each change, and returns what ends that."""
@@ -60,7 +64,8 @@ class Catalogue:
         """Reads all records. A key of a wrong type leaves what is known of its kind."""
         for kind in KINDS:
             try:
-                await self._load_kind(kind)
+                async with self._reading:
+                    await self._load_kind(kind)
             except ResponseError as error:
                 logs.get().error("definitions can't be read", kind=kind, exc_info=error)
 
@@ -73,15 +78,18 @@ class Catalogue:
             if isinstance(item, Gap):
                 await patiently(self.load)
             elif (change := _change(item.body)) is not None:
-                await self._reload(change)
+                await self.refresh(change.kind, change.id)
 
-    async def _reload(self, change: Change) -> None:
+    async def refresh(self, kind: str, record: str) -> None:
+        """Reads one record again."""
+
         async def read() -> bytes | None:
-            key = definitions.records(self._store, change.kind)()
-            raw: bytes | None = await self._store.call("HGET", key, change.id)
+            key = definitions.records(self._store, kind)()
+            raw: bytes | None = await self._store.call("HGET", key, record)
             return raw
 
-        self._place(change.kind, change.id, await patiently(read))
+        async with self._reading:
+            self._place(kind, record, await patiently(read))
 
     async def _load_kind(self, kind: str) -> None:
         seen: set[str] = set()

@@ -45,6 +45,9 @@ from watchbell.web.cron.topics import CronTopics
 from watchbell.web.etags import tagged
 from watchbell.web.fleet import agent_routes
 from watchbell.web.guard import guard
+from watchbell.web.jobs import definition_routes
+from watchbell.web.jobs.definition_cache import DefinitionCache
+from watchbell.web.jobs.topics import JobTopics
 from watchbell.web.latency import Latency, measured
 from watchbell.web.live import topic_routes
 from watchbell.web.live.background import Background
@@ -77,11 +80,12 @@ ALERTING = (
     *(maintenance_routes, entity_routes, rejected_routes),
 )
 CRON = (job_routes, file_routes, run_routes, instance_routes)
+JOBS = (definition_routes,)
 PEOPLE = (account_routes, user_routes, role_routes, session_routes, api_key_routes)
 SYSTEM = (overview_routes, gateway_routes, topic_routes)
 API = Router(
     "/api/v1",
-    route_handlers=[part.ROUTES for part in (*PEOPLE, *SYSTEM, *ALERTING, *CRON)],
+    route_handlers=[part.ROUTES for part in (*PEOPLE, *SYSTEM, *ALERTING, *CRON, *JOBS)],
 )
 HANDLERS: list[Router] = [
     *(API, system_routes.ROUTES, metrics_routes.ROUTES, intake.ROUTES, broker.ROUTES),
@@ -97,6 +101,7 @@ async def open_services(
     table = CheckTable(store, clock, background)
     media = [medium.name for medium in catalogue.configured(settings)]
     alerts = AlertTopics(store, clock, media)
+    jobs = JobTopics(store, background, settings.jobs.down_after)
     return Services(
         settings=settings,
         origins=origins or {},
@@ -112,10 +117,12 @@ async def open_services(
         streams=Streams(),
         background=background,
         check_table=table,
-        topics=Topics(background, alerts, CronTopics(store), CheckTopics(table)),
+        topics=Topics(background, alerts, CronTopics(store), CheckTopics(table), jobs),
         calendar=Calendar(store, clock, lambda: table.windows_changed),
         directory_cache=DirectoryCache(store, clock),
-        jobs=JobCache(store, reading(settings.cron), clock),
+        cron_jobs=JobCache(store, reading(settings.cron), clock),
+        definitions=DefinitionCache(store, clock, background),
+        files=objects.opened(settings.files, settings.data),
         latency=Latency(clock),
         agents=AgentHub(store, settings.jobs, clock, server_url(settings)),
         files=cache(partial(objects.opened, settings.files, settings.data)),

@@ -25,6 +25,11 @@ _ROLE: dict[str, Any] = {
     "privileges": ["run_jobs", "abort_jobs"],
     "categories": ["backups"],
 }
+_RUN: dict[str, Any] = {
+    "title": "Nightly backup",
+    "params": {"script": "#!/bin/sh\npg_dump shop > /backup/shop.sql\n"},
+    "timings": [{"type": "schedule", "hours": [2], "minutes": [30]}],
+}
 _CRONTAB = {"text": "0 4 * * * /usr/local/bin/tidy"}
 
 BODIES: dict[str, Any] = {
@@ -73,6 +78,21 @@ BODIES: dict[str, Any] = {
     "POST /api/v1/cron/import/preview": _CRONTAB,
     "POST /api/v1/cron/import": _CRONTAB,
     "POST /api/v1/cron/instances/drain": {"hosts": ["web-1"]},
+    "POST /api/v1/events": _RUN,
+    "PUT /api/v1/events/{id}": {"notes": "Ask Alice before you change this."},
+    "POST /api/v1/events/{id}/run": {"params": {"annotate": True}},
+    "POST /api/v1/events/preview": {"timings": _RUN["timings"]},
+    "POST /api/v1/events/bulk": {"ids": ["EVENT_ID"], "action": "disable"},
+    "POST /api/v1/jobs/{id}/abort": {"reason": "No longer needed"},
+    "PUT /api/v1/jobs/{id}/tags": {"tags": ["important"]},
+    "POST /api/v1/categories": {"title": "Backups", "color": "blue"},
+    "PUT /api/v1/categories/{id}": {"color": "green"},
+    "POST /api/v1/plugins": {"title": "Backup", "command": "/usr/local/bin/backup"},
+    "PUT /api/v1/plugins/{id}": {"uid": "backup"},
+    "POST /api/v1/channels": {"title": "On call", "email": "alice@example.com"},
+    "PUT /api/v1/channels/{id}": {"max_per_day": 20},
+    "POST /api/v1/tags": {"title": "Important"},
+    "PUT /api/v1/tags/{id}": {"title": "Very important"},
     "POST /api/v1/check-events": _EVENT | {"summary": "200 OK in 12 ms"},
     "POST /api/v2/alerts": _ALERTS,
     "POST /state": _EVENT | {"ttl": 300},
@@ -111,6 +131,12 @@ _VALUES_BY_PATH = {
     "/api/v1/maintenance": {"id": "WINDOW"},
     "/api/v1/rejected": {"id": "EVENT"},
     "/api/v1/cron/runs": {"id": "RUN", "text": "error"},
+    "/api/v1/events/": {"id": "EVENT_ID", "number": "1"},
+    "/api/v1/jobs/": {"id": "JOB", "text": "error", "name": "FILE"},
+    "/api/v1/categories/": {"id": "CATEGORY", "number": "1"},
+    "/api/v1/plugins/": {"id": "PLUGIN", "number": "1"},
+    "/api/v1/channels/": {"id": "CHANNEL", "number": "1"},
+    "/api/v1/tags/": {"id": "TAG", "number": "1"},
 }
 """Required parameters: those of the first path that begins so."""
 

@@ -21,6 +21,7 @@ from watchbell.web.alerting.directory_cache import DirectoryCache
 from watchbell.web.alerting.intake.writing import Intake
 from watchbell.web.alerting.maintenance_calendar import Calendar
 from watchbell.web.audit import Stamp
+from watchbell.web.jobs.definition_cache import DefinitionCache
 from watchbell.web.latency import Latency
 from watchbell.web.limits import Limit
 from watchbell.web.live.background import Background
@@ -55,7 +56,9 @@ class Services(Struct, frozen=True):
     topics: Topics
     calendar: Calendar
     directory_cache: DirectoryCache
-    jobs: JobCache
+    cron_jobs: JobCache
+    definitions: DefinitionCache
+    files: Files
     latency: Latency
     agents: AgentHub
     files: Callable[[], Files]

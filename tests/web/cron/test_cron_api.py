@@ -386,7 +386,7 @@ async def test_jobs_go_out_and_come_back(site: Site, store: Store) -> None:
         assert "\x1b" not in lines
         await store.call("DEL", Cron(store.prefix).jobs())
         body = {"form": "json", "text": whole.text}
-        site.services.jobs.forget()
+        site.services.cron_jobs.forget()
         assert (await alice.post("/api/v1/cron/import", json=body)).json()["done"] == 4
         assert (await alice.get("/api/v1/cron/export")).json() == whole.json()
         wrong = await alice.post("/api/v1/cron/import", json={"form": "json", "text": "[1]"})
@@ -397,7 +397,7 @@ async def test_jobs_go_out_and_come_back(site: Site, store: Store) -> None:
         assert {one["field"] for one in plan["jobs"][0]["problems"]} == {"cron_args", *ARGS}
     async with site.somebody("editor") as alice:
         await store.call("DEL", Cron(store.prefix).jobs())
-        site.services.jobs.forget()
+        site.services.cron_jobs.forget()
         assert (await alice.get("/api/v1/cron/export")).json() == {}
 
 

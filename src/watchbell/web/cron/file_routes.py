@@ -88,7 +88,7 @@ def _job(one: Planned) -> ImportedJob:
 @get("/cron/export", opt=needs("write"), media_type="application/octet-stream")
 async def export(request: Asked, form: As = "json") -> Stream:
     """Export all jobs, with the values of their environments."""
-    known = (await services_of(request).jobs.jobs()).by_name()
+    known = (await services_of(request).cron_jobs.jobs()).by_name()
     name, kind, content = (
         ("jobs.json", "application/json", _as_json(known))
         if form == "json"

@@ -82,7 +82,7 @@ async def changing(request: Asked) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        services_of(request).jobs.forget()
+        services_of(request).cron_jobs.forget()
 
 
 @get("/cron/jobs", opt=needs("read"))
@@ -99,7 +99,7 @@ async def list_jobs(
 ) -> JobPage:
     """List jobs with their next and latest runs."""
     services = services_of(request)
-    now, known = services.clock.now(), await services.jobs.jobs()
+    now, known = services.clock.now(), await services.cron_jobs.jobs()
     wanted = JobFilter(text=text, paused=paused, invalid=invalid, failing=failing, running=running)
     found = job_filter.filtered(known.of(sort), wanted)
     after = _place(cursor, sort) if cursor else None
@@ -130,7 +130,7 @@ async def ahead(request: Asked, hours: Hours = 24, buckets: Buckets = 96) -> Ahe
     """Count the scheduled runs of the next hours, of all jobs that are not paused."""
     services = services_of(request)
     seconds = max(hours * 3600 // buckets, 1)
-    known = (await services.jobs.jobs()).by_name()
+    known = (await services.cron_jobs.jobs()).by_name()
     return await job_view.ahead(known, services.now(), seconds, buckets)
 
 
@@ -154,7 +154,7 @@ async def one_job(request: Asked, name: Name) -> JobShown:
     unless you may write."""
     services = services_of(request)
     now, masked = services.clock.now(), _is_masked(request)
-    standing = await services.jobs.one(name)
+    standing = await services.cron_jobs.one(name)
     row = (await job_view.rows(services.store, [standing], now, masked=masked))[0]
     job = standing.job
     obstacle = await overview.obstacle_to(services.store, job) if job else ""

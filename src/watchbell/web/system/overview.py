@@ -118,7 +118,7 @@ async def _alerts(services: Services) -> list[AlertRow]:
 
 
 async def _runs(services: Services) -> RunsView:
-    jobs, now = await services.jobs.jobs(), services.clock.now()
+    jobs, now = await services.cron_jobs.jobs(), services.clock.now()
     running = await history.active(services.store, MOST_RUNS)
     last = await history.ended(services.store, most=MOST_RUNS)
     return RunsView(

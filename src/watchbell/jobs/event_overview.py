@@ -1,0 +1,140 @@
+"""How events are doing: what runs, what waits, how the last jobs ended. Filters and sorts them."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from watchbell.jobs.keys import Jobs
+from watchbell.jobs.model import Event, EventState
+from watchbell.jobs.outcomes import has_failed
+from watchbell.store.client import Store
+from watchbell.store.script import READ, Script
+
+Status = Literal["invalid", "disabled", "running", "queued", "failing", "ok", "idle"]
+Sort = Literal["title", "-title", "last", "-last", "modified", "-modified"]
+
+_NOTHING = EventState()
+
+# KEYS[1] live, KEYS[2] event states; ARGV[1] what the keys of jobs in progress begin with. Returns
+# for each job in progress its event and its state, as JSON, then the states of events.
+_OVERVIEW = Script(
+    READ
+    + """
+local found = {}
+for _, id in ipairs(read('ZRANGE', KEYS[1], 0, -1) or {}) do
+  local job = read('HMGET', ARGV[1] .. id, 'event', 'state') or {}
+  found[#found + 1] = job[1] or ''
+  found[#found + 1] = job[2] or ''
+end
+return {found, read('HGETALL', KEYS[2]) or {}}
+"""
+)
+
+
+class Overview(Struct, frozen=True):
+    """Of all events, at one time."""
+
+    running: Mapping[str, int]
+    waiting: Mapping[str, int]
+    states: Mapping[str, EventState]
+
+    def state(self, event: str) -> EventState:
+        return self.states.get(event, _NOTHING)
+
+    def is_failing(self, event: str) -> bool:
+        state = self.state(event)
+        return bool(state.total_count) and has_failed(state.last_code)
+
+    def status(self, event: Event) -> Status:
+        if not event.enabled:
+            return "disabled"
+        if self.running.get(event.id):
+            return "running"
+        if self.waiting.get(event.id):
+            return "queued"
+        if not self.state(event.id).total_count:
+            return "idle"
+        return "failing" if self.is_failing(event.id) else "ok"
+
+
+class EventFilter(Struct, frozen=True, kw_only=True):
+    """What is None or empty is not asked for."""
+
+    text: str = ""
+    """Words that must all be in the title, the id or the notes."""
+    category: str = ""
+    plugin: str = ""
+    target: str = ""
+    tag: str = ""
+    enabled: bool | None = None
+    failing: bool | None = None
+    running: bool | None = None
+
+
+async def read(store: Store) -> Overview:
+    keys = Jobs(store.prefix)
+    live, states = await _OVERVIEW(
+        store, [keys.live(), keys.event_states()], [keys.job.literals[0]]
+    )
+    running, waiting = Counter[str](), Counter[str]()
+    for event, state in zip(live[::2], live[1::2], strict=True):
+        counted = running if state in (b'"active"', b'"finishing"') else waiting
+        counted[_text(event)] += 1
+    pairs = zip(states[::2], states[1::2], strict=True)
+    return Overview(
+        running, waiting, {name.decode(errors="replace"): _state(raw) for name, raw in pairs}
+    )
+
+
+def filtered(events: Iterable[Event], wanted: EventFilter, seen: Overview) -> list[Event]:
+    words = wanted.text.casefold().split()
+    return [event for event in events if _matches(event, wanted, words, seen)]
+
+
+def _matches(event: Event, wanted: EventFilter, words: Sequence[str], seen: Overview) -> bool:
+    if wanted.category not in ("", event.category) or wanted.plugin not in ("", event.plugin):
+        return False
+    if (wanted.target and wanted.target not in event.targets) or (
+        wanted.tag and wanted.tag not in event.tags
+    ):
+        return False
+    if wanted.enabled not in (None, event.enabled):
+        return False
+    if wanted.failing not in (None, seen.is_failing(event.id)):
+        return False
+    if wanted.running not in (None, bool(seen.running.get(event.id))):
+        return False
+    if not words:
+        return True
+    text = f"{event.title} {event.id} {event.notes}".casefold()
+    return all(word in text for word in words)
+
+
+def ordered(events: Iterable[Event], sort: Sort, seen: Overview) -> list[Event]:
+    by_title = sorted(events, key=lambda one: (one.title.casefold(), one.id))
+    if sort.endswith("title"):
+        return by_title[::-1] if sort.startswith("-") else by_title
+    by_last = sort.endswith("last")
+    return sorted(
+        by_title,
+        key=lambda one: seen.state(one.id).last_completed if by_last else one.modified,
+        reverse=sort.startswith("-"),
+    )
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return msgspec.json.decode(raw, type=str)
+    except (msgspec.MsgspecError, UnicodeError):
+        return ""
+
+
+def _state(raw: bytes) -> EventState:
+    """What another program has spoiled counts as unknown."""
+    try:
+        return msgspec.json.decode(raw, type=EventState)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return _NOTHING

@@ -1,0 +1,43 @@
+"""The definitions in memory, from the first request that needs them on."""
+
+import asyncio
+
+from watchbell.clock import Clock
+from watchbell.jobs import event_overview
+from watchbell.jobs.catalogue import Catalogue
+from watchbell.jobs.event_overview import Overview
+from watchbell.store.client import Store
+from watchbell.web.live.background import Background
+
+_FRESH = 1.0
+"""Seconds for which how events are doing is not read again."""
+
+
+class DefinitionCache:
+    def __init__(self, store: Store, clock: Clock, background: Background) -> None:
+        self._store, self._clock, self._background = store, clock, background
+        self._catalogue: Catalogue | None = None
+        self._loading = asyncio.Lock()
+        self._overview: Overview | None = None
+        self._read_at = 0.0
+
+    async def catalogue(self) -> Catalogue:
+        if self._catalogue is None:
+            async with self._loading:
+                if self._catalogue is None:
+                    catalogue = Catalogue(self._store)
+                    await catalogue.load()
+                    self._background.begin(catalogue.run())
+                    self._catalogue = catalogue
+        return self._catalogue
+
+    async def changed(self, kind: str, record: str) -> None:
+        """Reads a record again that this process has changed, so that the next request finds it."""
+        if self._catalogue is not None:
+            await self._catalogue.refresh(kind, record)
+
+    async def overview(self) -> Overview:
+        now = self._clock.monotonic()
+        if self._overview is None or now - self._read_at > _FRESH:
+            self._overview, self._read_at = await event_overview.read(self._store), now
+        return self._overview

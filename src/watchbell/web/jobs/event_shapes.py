@@ -1,0 +1,222 @@
+"""What the API accepts and returns for events."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from watchbell.jobs.model import Category, Channel, Code, Plugin, Tag
+from watchbell.web.problems import FieldError
+
+EventStatus = Literal["invalid", "disabled", "running", "queued", "failing", "ok", "idle"]
+Id = Annotated[str, Meta(min_length=1, max_length=100)]
+Ids = Annotated[list[Id], Meta(min_length=1, max_length=1_000)]
+
+
+class LastJob(Struct, frozen=True, kw_only=True):
+    """The job that was completed last."""
+
+    id: str
+    code: Code
+    completed: float
+    elapsed: float
+
+
+class RecentJob(Struct, frozen=True):
+    completed: float
+    elapsed: float
+    failed: bool
+
+
+class EventRow(Struct, frozen=True, kw_only=True):
+    """An event in a list."""
+
+    id: str
+    title: str
+    icon: str = ""
+    enabled: bool
+    status: EventStatus
+    category: str
+    plugin: str
+    targets: tuple[str, ...]
+    algo: str
+    tags: tuple[str, ...]
+    words: str
+    """The timings in words."""
+    next: list[float]
+    """The next runs; none for a disabled event."""
+    running: int = 0
+    """Jobs that run."""
+    queued: int = 0
+    """Jobs that wait."""
+    last: LastJob | None = None
+    recent: list[RecentJob] = []
+    """The last jobs, oldest first."""
+    problem: str = ""
+    """Why the stored event can't be used; empty if it can."""
+    modified: int = 0
+    username: str = ""
+
+
+class EventCounts(Struct, frozen=True, kw_only=True):
+    all: int = 0
+    enabled: int = 0
+    disabled: int = 0
+    failing: int = 0
+    running: int = 0
+    invalid: int = 0
+
+
+class EventPage(Struct, frozen=True, kw_only=True):
+    items: list[EventRow]
+    next: str | None = None
+    """Where the next page begins; null on the last one."""
+    total: int
+    """The number of items on all pages."""
+    counts: EventCounts
+
+
+class FireShown(Struct, frozen=True):
+    at: float
+    local: str
+    """Date and time in the zone of the timing."""
+    remark: str = ""
+    """How a clock change affects this run."""
+
+
+class Statistics(Struct, frozen=True, kw_only=True):
+    """Of the jobs since the event was created, without retried and test jobs."""
+
+    count: int = 0
+    mean: float | None = None
+    """Seconds."""
+    failures: int = 0
+    """How many of the last jobs in a row failed."""
+
+
+class EventShown(Struct, frozen=True, kw_only=True):
+    event: dict[str, Any]
+    """The whole event, with the document's fields."""
+    is_masked: bool
+    """Whether secret parameters are shown as `***`, because you may not edit events."""
+    row: EventRow
+    next: list[FireShown]
+    statistics: Statistics
+    obstacle: str
+    """Why it could not run now; empty if it could."""
+
+
+class SavedEvent(Struct, frozen=True, kw_only=True):
+    id: str
+    revision: int
+    words: str
+    next: float | None
+
+
+class PreviewAsked(Struct, frozen=True, forbid_unknown_fields=True):
+    timings: Annotated[list[dict[str, Any]], Meta(max_length=1_000)]
+
+
+class Preview(Struct, frozen=True, kw_only=True):
+    words: str
+    next: list[FireShown]
+    errors: list[FieldError] = []
+
+
+class RunAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What differs from the event, for one job."""
+
+    params: dict[str, Any] = {}
+    tags: list[Id] | None = None
+    targets: list[Id] | None = None
+    algo: str = ""
+    data: Any = None
+    priority: Annotated[int, Meta(ge=-1_000, le=1_000)] = 0
+    test: bool = False
+    """Whether it is a test, which is left out of the event's statistics."""
+
+
+class Launched(Struct, frozen=True):
+    id: str
+    """The id of the job."""
+
+
+class BulkAsked(Struct, frozen=True, forbid_unknown_fields=True):
+    ids: Ids
+    action: Literal["enable", "disable", "delete", "run"]
+
+
+class BulkItem(Struct, frozen=True, kw_only=True):
+    id: str
+    problem: str = ""
+    """Why it was not done; empty if it was."""
+    job: str = ""
+
+
+class BulkDone(Struct, frozen=True):
+    items: list[BulkItem]
+
+
+class TargetShown(Struct, frozen=True, kw_only=True):
+    id: str
+    title: str
+    kind: Literal["group", "server"]
+    online: bool = True
+    servers: int = 1
+    """How many servers it stands for."""
+
+
+class AlgorithmShown(Struct, frozen=True):
+    id: str
+    words: str
+
+
+class Options(Struct, frozen=True, kw_only=True):
+    """What an event can be made of."""
+
+    categories: list[Category]
+    plugins: list[Plugin]
+    channels: list[Channel]
+    tags: list[Tag]
+    targets: list[TargetShown]
+    algorithms: list[AlgorithmShown]
+    timezone: str
+    """The zone of timings that name none."""
+
+
+class RevisionChange(Struct, frozen=True):
+    field: str
+    old: Any
+    new: Any
+
+
+class RevisionShown(Struct, frozen=True, kw_only=True):
+    revision: int
+    modified: int
+    username: str
+    action: str
+    """`create`, `update`, `delete` or `restore`."""
+    changes: list[RevisionChange]
+    """What it changed in the revision before."""
+
+
+class ImportAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    format: Literal["crontab", "cronicle", "xyops"]
+    text: Annotated[str, Meta(max_length=10_000_000)]
+    dry_run: bool = False
+    """Whether to report only."""
+
+
+class ImportedEvent(Struct, frozen=True):
+    id: str
+    title: str
+
+
+class ImportNote(Struct, frozen=True):
+    item: str
+    reason: str
+
+
+class Imported(Struct, frozen=True):
+    events: list[ImportedEvent]
+    notes: list[ImportNote]
+    """What could not be carried over."""

@@ -1,0 +1,158 @@
+"""What the API accepts and returns for jobs."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from watchbell.jobs.model import Code, State
+
+Verdict = Literal["", "success", "error", "warning", "critical", "abort"]
+Tags = Annotated[list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(max_length=100)]
+
+
+class JobRow(Struct, frozen=True, kw_only=True):
+    """A job in a list."""
+
+    id: str
+    event: str
+    title: str
+    """The title of its event."""
+    state: State
+    words: str
+    """What it does or waits for, or how it ended."""
+    verdict: Verdict
+    """How it ended; empty for a job in progress."""
+    category: str
+    plugin: str
+    server: str
+    hostname: str
+    source: str
+    username: str
+    launched: float
+    started: float
+    completed: float
+    elapsed: float
+    """Seconds; of a job in progress, until now."""
+    until: float | None
+    """When its delay ends."""
+    progress: float
+    status: str
+    code: Code
+    description: str
+    tags: tuple[str, ...]
+    cpu: float | None
+    """Percent of one core, now or on average."""
+    memory: float | None
+    """Bytes, now or on average."""
+    retry_count: int
+    retried: bool
+    files: int
+    log_size: int
+
+
+class JobCounts(Struct, frozen=True, kw_only=True):
+    active: int = 0
+    queued: int = 0
+    delayed: int = 0
+    finishing: int = 0
+
+
+class LiveJobs(Struct, frozen=True, kw_only=True):
+    items: list[JobRow]
+    total: int
+    counts: JobCounts
+
+
+class JobPage(Struct, frozen=True, kw_only=True):
+    items: list[JobRow]
+    next: str | None = None
+    """Where the next page begins; null on the last one."""
+
+
+class FileShown(Struct, frozen=True, kw_only=True):
+    filename: str
+    size: int
+    url: str
+    """A path of this server."""
+
+
+class ActionShown(Struct, frozen=True, kw_only=True):
+    trigger: str
+    type: str
+    words: str
+    """What it does, and to whom."""
+    state: Literal["waiting", "done", "failed", "not fired"]
+    result: str
+    """What became of it."""
+    date: float | None
+
+
+class ReferenceShown(Struct, frozen=True, kw_only=True):
+    id: str
+    reason: str
+    title: str = ""
+
+
+class JobShown(Struct, frozen=True, kw_only=True):
+    row: JobRow
+    job: dict[str, Any]
+    """The whole record, with the document's fields."""
+    is_masked: bool
+    """Whether secret values are shown as `***`."""
+    explanation: list[str]
+    """Why it waits, was retried, was aborted or ended as it did."""
+    usage: dict[str, Any] | None
+    """`procs` and `conns`, while it runs."""
+    files: list[FileShown]
+    actions: list[ActionShown]
+    jobs: list[ReferenceShown]
+    """Jobs that it launched."""
+    event_exists: bool
+    can_abort: bool
+    can_rerun: bool
+
+
+class AbortAsked(Struct, frozen=True, forbid_unknown_fields=True):
+    reason: Annotated[str, Meta(max_length=1_000)] = ""
+
+
+class TagsAsked(Struct, frozen=True, forbid_unknown_fields=True):
+    tags: Tags
+
+
+class UsagePoint(Struct, frozen=True):
+    at: float
+    cpu: float
+    """Percent of one core."""
+    memory: float
+    """Bytes."""
+
+
+class UsageShown(Struct, frozen=True):
+    seconds: list[UsagePoint]
+    minutes: list[UsagePoint]
+
+
+class PastRun(Struct, frozen=True, kw_only=True):
+    id: str
+    event: str
+    title: str
+    server: str
+    hostname: str
+    start: float
+    end: float | None
+    """Null for a job in progress."""
+    verdict: Verdict
+
+
+class PlannedRun(Struct, frozen=True):
+    event: str
+    title: str
+    at: float
+
+
+class Day(Struct, frozen=True, kw_only=True):
+    past: list[PastRun]
+    ahead: list[PlannedRun]
+    is_complete: bool
+    """Whether everything of the day is listed; otherwise there was too much."""
