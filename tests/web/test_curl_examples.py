@@ -15,6 +15,7 @@ from tests.cron.crew import READING, definition, serving
 from tests.web.site import BY, PASSWORD, Site, chosen, serving_services
 from watchbell.clock import SYSTEM
 from watchbell.cron import jobs
+from watchbell.jobs import stock
 from watchbell.settings import Tables
 from watchbell.store.client import Store
 from watchbell.web.app import open_services
@@ -40,6 +41,7 @@ async def filled(store: Store) -> AsyncIterator[Site]:
     await stage.contact("alice", "email")
     await stage.send("critical", "web-1:HTTP", summary="connection refused")
     await jobs.save(store, "backup", definition("true", {"cronstring": "30 2 * * *"}), READING)
+    await stock.ensure(store, SYSTEM.now())
     await services.users.add("bob", "operator", BY)
     await services.roles.add(CustomRole(id="runners", title="Runners"), BY)
     async with serving_services(services) as site:

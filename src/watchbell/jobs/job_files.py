@@ -4,7 +4,7 @@ import re
 from collections.abc import AsyncIterator
 
 from watchbell.errors import NotFound, Refused
-from watchbell.files.objects import Content, Files
+from watchbell.files.objects import Files
 from watchbell.jobs.model import Job, JobFile
 
 _OTHER = re.compile(r"[^\w.@+=,-]+", re.ASCII)
@@ -55,7 +55,7 @@ def find(job: Job, file_id: str) -> JobFile:
     return found
 
 
-def read(files: Files, file: JobFile) -> Content:
+def read(files: Files, file: JobFile) -> AsyncIterator[bytes]:
     return files.stream(file.path)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from watchbell.jobs.job_packing import Packed, from_fields, unpack
@@ -84,3 +85,23 @@ async def live_pages(store: Store) -> AsyncIterator[list[Job]]:
     for first in range(0, len(ids), _AT_ONCE):
         some = [raw.decode(errors="replace") for raw in ids[first : first + _AT_ONCE]]
         yield [one.job for one in await find(store, some) if one and one.is_live]
+
+
+class Processes(Struct, frozen=True):
+    """What the processes of a job in progress use, and their connections. Fields are the
+    document's."""
+
+    procs: dict[str, Any]
+    conns: list[Any]
+
+
+async def processes(store: Store, job_id: str) -> Processes | None:
+    """None where nothing is known of them."""
+    procs, conns = await store.call("HMGET", Jobs(store.prefix).job(job_id), "procs", "conns")
+    try:
+        return Processes(
+            msgspec.json.decode(procs or b"", type=dict[str, Any]),
+            msgspec.json.decode(conns or b"[]", type=list[Any]),
+        )
+    except (msgspec.MsgspecError, UnicodeError):
+        return None

@@ -45,7 +45,8 @@ from watchbell.web.cron.topics import CronTopics
 from watchbell.web.etags import tagged
 from watchbell.web.fleet import agent_routes
 from watchbell.web.guard import guard
-from watchbell.web.jobs import definition_routes
+from watchbell.web.jobs import definition_routes, event_routes
+from watchbell.web.jobs import job_routes as fleet_job_routes
 from watchbell.web.jobs.definition_cache import DefinitionCache
 from watchbell.web.jobs.topics import JobTopics
 from watchbell.web.latency import Latency, measured
@@ -80,7 +81,7 @@ ALERTING = (
     *(maintenance_routes, entity_routes, rejected_routes),
 )
 CRON = (job_routes, file_routes, run_routes, instance_routes)
-JOBS = (definition_routes,)
+JOBS = (event_routes, fleet_job_routes, definition_routes)
 PEOPLE = (account_routes, user_routes, role_routes, session_routes, api_key_routes)
 SYSTEM = (overview_routes, gateway_routes, topic_routes)
 API = Router(
@@ -122,7 +123,6 @@ async def open_services(
         directory_cache=DirectoryCache(store, clock),
         cron_jobs=JobCache(store, reading(settings.cron), clock),
         definitions=DefinitionCache(store, clock, background),
-        files=objects.opened(settings.files, settings.data),
         latency=Latency(clock),
         agents=AgentHub(store, settings.jobs, clock, server_url(settings)),
         files=cache(partial(objects.opened, settings.files, settings.data)),

@@ -58,7 +58,6 @@ class Services(Struct, frozen=True):
     directory_cache: DirectoryCache
     cron_jobs: JobCache
     definitions: DefinitionCache
-    files: Files
     latency: Latency
     agents: AgentHub
     files: Callable[[], Files]

@@ -25,13 +25,13 @@ from watchbell.web.cron.job_shapes import (
     Ahead,
     ChangedJob,
     Chosen,
+    CronJobPage,
+    CronJobShown,
     Defaults,
     Definition,
     Item,
     Items,
-    JobPage,
     JobProblems,
-    JobShown,
     MaybeChosen,
     NewJob,
     Preview,
@@ -96,7 +96,7 @@ async def list_jobs(
     sort: By = "name",
     cursor: Cursor = "",
     limit: Limit = 50,
-) -> JobPage:
+) -> CronJobPage:
     """List jobs with their next and latest runs."""
     services = services_of(request)
     now, known = services.clock.now(), await services.cron_jobs.jobs()
@@ -104,7 +104,7 @@ async def list_jobs(
     found = job_filter.filtered(known.of(sort), wanted)
     after = _place(cursor, sort) if cursor else None
     chosen, last = job_filter.page(found, sort, after, limit)
-    return JobPage(
+    return CronJobPage(
         items=await job_view.rows(services.store, chosen, now, masked=_is_masked(request)),
         next=_cursor(last) if last else None,
         total=len(found),
@@ -149,7 +149,7 @@ async def defaults(request: Asked) -> Defaults:
 
 
 @get("/cron/job", opt=needs("read"))
-async def one_job(request: Asked, name: Name) -> JobShown:
+async def one_job(request: Asked, name: Name) -> CronJobShown:
     """Get a job: its definition, next runs and latest runs. Values of its environment are masked
     unless you may write."""
     services = services_of(request)
@@ -158,7 +158,7 @@ async def one_job(request: Asked, name: Name) -> JobShown:
     row = (await job_view.rows(services.store, [standing], now, masked=masked))[0]
     job = standing.job
     obstacle = await overview.obstacle_to(services.store, job) if job else ""
-    return JobShown(
+    return CronJobShown(
         row=msgspec.structs.replace(row, state=standing.verdict(obstacle).state),
         definition=job_view.definition(standing.raw, masked=masked),
         is_masked=masked,

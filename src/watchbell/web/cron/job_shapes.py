@@ -36,7 +36,7 @@ class LastShown(Struct, frozen=True, kw_only=True):
     """How it ended."""
 
 
-class JobRow(Struct, frozen=True, kw_only=True):
+class CronJobRow(Struct, frozen=True, kw_only=True):
     """A job in a list."""
 
     name: str
@@ -61,8 +61,8 @@ class JobRow(Struct, frozen=True, kw_only=True):
     """The latest runs that ended, the newest first."""
 
 
-class JobPage(Struct, frozen=True, kw_only=True):
-    items: list[JobRow]
+class CronJobPage(Struct, frozen=True, kw_only=True):
+    items: list[CronJobRow]
     next: str | None = None
     """Where the next page begins; null on the last one."""
     total: int
@@ -78,10 +78,10 @@ class FireShown(Struct, frozen=True):
     """How a clock change affects this run."""
 
 
-class JobShown(Struct, frozen=True, kw_only=True):
+class CronJobShown(Struct, frozen=True, kw_only=True):
     """A job with its whole definition."""
 
-    row: JobRow
+    row: CronJobRow
     definition: Any
     """As it is stored; null if that is not JSON."""
     is_masked: bool

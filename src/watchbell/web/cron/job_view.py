@@ -15,7 +15,7 @@ from watchbell.cron.model import DefinitionError, Job, parsed
 from watchbell.schedule.dst_notes import remark, zone_of
 from watchbell.schedule.firing import Schedule
 from watchbell.store.client import Store
-from watchbell.web.cron.job_shapes import Ahead, Bucket, FireShown, JobRow, LastShown, SpanShown
+from watchbell.web.cron.job_shapes import Ahead, Bucket, CronJobRow, FireShown, LastShown, SpanShown
 from watchbell.web.problems import FieldError
 
 SPANS = 20
@@ -30,7 +30,7 @@ _SLICE = 200
 
 async def rows(
     store: Store, jobs: Sequence[JobStatus], now: float, *, masked: bool
-) -> list[JobRow]:
+) -> list[CronJobRow]:
     """Reads the parts of a list that the job cache does not have."""
     spans = await latest_runs.spans(store, [one.key for one in jobs], SPANS)
     newest = [found[0].id for found in spans if found]
@@ -43,10 +43,10 @@ async def rows(
 
 def _row(
     one: JobStatus, spans: Sequence[Span], last: RunRecord | None, now: float, *, masked: bool
-) -> JobRow:
+) -> CronJobRow:
     job, verdict = one.job, one.verdict()
     zone = zone_of(job.schedule) if job else None
-    return JobRow(
+    return CronJobRow(
         name=one.name,
         state=verdict.state,
         command=job.cmd[:_COMMAND] if job else "",

@@ -75,7 +75,7 @@ class EventPage(Struct, frozen=True, kw_only=True):
     counts: EventCounts
 
 
-class FireShown(Struct, frozen=True):
+class Upcoming(Struct, frozen=True):
     at: float
     local: str
     """Date and time in the zone of the timing."""
@@ -99,7 +99,7 @@ class EventShown(Struct, frozen=True, kw_only=True):
     is_masked: bool
     """Whether secret parameters are shown as `***`, because you may not edit events."""
     row: EventRow
-    next: list[FireShown]
+    next: list[Upcoming]
     statistics: Statistics
     obstacle: str
     """Why it could not run now; empty if it could."""
@@ -112,13 +112,13 @@ class SavedEvent(Struct, frozen=True, kw_only=True):
     next: float | None
 
 
-class PreviewAsked(Struct, frozen=True, forbid_unknown_fields=True):
+class TimingsAsked(Struct, frozen=True, forbid_unknown_fields=True):
     timings: Annotated[list[dict[str, Any]], Meta(max_length=1_000)]
 
 
-class Preview(Struct, frozen=True, kw_only=True):
+class TimingsPreview(Struct, frozen=True, kw_only=True):
     words: str
-    next: list[FireShown]
+    next: list[Upcoming]
     errors: list[FieldError] = []
 
 

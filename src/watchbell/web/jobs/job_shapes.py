@@ -50,7 +50,7 @@ class JobRow(Struct, frozen=True, kw_only=True):
     log_size: int
 
 
-class JobCounts(Struct, frozen=True, kw_only=True):
+class InProgress(Struct, frozen=True, kw_only=True):
     active: int = 0
     queued: int = 0
     delayed: int = 0
@@ -60,7 +60,7 @@ class JobCounts(Struct, frozen=True, kw_only=True):
 class LiveJobs(Struct, frozen=True, kw_only=True):
     items: list[JobRow]
     total: int
-    counts: JobCounts
+    counts: InProgress
 
 
 class JobPage(Struct, frozen=True, kw_only=True):
@@ -81,7 +81,8 @@ class ActionShown(Struct, frozen=True, kw_only=True):
     type: str
     words: str
     """What it does, and to whom."""
-    state: Literal["waiting", "done", "failed", "not fired"]
+    state: Literal["idle", "waiting", "done", "failed"]
+    """`idle`: nothing has set it off."""
     result: str
     """What became of it."""
     date: float | None
@@ -101,8 +102,10 @@ class JobShown(Struct, frozen=True, kw_only=True):
     """Whether secret values are shown as `***`."""
     explanation: list[str]
     """Why it waits, was retried, was aborted or ended as it did."""
-    usage: dict[str, Any] | None
-    """`procs` and `conns`, while it runs."""
+    procs: dict[str, Any] | None
+    """Its processes by their ids, while it runs."""
+    conns: list[Any]
+    """Their connections."""
     files: list[FileShown]
     actions: list[ActionShown]
     jobs: list[ReferenceShown]

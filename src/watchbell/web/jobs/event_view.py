@@ -1,0 +1,132 @@
+"""Events as the API shows them."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from watchbell.jobs import parameters, timetable
+from watchbell.jobs.catalogue import Catalogue
+from watchbell.jobs.event_overview import Overview
+from watchbell.jobs.model import Event, EventState, Plugin, Timing
+from watchbell.jobs.timetable import Timetable
+from watchbell.web.jobs.event_shapes import (
+    EventCounts,
+    EventRow,
+    LastJob,
+    RecentJob,
+    Statistics,
+    Upcoming,
+)
+
+_NEXT = 3
+UPCOMING = 10
+
+
+def rows(events: Iterable[Event], seen: Overview, timezone: str, now: float) -> list[EventRow]:
+    return [row(event, seen, timezone, now) for event in events]
+
+
+def row(event: Event, seen: Overview, timezone: str, now: float) -> EventRow:
+    state, times = seen.state(event.id), timetable.of(event.timings, timezone)
+    return EventRow(
+        id=event.id,
+        title=event.title,
+        icon=event.icon,
+        enabled=event.enabled,
+        status=seen.status(event),
+        category=event.category,
+        plugin=event.plugin,
+        targets=event.targets,
+        algo=event.algo,
+        tags=event.tags,
+        words=times.describes(),
+        next=upcoming(times, now, _NEXT) if event.enabled else [],
+        running=seen.running.get(event.id, 0),
+        queued=seen.waiting.get(event.id, 0),
+        last=_last(state),
+        recent=[RecentJob(*one[:2], failed=bool(one[2])) for one in state.recent],
+        modified=event.modified,
+        username=event.username,
+    )
+
+
+def spoiled(id: str, problem: str) -> EventRow:  # noqa: A002
+    """An event that another program has spoiled."""
+    return EventRow(
+        id=id,
+        title=id,
+        enabled=False,
+        status="invalid",
+        category="",
+        plugin="",
+        targets=(),
+        algo="",
+        tags=(),
+        words="",
+        next=[],
+        problem=problem,
+    )
+
+
+def counts(catalogue: Catalogue, seen: Overview) -> EventCounts:
+    events = catalogue.events.values()
+    invalid = sum(kind == "event" for kind, _ in catalogue.invalid)
+    enabled = sum(event.enabled for event in events)
+    return EventCounts(
+        all=len(events) + invalid,
+        enabled=enabled,
+        disabled=len(events) - enabled,
+        failing=sum(seen.is_failing(event.id) for event in events),
+        running=sum(event.id in seen.running for event in events),
+        invalid=invalid,
+    )
+
+
+def _last(state: EventState) -> LastJob | None:
+    if not state.last_job:
+        return None
+    return LastJob(
+        id=state.last_job,
+        code=state.last_code,
+        completed=state.last_completed,
+        elapsed=state.last_elapsed,
+    )
+
+
+def statistics(state: EventState) -> Statistics:
+    count = state.total_count
+    mean = state.total_elapsed / count if count else None
+    return Statistics(count=count, mean=mean, failures=state.failures)
+
+
+def upcoming(times: Timetable, now: float, most: int) -> list[float]:
+    found: list[float] = []
+    at: int | None = int(now)
+    while len(found) < most and at is not None and (at := times.next_after(at)) is not None:
+        found.append(at)
+    return found
+
+
+def fires(timings: tuple[Timing, ...], timezone: str, now: float) -> list[Upcoming]:
+    times = timetable.of(timings, timezone)
+    zones = [one.timezone for one in timings if one.enabled and one.timezone]
+    zone = ZoneInfo(zones[0] if zones else timezone)
+    return [
+        Upcoming(at, datetime.fromtimestamp(at, zone).strftime("%Y-%m-%d %H:%M:%S %Z"))
+        for at in upcoming(times, now, UPCOMING)
+    ]
+
+
+def whole(event: Event, plugin: Plugin | None, *, masked: bool) -> dict[str, Any]:
+    """The record with all its properties."""
+    fields: dict[str, Any] = msgspec.structs.asdict(event)
+    if masked:
+        fields["params"] = parameters.masked(plugin, event.params)
+        fields["timings"] = [
+            msgspec.structs.replace(one, params=parameters.masked(plugin, one.params))
+            for one in event.timings
+        ]
+    return fields

@@ -1,0 +1,294 @@
+"""Endpoints for jobs: in progress and finished, their output and files, and actions on them."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+from urllib.parse import quote
+
+from litestar import MediaType, Router, get, post
+from litestar.params import JSONBody, PathParameter, QueryParameter
+from litestar.response import Stream
+
+from watchbell.actors import Subject, may
+from watchbell.errors import NotFound
+from watchbell.fleet import servers
+from watchbell.jobs import aborts, action_outcomes, job_files, job_records, suspensions
+from watchbell.jobs.job_log import JobLog
+from watchbell.jobs.job_records import JobRecord
+from watchbell.jobs.model import Job
+from watchbell.jobs.timelines import Timelines
+from watchbell.runs.output_store import MOST_LINES
+from watchbell.web import output_view
+from watchbell.web.access import needs
+from watchbell.web.jobs import job_view
+from watchbell.web.jobs.event_routes import catalogue_of, check_access
+from watchbell.web.jobs.job_shapes import (
+    AbortAsked,
+    InProgress,
+    JobShown,
+    LiveJobs,
+    UsageShown,
+)
+from watchbell.web.jobs.job_view import Names
+from watchbell.web.live.sse import EVENT_STREAM, EventStream, LastEvent, Resume, streamed
+from watchbell.web.output_shapes import HitsShown, OutputShown
+from watchbell.web.services import Asked, actor_of, audited, services_of
+
+FARTHEST = 1 << 40
+
+Id = Annotated[str, PathParameter(min_length=1, max_length=100, description="A job's id.")]
+FileId = Annotated[str, PathParameter(min_length=1, max_length=200, description="A file's id.")]
+Only = Annotated[str, QueryParameter(max_length=100, description="Only jobs with this id here.")]
+Limit = Annotated[int, QueryParameter(ge=1, le=1_000, description="The most items to return.")]
+Lines = Annotated[int, QueryParameter(ge=1, le=MOST_LINES, description="The most lines to return.")]
+Start = Annotated[
+    int | None,
+    QueryParameter(ge=0, le=FARTHEST, description="The place of the first line to return."),
+]
+End = Annotated[
+    int | None,
+    QueryParameter(ge=0, le=FARTHEST, description="The place after the last line to return."),
+]
+Around = Annotated[
+    int | None,
+    QueryParameter(
+        ge=0, le=FARTHEST, description="The place of a line to return with the lines around it."
+    ),
+]
+Text = Annotated[
+    str,
+    QueryParameter(
+        min_length=1, max_length=500, description="The text to search for, in upper or lower case."
+    ),
+]
+Backward = Annotated[bool, QueryParameter(description="Whether to search backward.")]
+Phase = Annotated[
+    Literal["", "active", "queued", "delayed"],
+    QueryParameter(description="Only jobs that run, wait for their turn, or are delayed."),
+]
+
+_STATES: dict[str, tuple[str, ...]] = {
+    "active": ("active", "finishing"),
+    "queued": ("queued", "ready"),
+    "delayed": ("start_delay", "retry_delay"),
+}
+
+
+async def names_of(request: Asked) -> Names:
+    known = await servers.every(services_of(request).store)
+    return Names(await catalogue_of(request), {one.id: one for one in known})
+
+
+async def record_of(request: Asked, id: str) -> JobRecord:  # noqa: A002
+    """A job that the actor may see."""
+    found = (await job_records.find(services_of(request).store, [id]))[0]
+    if found is None:
+        raise NotFound(f"there is no job {id!r}")
+    await check_access(request, "read", found.job.category, found.job.targets)
+    return found
+
+
+def log_of(request: Asked, id: str) -> JobLog:  # noqa: A002
+    services = services_of(request)
+    return JobLog(services.store, services.files(), id)
+
+
+@get("/jobs", opt=needs("read"))
+async def jobs_in_progress(
+    request: Asked,
+    phase: Phase = "",
+    event: Only = "",
+    server: Only = "",
+    category: Only = "",
+    limit: Limit = 200,
+) -> LiveJobs:
+    """List jobs in progress, newest first: those that run, wait or are delayed."""
+    services, names = services_of(request), await names_of(request)
+    actor, now = actor_of(request), services.clock.now()
+    found = [
+        job
+        for job in await job_records.live(services.store)
+        if event in ("", job.event)
+        and server in ("", job.server)
+        and category in ("", job.category)
+        and may(actor, "read", Subject(job.category))
+    ]
+    counts = _counts(found)
+    if phase:
+        found = [job for job in found if job.state in _STATES[phase]]
+    rows = [job_view.row(job, names, now) for job in job_view.visible(found)[:limit]]
+    return LiveJobs(items=rows, total=len(found), counts=counts)
+
+
+def _counts(jobs: Sequence[Job]) -> InProgress:
+    def count(*states: str) -> int:
+        return sum(job.state in states for job in jobs)
+
+    return InProgress(
+        active=count("active"),
+        queued=count(*_STATES["queued"]),
+        delayed=count(*_STATES["delayed"]),
+        finishing=count("finishing"),
+    )
+
+
+@get("/jobs/{id:str}", opt=needs("read"))
+async def one_job(request: Asked, id: Id) -> JobShown:  # noqa: A002
+    """Get a job: its whole record, what it uses now, its files, and what became of its actions."""
+    services, names = services_of(request), await names_of(request)
+    record, catalogue = await record_of(request, id), await catalogue_of(request)
+    job, actor = record.job, actor_of(request)
+    about, now = Subject(job.category), services.clock.now()
+    masked = not may(actor, "edit_events", about)
+    used = await job_records.processes(services.store, id) if record.is_live else None
+    return JobShown(
+        row=job_view.row(job, names, now),
+        job=job_view.whole(job, catalogue, masked=masked),
+        is_masked=masked,
+        explanation=[],
+        procs=used.procs if used else None,
+        conns=used.conns if used else [],
+        files=job_view.files(job),
+        actions=job_view.actions(
+            job, catalogue, await action_outcomes.read(services.store, job, now)
+        ),
+        jobs=job_view.references(job, names),
+        event_exists=job.event in catalogue.events,
+        can_abort=record.is_live and bool(may(actor, "abort_jobs", about)),
+        can_rerun=job.event in catalogue.events and bool(may(actor, "run_jobs", about)),
+    )
+
+
+@get("/jobs/{id:str}/output", opt=needs("read"))
+async def output(
+    request: Asked,
+    id: Id,  # noqa: A002
+    start: Start = None,
+    end: End = None,
+    around: Around = None,
+    limit: Lines = 500,
+) -> OutputShown:
+    """Get the output of a job: from `start`, up to `end`, or `around` a line; without any of these,
+    its last lines. Returns fewer lines if they are long."""
+    await record_of(request, id)
+    log = log_of(request, id)
+    if around is not None:
+        start = max(around - limit // 2, 0)
+    if start is not None:
+        return output_view.output(await log.window(start, limit, end))
+    return output_view.output(await log.end(limit, end))
+
+
+@get("/jobs/{id:str}/search", opt=needs("read"))
+async def search_output(
+    request: Asked,
+    id: Id,  # noqa: A002
+    text: Text,
+    start: Start = None,
+    backward: Backward = False,
+) -> HitsShown:
+    """Search the output for a text. Each request searches some thousand lines; `next` is where to
+    continue."""
+    await record_of(request, id)
+    begin = (FARTHEST if backward else 0) if start is None else start
+    found = await log_of(request, id).search(text, begin, backward=backward)
+    return HitsShown(found.places, found.following)
+
+
+@get("/jobs/{id:str}/download", opt=needs("read"), media_type=MediaType.TEXT)
+async def download(request: Asked, id: Id) -> Stream:  # noqa: A002
+    """Download the output of a job."""
+    job = (await record_of(request, id)).job
+    title = (await names_of(request)).event(job.event)
+    disposition = f'attachment; filename="{job_view.file_name(job, title)}"'
+    return Stream(
+        log_of(request, id).download(),
+        headers={"Content-Disposition": disposition, "X-Content-Type-Options": "nosniff"},
+        media_type=MediaType.TEXT,
+    )
+
+
+@get("/jobs/{id:str}/live", opt=needs("read"), media_type=EVENT_STREAM)
+async def live(
+    request: Asked,
+    id: Id,  # noqa: A002
+    last: LastEvent = "",
+    resume: Resume = "",
+) -> EventStream:
+    """Follow the output and the state of a job: events `lines`, `status`, and `end` when it ends,
+    or `gone` if its record was deleted. If there are very many lines, only the newest are sent,
+    with the number of lines that were left out."""
+    services = services_of(request)
+    await record_of(request, id)
+    names, log = await names_of(request), log_of(request, id)
+    source = job_view.live(services.store, log, id, names, last or resume, services.clock)
+    return streamed(request, source)
+
+
+@post("/jobs/{id:str}/abort", status_code=204, opt=needs("abort_jobs"))
+async def abort(request: Asked, id: Id, data: JSONBody[AbortAsked]) -> None:  # noqa: A002
+    """Abort a job: end its processes, or take it out of its queue."""
+    services, actor = services_of(request), actor_of(request)
+    job = (await record_of(request, id)).job
+    await check_access(request, "abort_jobs", job.category, job.targets)
+    reason = data.reason or f"Aborted by {actor.display_name}"
+    await aborts.abort(services.store, id, reason, actor, now=services.clock.now())
+    await audited(request, "jobs.abort", id, reason)
+
+
+@post("/jobs/{id:str}/resume", status_code=204, opt=needs("run_jobs"))
+async def resume(request: Asked, id: Id) -> None:  # noqa: A002
+    """Resume a job that an action has suspended."""
+    services, job = services_of(request), (await record_of(request, id)).job
+    await check_access(request, "run_jobs", job.category, job.targets)
+    await suspensions.resume(services.store, id, actor_of(request), services.clock.now())
+    await audited(request, "jobs.resume", id)
+
+
+@post("/events/{id:str}/flush-queue", status_code=200, opt=needs("abort_jobs"))
+async def flush_queue(request: Asked, id: Id) -> int:  # noqa: A002
+    """Abort all queued jobs of an event. Returns how many."""
+    services, catalogue = services_of(request), await catalogue_of(request)
+    event = catalogue.events.get(id)
+    if event:
+        await check_access(request, "abort_jobs", event.category, event.targets)
+    count = await aborts.flush_queue(
+        services.store, id, actor_of(request), now=services.clock.now()
+    )
+    await audited(request, "jobs.flush", id, str(count))
+    return count
+
+
+@get("/jobs/{id:str}/usage", opt=needs("read"))
+async def usage(request: Asked, id: Id) -> UsageShown:  # noqa: A002
+    """Get what the processes of a job used: each second of the last five minutes, and each minute
+    of the last day."""
+    services = services_of(request)
+    await record_of(request, id)
+    found = await Timelines(services.store, services.files()).read(id)
+    return UsageShown(job_view.points(found.second), job_view.points(found.minute))
+
+
+@get("/jobs/{id:str}/files/{name:str}", opt=needs("read"), media_type="application/octet-stream")
+async def one_file(request: Asked, id: Id, name: FileId) -> Stream:  # noqa: A002
+    """Download a file that a job has uploaded."""
+    file = job_files.find((await record_of(request, id)).job, name)
+    quoted = quote(job_files.safe_name(file.filename))
+    return Stream(
+        job_files.read(services_of(request).files(), file),
+        headers={
+            "Content-Disposition": f'attachment; filename="{quoted}"',
+            "X-Content-Type-Options": "nosniff",
+            "Content-Length": str(file.size),
+        },
+        media_type="application/octet-stream",
+    )
+
+
+ROUTES = Router(
+    "/",
+    tags=["Jobs"],
+    route_handlers=[
+        *(jobs_in_progress, one_job, output, search_output, download, live, usage, one_file),
+        *(abort, resume, flush_queue),
+    ],
+)

@@ -1,0 +1,171 @@
+"""Events over HTTP: what there is, how each is doing, and what people do with them."""
+
+from typing import Any
+
+import pytest
+
+from tests.web.site import Site, Visitor
+from watchbell.jobs import stock
+from watchbell.jobs.keys import Jobs
+from watchbell.jobs.parameters import MASK
+from watchbell.store.client import Store
+from watchbell.web import audit
+
+DAILY = {"type": "schedule", "hours": [2], "minutes": [30], "timezone": "Europe/Rome"}
+BACKUP: dict[str, Any] = {
+    "title": "Nightly backup",
+    "params": {"script": "#!/bin/sh\npg_dump shop\n"},
+    "timings": [DAILY],
+    "tags": ["important"],
+}
+
+
+@pytest.fixture(autouse=True)
+async def stocked(store: Store) -> None:
+    await stock.ensure(store, 1_000)
+
+
+async def made(visitor: Visitor, **more: Any) -> str:
+    answer = await visitor.post("/api/v1/events", json=BACKUP | more)
+    assert answer.status == 201, answer.text
+    identifier: str = answer.json()["id"]
+    return identifier
+
+
+async def titles(visitor: Visitor, **query: Any) -> list[str]:
+    answer = await visitor.get("/api/v1/events", params=query)
+    assert answer.status == 200, answer.text
+    return [row["title"] for row in answer.json()["items"]]
+
+
+async def test_an_event_is_added_shown_changed_and_deleted(site: Site, store: Store) -> None:
+    async with site.somebody("editor") as alice:
+        one = f"/api/v1/events/{await made(alice)}"
+        shown = (await alice.get(one)).json()
+        assert shown["event"]["params"] == BACKUP["params"]
+        assert shown["row"]["words"] == "at 02:30 every day, Europe/Rome"
+        assert shown["row"]["status"] == "idle"
+        assert [fire["at"] for fire in shown["next"]][:3] == shown["row"]["next"]
+        assert " 02:30:00 CE" in shown["next"][0]["local"]
+        assert shown["obstacle"] == ""
+        changed = await alice.ask("PUT", one, json={"notes": "Ask Bob."}, headers={"If-Match": "1"})
+        assert changed.json()["revision"] == 2
+        stale = await alice.ask("PUT", one, json={"notes": ""}, headers={"If-Match": "1"})
+        assert stale.status == 412
+        assert (await alice.get(one)).json()["event"]["notes"] == "Ask Bob."
+        assert (await alice.ask("DELETE", one)).status == 204
+        assert (await alice.get(one)).status == 404
+        assert await titles(alice) == []
+    found = [entry.entry.action for entry in await audit.read(store, "", 3)]
+    assert found == ["events.delete", "events.update", "events.create"]
+
+
+async def test_a_disabled_event_has_no_next_run_and_says_why(site: Site) -> None:
+    async with site.somebody("editor") as alice:
+        one = f"/api/v1/events/{await made(alice)}"
+        assert (await alice.post(f"{one}/disable")).json()["next"] is None
+        shown = (await alice.get(one)).json()
+        assert (shown["row"]["status"], shown["next"]) == ("disabled", [])
+        assert shown["obstacle"] == "the event is disabled"
+        assert (await alice.post(f"{one}/enable")).json()["next"] is not None
+
+
+async def test_events_are_filtered_sorted_and_paged(site: Site) -> None:
+    async with site.somebody("editor") as alice:
+        for title in ("Charlie", "alpha", "Bravo"):
+            await made(alice, title=title, tags=["x"] if title == "alpha" else [])
+        assert await titles(alice) == ["alpha", "Bravo", "Charlie"]
+        assert await titles(alice, sort="-title") == ["Charlie", "Bravo", "alpha"]
+        assert await titles(alice, tag="x") == ["alpha"]
+        assert await titles(alice, text="RAV") == ["Bravo"]
+        assert await titles(alice, target="other") == []
+        first = (await alice.get("/api/v1/events", params={"limit": 2})).json()
+        assert (first["total"], len(first["items"])) == (3, 2)
+        assert await titles(alice, limit=2, cursor=first["next"]) == ["Charlie"]
+        wrong = await alice.get("/api/v1/events", params={"cursor": "?"})
+        assert (wrong.status, wrong.json()["errors"][0]["field"]) == (400, "cursor")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"title": ""}, "title"),
+        ({"plugin": "nothing"}, "plugin"),
+        ({"timings": [{"type": "schedule", "minutes": [60]}]}, "timings[0].minutes"),
+        ({"timings": [{"type": "continuous"}, DAILY]}, "timings"),
+        ({"limits": [{"type": "queue", "amount": 3}]}, "limits"),
+        ({"unknown": 1}, "unknown"),
+    ],
+)
+async def test_a_wrong_property_is_named(site: Site, change: dict[str, Any], field: str) -> None:
+    async with site.somebody("editor") as alice:
+        answer = await alice.post("/api/v1/events", json=BACKUP | change)
+        assert answer.status == 422, answer.text
+        assert answer.json()["errors"][0]["field"].startswith(field)
+        assert await titles(alice) == []
+
+
+async def test_a_preview_lists_ten_runs_or_names_the_wrong_field(site: Site) -> None:
+    async with site.somebody("viewer") as bob:
+        good = (await bob.post("/api/v1/events/preview", json={"timings": [DAILY]})).json()
+        assert (len(good["next"]), good["errors"]) == (10, [])
+        wrong = {"timings": [DAILY | {"hours": [24]}]}
+        bad = (await bob.post("/api/v1/events/preview", json=wrong)).json()
+        assert bad["errors"][0]["field"].startswith("timings[0].hours")
+
+
+async def test_earlier_revisions_are_listed_and_restored(site: Site) -> None:
+    async with site.somebody("editor") as alice:
+        one = f"/api/v1/events/{await made(alice)}"
+        await alice.ask("PUT", one, json={"title": "Other"})
+        [second, first] = (await alice.get(f"{one}/revisions")).json()
+        assert second["changes"] == [{"field": "title", "old": "Nightly backup", "new": "Other"}]
+        assert (second["revision"], first["action"]) == (2, "create")
+        assert (await alice.post(f"{one}/revisions/1/restore")).json()["revision"] == 3
+        assert (await alice.get(one)).json()["event"]["title"] == "Nightly backup"
+
+
+async def test_secret_parameters_are_masked_for_readers(site: Site) -> None:
+    plugin = {
+        "id": "vault",
+        "title": "Vault",
+        "command": "/bin/true",
+        "params": [{"id": "token", "type": "text", "title": "Token", "secret": True}],
+    }
+    async with site.somebody("editor") as alice, site.somebody("operator") as bob:
+        assert (await alice.post("/api/v1/plugins", json=plugin)).status == 201
+        event = await made(alice, plugin="vault", params={"token": "hunter2"})
+        assert "hunter2" in (await alice.get(f"/api/v1/events/{event}")).text
+        shown = (await bob.get(f"/api/v1/events/{event}")).json()
+        assert (shown["event"]["params"], shown["is_masked"]) == ({"token": MASK}, True)
+        assert "hunter2" not in (await bob.get(f"/api/v1/events/{event}/revisions")).text
+
+
+async def test_a_spoiled_event_is_listed_with_its_problem_and_can_be_deleted(
+    site: Site, store: Store
+) -> None:
+    await store.call("HSET", Jobs(store.prefix).events(), "broken", "[]")
+    async with site.somebody("editor") as alice:
+        [row] = (await alice.get("/api/v1/events", params={"invalid": "true"})).json()["items"]
+        assert (row["id"], row["status"]) == ("broken", "invalid")
+        assert (await alice.get("/api/v1/events/broken")).status == 409
+        assert (await alice.ask("DELETE", "/api/v1/events/broken")).status == 204
+
+
+async def test_many_events_are_changed_at_once_and_each_failure_is_told(site: Site) -> None:
+    async with site.somebody("editor") as alice, site.somebody("operator") as bob:
+        event = await made(alice)
+        body = {"ids": [event, "missing"], "action": "disable"}
+        assert (await bob.post("/api/v1/events/bulk", json=body)).status == 403
+        done = (await alice.post("/api/v1/events/bulk", json=body)).json()["items"]
+        assert [bool(one["problem"]) for one in done] == [False, True]
+        assert await titles(alice, enabled="false") == ["Nightly backup"]
+
+
+async def test_options_name_what_an_event_can_be_made_of(site: Site) -> None:
+    async with site.somebody("viewer") as bob:
+        found = (await bob.get("/api/v1/events/options")).json()
+        assert "general" in [one["id"] for one in found["categories"]]
+        assert "shellplug" in [one["id"] for one in found["plugins"]]
+        assert [one["id"] for one in found["targets"]] == ["main"]
+        assert len(found["algorithms"]) == 7
