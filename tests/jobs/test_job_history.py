@@ -4,11 +4,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tests.jobs.assigned import connected
 from tests.jobs.logs import NOW, files_in, job
 from watchbell.clock import SetClock
-from watchbell.errors import NotFound, Refused
+from watchbell.errors import Refused
 from watchbell.files.objects import Files
-from watchbell.jobs import history, job_packing, job_records
+from watchbell.fleet.messages import Report, Result
+from watchbell.jobs import history, job_packing, job_records, late_results, reports
 from watchbell.jobs.history import Page, Query
 from watchbell.jobs.history_index import index_keys
 from watchbell.jobs.history_limiter import HistoryLimiter
@@ -187,36 +189,30 @@ async def test_an_index_of_a_wrong_type_finds_nothing(store: Store) -> None:
     await store.call("DEL", KEYS.done_by("tag", "odd"))
 
 
-async def test_tags_of_a_finished_job_can_be_changed(store: Store) -> None:
-    await finish(store, over(1, tags=("slow", "_success")))
-    await history.revise(store, "j0001", lambda one: replace(one, tags=("nightly", "_success")))
-    assert names(await history.search(store, Query(tags=("nightly", "_success")))) == ["j0001"]
-    assert names(await history.search(store, Query(tags=("slow",)))) == []
-    with pytest.raises(NotFound):
-        await history.revise(store, "jgone", lambda one: one)
-
-
-async def test_a_change_does_not_undo_another_that_came_between(store: Store) -> None:
-    await finish(store, over(1))
-    raw = await store.call("HGET", KEYS.finished(), "j0001")
-    await history.revise(store, "j0001", lambda one: replace(one, status="by another"))
-    names_of = [KEYS.finished(), KEYS.done(), KEYS.news()]
-    assert await history._REVISE(store, names_of, ["j0001", raw, b"lost"]) == 0
-    found = await history.revise(store, "j0001", lambda one: replace(one, label="changed"))
-    assert (found.label, found.status) == ("changed", "by another")
-
-
-async def test_a_late_result_leaves_a_line_and_changes_nothing_else(store: Store) -> None:
-    aborted = over(1, code="abort", description="lost")
-    await finish(store, aborted)
-    await history.refuse_late_result(store, "j0001", "db-1", "all saved", NOW + 99)
-    await history.refuse_late_result(store, "jgone", "db-1", "", NOW)
+async def test_a_late_result_leaves_one_line_and_changes_nothing_else(store: Store) -> None:
+    server, _ = await connected(store)
+    aborted = over(1, code="abort", description="lost", server=server.id)
+    foreign = over(2, code="abort", server="another")
+    await finish(store, aborted, foreign)
+    late = Result(at=NOW, code=0, description="all saved", elapsed=30)
+    for _ in range(2):
+        late_reports = [Report(one, 1, late) for one in ("j0001", "j0002", "jgone")]
+        applied = await reports.apply(store, server.id, "one", late_reports)
+        assert sorted(applied.drop) == ["j0001", "j0002", "jgone"]
     found = await job_records.read(store, "j0001")
     assert found is not None
     [line] = found.activity
-    assert line.epoch == NOW + 99
-    assert "'all saved', came from db-1 after the job was over" in line.msg
+    assert f"'all saved', came from {server.id} after the job was over" in line.msg
     assert replace(found, activity=()) == aborted
+    assert await job_records.read(store, "j0002") == foreign
+
+
+async def test_the_result_that_a_job_was_recorded_with_may_come_again(store: Store) -> None:
+    await finish(store, over(1, server="s1"))
+    await late_results.record(store, "j0001", "s1", Result(at=NOW, code=0, elapsed=1), NOW)
+    found = await job_records.read(store, "j0001")
+    assert found is not None
+    assert found.activity == ()
 
 
 async def test_a_deleted_job_is_gone_with_its_files(store: Store, files: Files) -> None:

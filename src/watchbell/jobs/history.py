@@ -1,4 +1,4 @@
-"""Finished jobs: searched, revised and deleted.
+"""Finished jobs: searched and deleted.
 
 A job is in a sorted set for each of its values, by when it was completed. A search walks the
 smallest of the sets that it names from the newest job on, some at a time, and looks each job up in
@@ -12,10 +12,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from watchbell.errors import NotFound, Refused
+from watchbell.errors import Refused
 from watchbell.files.objects import Files
 from watchbell.jobs import job_files, job_packing
-from watchbell.jobs.decide import completion
 from watchbell.jobs.history_index import index_keys
 from watchbell.jobs.job_packing import Packed
 from watchbell.jobs.keys import Jobs
@@ -32,7 +31,6 @@ _STEP = 1_000
 _GOES = 50
 _MOST_VALUES = 20
 """Values of a field that the store looks up; a job is compared with more of them here."""
-_ATTEMPTS = 20
 _POSITION = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)-(\w{1,64})", re.ASCII)
 
 # KEYS[1] finished; ARGV[1] msgpack: `low` and `high`, times; `after`, the id after which to begin
@@ -131,20 +129,6 @@ if horizon then return {answer, horizon[2], horizon[1]} end
 return {answer, '', ''}
 """
 )
-
-# KEYS[1] finished, KEYS[2] done, KEYS[3] channel of news, then indexes to enter; ARGV[1] id,
-# ARGV[2] the record as it was read, ARGV[3] the new one, then indexes to leave. Returns 1, also if
-# it was done before; 0 if the record is another one.
-_REVISE = Script("""
-local now = redis.call('HGET', KEYS[1], ARGV[1])
-if now ~= ARGV[3] and now ~= ARGV[2] then return 0 end
-local score = redis.call('ZSCORE', KEYS[2], ARGV[1])
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-for i = 4, #KEYS do redis.pcall('ZADD', KEYS[i], score or 0, ARGV[1]) end
-for i = 4, #ARGV do redis.pcall('ZREM', ARGV[i], ARGV[1]) end
-redis.call('PUBLISH', KEYS[3], ARGV[1])
-return 1
-""")
 
 # KEYS[1] finished, KEYS[2] done, KEYS[3] channel of news; ARGV[1] msgpack: {id, key of the job if
 # it is in progress, keys that are deleted if it is not, indexes}. Returns how many jobs there were.
@@ -249,46 +233,6 @@ def _position(text: str) -> tuple[str, str]:
     if not found:
         raise Refused(f"{text[:80]!r} is no position in a list of jobs", field="after")
     return found[1], found[2]
-
-
-async def revise(store: Store, job_id: str, change: Callable[[Job], Job]) -> Job:
-    """Replaces the record of a finished job by what `change` makes of it; called again if somebody
-    else was quicker."""
-    keys = Jobs(store.prefix)
-    for _ in range(_ATTEMPTS):
-        raw: bytes | None = await store.call("HGET", keys.finished(), job_id)
-        packed = job_packing.unpack(raw) if raw else None
-        if raw is None or packed is None:
-            raise NotFound(f"there is no finished job {job_id!r}")
-        new = change(packed.job)
-        old_keys, new_keys = set(index_keys(keys, packed.job)), set(index_keys(keys, new))
-        names = [keys.finished(), keys.done(), keys.news(), *sorted(new_keys - old_keys)]
-        value = job_packing.pack(new, packed.log)
-        if await _REVISE(store, names, [job_id, raw, value, *sorted(old_keys - new_keys)]):
-            return new
-    raise Refused(f"others change job {job_id!r} all the time; try again")
-
-
-async def add_activity(store: Store, job_id: str, lines: Sequence[str], now: float) -> None:
-    """Adds lines to the activity log of a finished job. Nothing happens where there is none."""
-
-    def with_lines(job: Job) -> Job:
-        activity = completion.with_activity(job, lines, now)
-        return msgspec.structs.replace(job, activity=activity)
-
-    try:
-        await revise(store, job_id, with_lines)
-    except NotFound:
-        return
-
-
-async def refuse_late_result(
-    store: Store, job_id: str, server: str, description: str, now: float
-) -> None:
-    """Records that a server reported a result after the job was over; the job stays as it is."""
-    words = f", {description!r}," if description else ""
-    line = f"A result{words} came from {server} after the job was over. It was not used."
-    await add_activity(store, job_id, [line], now)
 
 
 async def delete(store: Store, files: Files, ids: Sequence[str]) -> int:

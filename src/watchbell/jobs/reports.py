@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from watchbell.clock import SYSTEM
 from watchbell.fleet.messages import Changes, LimitReached, Output, Report, Result, Started
 from watchbell.fleet.presence import IS_CURRENT
-from watchbell.jobs import job_changes
+from watchbell.jobs import job_changes, late_results
 from watchbell.jobs.decide.actions import ActionItem
 from watchbell.jobs.job_changes import MERGED, ChangedJob
 from watchbell.jobs.keys import Jobs
@@ -161,16 +162,23 @@ async def apply(store: Store, server: str, session: str, reports: Iterable[Repor
         probe("jobs.reported")
         if answers is None:
             raise SessionLost(f"another session has taken the place of {session}")
-        again = {}
+        again = dict[str, list[Report]]()
         for (id_, some), answer in zip(left.items(), answers, strict=True):
             if answer >= 0:
                 acknowledged[id_] = answer
             elif answer == -1:
                 drop.append(id_)
+                await _record_late(store, id_, server, some)
             else:
                 again[id_] = some
         left = again
     return Applied(acknowledged, tuple(drop))
+
+
+async def _record_late(store: Store, id_: str, server: str, reports: Sequence[Report]) -> None:
+    for report in reports:
+        if isinstance(report.body, Result):
+            await late_results.record(store, id_, server, report.body, SYSTEM.now())
 
 
 def _by_job(reports: Iterable[Report]) -> dict[str, list[Report]]:
