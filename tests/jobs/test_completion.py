@@ -8,26 +8,22 @@ from watchbell.jobs.decide.completion import Completion, Result
 from watchbell.jobs.model import (
     Action,
     Code,
-    Event,
     Job,
     JobFile,
     JobReference,
     Limit,
-    Timing,
     Total,
     Usage,
 )
 
 END = NOW + 60
-EVENT = Event(id="e1", title="Backup")
 RETRY = Limit(type="retry", amount=2, duration=30)
 
 
-def done(one: Job, ended: Result | None = None, event: Event | None = EVENT) -> Completion:
+def done(one: Job, ended: Result | None = None) -> Completion:
     return completion.complete(
         one,
         ended or Result(at=END),
-        event=event,
         known_tags={"nightly", "slow"},
         retry_id="j2",
         now=END + 1,
@@ -169,16 +165,6 @@ def test_actions_that_the_end_sets_off_are_queued() -> None:
     )
     assert [msgspec.json.decode(item) for item in found.items] == [{"job": "j1", "n": 0}]
     assert found.fired == ("complete", "error", "critical")
-
-
-def test_an_event_that_destructs_itself_goes_with_its_last_attempt() -> None:
-    event = replace(EVENT, timings=(Timing(type="destruct"),))
-    assert done(job(), event=event).removes_event
-    assert not done(job(limits=(RETRY,)), Result(at=END, code=1), event).removes_event
-    assert not done(job(test=True), event=event).removes_event
-    off = replace(EVENT, timings=(Timing(type="destruct", enabled=False),))
-    assert not done(job(), event=off).removes_event
-    assert not done(job(), event=None).removes_event
 
 
 @pytest.mark.parametrize("raw", [None, b"", b"[]", b"nonsense", b'{"at":"x"}', b"\xff"])

@@ -11,7 +11,7 @@ from watchbell.clock import SetClock
 from watchbell.jobs import job_records
 from watchbell.jobs.finisher import Finisher
 from watchbell.jobs.keys import Jobs
-from watchbell.jobs.model import Action, Event, EventState, Job, Limit, Tag, Timing
+from watchbell.jobs.model import Action, Event, EventState, Job, Limit, Tag
 from watchbell.settings import Jobs as Settings
 from watchbell.store.client import Store
 
@@ -171,13 +171,6 @@ async def test_a_change_that_is_refused_is_in_the_activity_log(
     await finish(finisher)
     [line] = (await record(store)).job.activity
     assert line.msg.startswith("The event was not changed: timings")
-
-
-async def test_an_event_destructs_itself_after_its_job(store: Store, finisher: Finisher) -> None:
-    await define(store, Event(id="e1", title="Once", timings=(Timing(type="destruct"),)))
-    await end(store, job())
-    await finish(finisher)
-    assert await store.call("EXISTS", KEYS.events(), KEYS.event_states()) == 0
 
 
 async def test_tags_that_exist_are_kept(store: Store, finisher: Finisher) -> None:

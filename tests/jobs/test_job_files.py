@@ -1,12 +1,11 @@
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.jobs.logs import NOW, files_in, job
+from tests.jobs.logs import files_in, job
 from watchbell.errors import NotFound, Refused
 from watchbell.files.objects import Files
-from watchbell.jobs import job_files
+from watchbell.jobs import agent_files, job_files
 from watchbell.jobs.model import JobFile
 
 
@@ -15,52 +14,32 @@ def files(tmp_path: Path) -> Files:
     return files_in(tmp_path)
 
 
-async def pieces(*texts: bytes) -> AsyncIterator[bytes]:
-    for text in texts:
-        yield text
-
-
-async def add(files: Files, filename: str, *texts: bytes, most: int = 100) -> JobFile:
-    content = pieces(*texts)
-    return await job_files.add(
-        files, "j1", "f1", filename, content, server="s1", now=NOW, most=most
-    )
-
-
 @pytest.mark.parametrize(
-    ("filename", "last"),
+    ("filename", "safe"),
     [
         ("report.csv", "report.csv"),
         ("../../etc/passwd", "passwd"),
         ("Bericht über März.pdf", "Bericht_ber_M_rz.pdf"),
+        (".profile", "profile"),
         ("..", "file"),
         ("", "file"),
         ("a/", "file"),
-        ("x" * 400 + ".txt", "x" * 146 + ".txt"),
+        ("x" * 400 + ".txt", "x" * 96 + ".txt"),
     ],
 )
-async def test_a_file_is_stored_under_a_safe_name(files: Files, filename: str, last: str) -> None:
-    file = await add(files, filename, b"one", b"two")
-    assert file.path == f"jobs/j1/files/f1/{last}"
-    assert (file.filename, file.size, file.job, file.server) == (filename[:150], 6, "j1", "s1")
-    assert await files.get(file.path) == b"onetwo"
+def test_a_name_becomes_safe(filename: str, safe: str) -> None:
+    assert job_files.safe_name(filename) == safe
 
 
-async def test_a_file_that_is_too_large_is_refused_and_not_stored(files: Files) -> None:
-    with pytest.raises(Refused, match="has more than 10 bytes"):
-        await add(files, "big", b"x" * 6, b"x" * 6, most=10)
-    assert [one.name async for one in files.list("jobs")] == []
-
-
-async def test_a_file_is_found_by_its_id(files: Files) -> None:
-    file = await add(files, "a", b"1")
+def test_a_file_is_found_by_its_id() -> None:
+    file = JobFile(id="f1", filename="a", path="jobs/j1/a", size=1, job="j1", server="s1")
     assert job_files.find(job(files=(file,)), "f1") == file
     with pytest.raises(NotFound):
         job_files.find(job(), "f1")
 
 
 async def test_deleting_a_job_deletes_all_its_files(files: Files) -> None:
-    await add(files, "a", b"1")
+    await files.put(agent_files.path_of("j1", "report.csv"), b"1")
     await files.put("jobs/j1/log.gz", b"log")
     await files.put("jobs/j10/log.gz", b"another job")
     await job_files.delete_all(files, "j1")

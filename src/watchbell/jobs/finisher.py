@@ -1,7 +1,7 @@
 """The finisher: takes jobs that have ended, and records them with all that follows from their end.
 
-A job changes or removes its event before it is recorded, since that is not part of the script. Both
-can be repeated, so nothing is lost if a finisher dies in between.
+A job changes its event before it is recorded, since that is not part of the script. The change can
+be repeated, so nothing is lost if a finisher dies in between.
 """
 
 import zlib
@@ -18,7 +18,7 @@ from watchbell.errors import Changed, LeaseLost, NotFound, Refused
 from watchbell.fleet.model import Server
 from watchbell.jobs import check_reports, definitions, finish_scripts, links
 from watchbell.jobs.decide import completion
-from watchbell.jobs.decide.completion import Completion, Result
+from watchbell.jobs.decide.completion import Result
 from watchbell.jobs.finish_scripts import Ended, FinishedJob
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.launches import day_of
@@ -119,12 +119,11 @@ class Finisher:
         done = completion.complete(
             _with_size(ended),
             result,
-            event=event,
             known_tags=tags,
             retry_id=ids.record_id("j", now),
             now=now,
         )
-        lines = await self._changed_event(done, now) if event else []
+        lines = await self._changed_event(done.job, now) if done.job.update_event else []
         if lines:
             activity = completion.with_activity(done.job, lines, now)
             done = replace(done, job=replace(done.job, activity=activity))
@@ -138,19 +137,15 @@ class Finisher:
             keeps_timelines=done.job.elapsed >= WORTH_KEEPING,
         )
 
-    async def _changed_event(self, done: Completion, now: float) -> list[str]:
+    async def _changed_event(self, job: Job, now: float) -> list[str]:
         """Makes the changes that the job wants. Returns why it was not possible, if so."""
-        job, who = done.job, Actor(name=f"job {done.job.id}", way="system")
+        who = Actor(name=f"job {job.id}", way="system")
         try:
-            if job.update_event:
-                changes = job.update_event
-                await patiently(
-                    lambda: definitions.update(self._store, "event", job.event, changes, who, now)
+            await patiently(
+                lambda: definitions.update(
+                    self._store, "event", job.event, job.update_event, who, now
                 )
-            if done.removes_event:
-                await patiently(
-                    lambda: definitions.remove(self._store, "event", job.event, who, now)
-                )
+            )
         except (Refused, Changed, NotFound) as error:
             return [f"The event was not changed: {error}."]
         except ResponseError as error:

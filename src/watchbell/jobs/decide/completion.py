@@ -15,7 +15,6 @@ from watchbell.jobs.model import (
     ABORTED,
     Activity,
     Code,
-    Event,
     Job,
     JobFile,
     JobReference,
@@ -66,7 +65,6 @@ class Completion(Struct, frozen=True, kw_only=True):
     """Whether it counts for its event: tests and attempts that are retried do not."""
     fired: tuple[str, ...] = ()
     """The triggers, for limits by day."""
-    removes_event: bool = False
 
 
 def result(raw: bytes | None) -> Result:
@@ -80,13 +78,11 @@ def complete(
     job: Job,
     ended: Result,
     *,
-    event: Event | None,
     known_tags: Collection[str],
     retry_id: str,
     now: float,
 ) -> Completion:
-    """`event` is None where it was deleted meanwhile. `retry_id` is for a new attempt, if there
-    is one."""
+    """`retry_id` is for a new attempt, if there is one."""
     final = _tagged(_ended(job, ended, now), known_tags)
     limit = retrying.verdict(final).limit
     retry = launch.retry(job, retry_id, now, limit.duration or 0) if limit else None
@@ -95,14 +91,12 @@ def complete(
         final = replace(final, retried=True, jobs=references)
     final, items = actions.completed(final, now)
     fired = actions.triggers(final)
-    counts = not final.retried and not final.test
     return Completion(
         job=_with_system_tags(final),
         retry=retry,
         items=tuple(items),
-        counts=counts,
+        counts=not final.retried and not final.test,
         fired=tuple(fired),
-        removes_event=counts and event is not None and _is_destructed(event),
     )
 
 
@@ -179,10 +173,6 @@ def _with_system_tags(job: Job) -> Job:
     tags += ["_test"] if job.test else []
     tags += ["_files"] if job.files else []
     return replace(job, tags=tuple(tags))
-
-
-def _is_destructed(event: Event) -> bool:
-    return any(timing.type == "destruct" and timing.enabled for timing in event.timings)
 
 
 def _files(found: Iterable[Mapping[str, Any]]) -> tuple[JobFile, ...]:
