@@ -12,7 +12,7 @@ import pytest
 
 from tests.jobs.agents_in_store import QuickAgent
 from tests.jobs.conductor_worker import settings
-from tests.jobs.dispatching import KEYS, a_job, launch, limited, put_event, put_server, texts
+from tests.jobs.dispatching import FLEET, KEYS, a_job, launch, limited, put_event, put_server, texts
 from tests.waiting import eventually
 from watchbell.files import objects
 from watchbell.fleet.model import Server
@@ -95,6 +95,22 @@ async def test_a_key_of_a_wrong_type_does_not_stop_the_conductor(
         await launch(store, a_job("j1"), a_job("j2", "e2"))
         await eventually(lambda: job_finished(store, "j2"))
         await store.call("DEL", KEYS.occupied("e1"))
+
+
+@pytest.mark.parametrize(
+    "key", [FLEET.servers(), FLEET.groups(), FLEET.samples(), KEYS.categories(), KEYS.delayed()]
+)
+async def test_a_conductor_starts_beside_a_spoiled_key_and_works_once_it_is_gone(
+    store: Store, tmp_path: Path, key: str
+) -> None:
+    await put_event(store, Event(id="e1", title="One"))
+    await store.call("SET", key, "x")
+    async with conducting(store, tmp_path) as said:
+        await eventually(lambda: said)
+        await store.call("DEL", key)
+        async with at_work(QuickAgent(store, ONE)):
+            await launch(store, a_job("j1"))
+            await eventually(lambda: job_finished(store, "j1"))
 
 
 async def job_finished(store: Store, job: str) -> bool:

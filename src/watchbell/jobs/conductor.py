@@ -6,6 +6,9 @@ Any number of conductors work side by side; scripts in the store decide who does
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from redis.exceptions import ResponseError
+
+from watchbell import logs
 from watchbell.clock import SYSTEM
 from watchbell.files.objects import Files
 from watchbell.jobs import stock
@@ -74,11 +77,18 @@ class Conductor:
         self._catalogue.subscribe(lambda *_: self._drainer.hurry())
 
     async def start(self) -> None:
-        """Reads everything that the loops need."""
-        await patiently(lambda: stock.ensure(self._store, SYSTEM.now()))
-        await patiently(self._catalogue.load)
-        await patiently(self._view.load)
-        await patiently(self._scheduling.start)
+        """Reads what the loops need. What the store refuses to read is read later, by them."""
+        steps: list[Part] = [
+            lambda: stock.ensure(self._store, SYSTEM.now()),
+            self._catalogue.load,
+            self._view.load,
+            self._scheduling.start,
+        ]
+        for step in steps:
+            try:
+                await patiently(step)
+            except ResponseError as error:
+                logs.get(role="conductor").error("the store refused a read", exc_info=error)
 
     def parts(self) -> dict[str, Part]:
         """The loops by what they do. What one of them raises ends all, except where the store

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 
+from redis.exceptions import ResponseError
+
 from watchbell.clock import SYSTEM, Clock
 from watchbell.errors import StoreUnavailable
 from watchbell.fleet import grouping, presence, records, samples
@@ -13,6 +15,7 @@ from watchbell.fleet.presence import Presence
 from watchbell.jobs.decide.placement import FleetState, ServerState
 from watchbell.store import outage
 from watchbell.store.client import Store, patiently
+from watchbell.store.enduring import enduring
 from watchbell.store.live import listen
 
 _EVERY = 1.0
@@ -52,10 +55,14 @@ class FleetView:
         await self.look()
 
     async def run(self) -> None:
+        parts = {
+            "listen for changes of servers": self._listen,
+            "read servers again": self._reload,
+            "watch servers": self._watch,
+        }
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._listen())
-            group.create_task(self._reload())
-            group.create_task(self._watch())
+            for name, part in parts.items():
+                group.create_task(enduring(part, "conductor", name))
 
     async def _listen(self) -> None:
         async with aclosing(listen(self._store, Fleet(self._store.prefix).changes())) as messages:
@@ -67,7 +74,11 @@ class FleetView:
             await self._changed.wait()
             await asyncio.sleep(_GATHER)
             self._changed.clear()
-            await patiently(self.load)
+            try:
+                await patiently(self.load)
+            except ResponseError:
+                self._changed.set()  # it is tried again
+                raise
 
     async def _watch(self) -> None:
         while True:
@@ -83,15 +94,19 @@ class FleetView:
         """Reads which servers are connected, and every few seconds what they use."""
         found = await presence.read(self._store)
         now = self._clock.monotonic()
-        if now >= self._next_samples:
-            self._samples = await samples.latest(self._store)
-            self._next_samples = now + _SAMPLES_EVERY
         for server, seen in found.seen.items():
             if server not in self._observed or self._observed[server][0] != seen:
                 self._observed[server] = (seen, now)
         for server in self._observed.keys() - found.seen.keys():
             del self._observed[server]
         self.presence = found
+        self._replace_state()
+        if now >= self._next_samples:
+            self._next_samples = now + _SAMPLES_EVERY
+            self._samples = await samples.latest(self._store)
+            self._replace_state()
+
+    def _replace_state(self) -> None:
         state = self._made()
         if state != self.state:
             self.state = state
