@@ -19,6 +19,7 @@ from watchbell.jobs.dispatcher import Dispatcher
 from watchbell.jobs.drainer import Drainer
 from watchbell.jobs.finisher import Finisher
 from watchbell.jobs.fleet_view import FleetView
+from watchbell.jobs.history_limiter import HistoryLimiter
 from watchbell.jobs.job_log import JobLog
 from watchbell.jobs.log_archiver import LogArchiver, LogShortener
 from watchbell.jobs.reaper import Reaper
@@ -62,6 +63,7 @@ class Conductor:
         self._drainer = Drainer(store, self._view)
         self._finisher = Finisher(store, jobs, base_url, clock, most_events=jobs.most_events)
         self._reaper = Reaper(store, self._view, jobs, clock)
+        self._limiter = HistoryLimiter(store, files, jobs, clock)
         self._archiver, self._shortener = LogArchiver(store, files), LogShortener(store, files)
         work = ActionWork(
             store,
@@ -103,6 +105,7 @@ class Conductor:
             "record jobs that have ended": self._finisher.run,
             "move logs to files": self._archiver.run,
             "shorten long logs": self._shortener.run,
+            "delete old jobs": self._limiter.run,
             "carry out actions": self._actions.run,
             "report servers": self._servers.run,
             "return held check events": self._reports.run,
