@@ -99,7 +99,7 @@ def test_the_text_of_the_action_and_the_reason_of_a_limit_come_first() -> None:
     action = Action(trigger="limit:time", type="email", text="Look at it.")
     lines = action_texts.text(job(0), action, FACTS, "it ran for more than 60 s").splitlines()
     assert lines[0] == "Look at it."
-    assert lines[2] == "Backup reached its time limit on db-1: it ran for more than 60 s"
+    assert lines[2] == "Backup on db-1: it ran for more than 60 s"
 
 
 def test_a_web_hook_gets_the_job_without_secrets_and_how_it_is_run() -> None:

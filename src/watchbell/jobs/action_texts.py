@@ -40,8 +40,11 @@ class JobFacts(Struct, frozen=True, kw_only=True):
 
 def subject(job: Job, action: Action, facts: JobFacts) -> str:
     """`Backup failed on db-1`."""
-    where = f" on {facts.host}" if facts.host and action.type != "suspend" else ""
-    return f"{facts.title} {_verb(job, action)}{where}"
+    return f"{facts.title} {_verb(job, action)}{_where(action, facts)}"
+
+
+def _where(action: Action, facts: JobFacts) -> str:
+    return f" on {facts.host}" if facts.host and action.type != "suspend" else ""
 
 
 def _verb(job: Job, action: Action) -> str:
@@ -124,8 +127,10 @@ def log_end(facts: JobFacts) -> str:
 
 
 def _headline(job: Job, action: Action, facts: JobFacts, reason: str) -> str:
-    why = reason
-    if not why and action.trigger != "start" and not action.trigger.startswith(LIMIT):
+    if reason:
+        return f"{facts.title}{_where(action, facts)}: {reason}"
+    why = ""
+    if action.trigger != "start" and not action.trigger.startswith(LIMIT):
         why = job.description
     return subject(job, action, facts) + (f": {why}" if why else "")
 
