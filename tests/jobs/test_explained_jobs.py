@@ -49,6 +49,7 @@ def headline(one: Job, **more: Any) -> str:
     [
         ({"state": "start_delay"}, {}, "waits until its start delay is over"),
         ({"state": "start_delay"}, {"is_suspended": True}, f"waits: {actions.SUSPENDED}"),
+        ({"state": "queued"}, {"is_suspended": True}, f"waits: {actions.SUSPENDED}"),
         ({"state": "retry_delay", "retry_count": 1}, {}, "waits before attempt 2"),
         ({"state": "ready"}, {}, "is about to be given a server"),
         (

@@ -5,8 +5,11 @@ import asyncio
 import msgspec
 import pytest
 
+from tests.jobs import acting
+from tests.jobs.dispatching import Dispatching, join, launch
 from watchbell import actors
 from watchbell.errors import NotFound, Refused
+from watchbell.fleet.model import Server
 from watchbell.jobs import suspensions
 from watchbell.jobs.decide import actions
 from watchbell.jobs.job_packing import fields
@@ -71,3 +74,26 @@ async def test_a_job_that_is_not_suspended_can_not_be_resumed(store: Store) -> N
     await store.call("DEL", keys.suspended())
     with pytest.raises(Refused, match="not suspended"):
         await suspensions.resume(store, "j1", ALICE, NOW)
+
+
+async def test_a_job_runs_once_somebody_resumed_it_whether_announced_before_or_after(
+    store: Store,
+) -> None:
+    await acting.known(store)
+    await join(store, Server(id="s2", hostname="db-2", groups=("main",), max_jobs=4))
+    announced = msgspec.structs.replace(SUSPEND, email="alice@example.com")
+    for name in ("j1", "j2"):
+        job = Job(id=name, event="backup", state="ready", targets=("main",), actions=(announced,))
+        await launch(store, job)
+    dispatching = Dispatching(store)
+    await dispatching.dispatch()
+    assert await suspensions.suspended(store) == ["j1", "j2"]
+    await suspensions.resume(store, "j1", ALICE, NOW)
+    await acting.carry_out(store)
+    await suspensions.resume(store, "j2", ALICE, NOW)
+    await dispatching.dispatch()
+    for name in ("j1", "j2"):
+        found = await acting.record(store, name)
+        assert (found.state, found.server) == ("active", "s2")
+        assert found.actions[0].description == "resumed by alice"
+    assert await suspensions.suspended(store) == []

@@ -72,9 +72,9 @@ def _ended(one: Job) -> str:
 
 def _progress(facts: JobFacts) -> str:
     one = facts.job
+    if facts.is_suspended:
+        return f"waits: {actions.SUSPENDED}"
     match one.state:
-        case "start_delay" if facts.is_suspended:
-            return f"waits: {actions.SUSPENDED}"
         case "start_delay":
             return "waits until its start delay is over"
         case "retry_delay":
