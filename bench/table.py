@@ -25,6 +25,7 @@ BENCHMARKS = [
     "process",
     "cron",
     "cron_list",
+    "events",
     "job_history",
     "web",
     "pages",

@@ -4,7 +4,8 @@ import pytest
 
 from tests.schedule.clocks import at
 from watchbell.jobs import timetable
-from watchbell.jobs.decide.due_fires import Due, Omitted, Reason, due
+from watchbell.jobs.decide import due_fires
+from watchbell.jobs.decide.due_fires import Due, Omitted, Reason
 from watchbell.jobs.model import Timing
 from watchbell.jobs.timetable import Timetable
 
@@ -15,6 +16,10 @@ ALL, LATEST = Timing(type="catchup"), Timing(type="catchup", policy="latest")
 
 def times(*timings: Timing) -> Timetable:
     return timetable.of(timings, "UTC")
+
+
+def due(table: Timetable, mark: int, now: float, most: int) -> Due:
+    return due_fires.due(table, mark, table.next_after(mark), now, most)
 
 
 def test_nothing_is_due_before_the_next_fire() -> None:

@@ -134,7 +134,8 @@ class Scheduler:
         omitted = None
         if not entry.backlog:
             most = self._settings.catchup_most
-            entry.backlog, omitted = due_fires.due(entry.timetable, entry.mark, now, most)
+            first = entry.fire
+            entry.backlog, omitted = due_fires.due(entry.timetable, entry.mark, first, now, most)
         found = [self._left_out(entry, omitted, now)] if omitted else []
         most = max(_AT_ONCE // max(len(entry.timetable.precision), 1), 1)
         some, entry.backlog = entry.backlog[:most], entry.backlog[most:]

@@ -100,7 +100,9 @@ class Timetable(Schedule):
 
     def fire(self, at: int) -> Fire:
         """What happens at a moment at which it fires."""
-        matching = [pair for pair in self.schedules if pair[0].next_after(at - 1) == at]
+        matching = self.schedules
+        if len(matching) > 1:
+            matching = tuple(pair for pair in matching if pair[0].next_after(at - 1) == at)
         params: dict[str, Any] = {}
         for _, timing in matching:
             params |= timing.params

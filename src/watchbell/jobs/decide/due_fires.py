@@ -34,12 +34,13 @@ class Due(NamedTuple):
     """All of these come before the fires."""
 
 
-def due(timetable: Timetable, mark: int, now: float, most: int) -> Due:
-    """Decides about the fires after `mark`, the last one handled, up to `now`. At most `most` are
-    caught up."""
-    first = timetable.next_after(mark)
+def due(timetable: Timetable, mark: int, first: int | None, now: float, most: int) -> Due:
+    """Decides about the fires after `mark`, the last one handled, up to `now`; `first` is the first
+    of them. At most `most` are caught up."""
     if first is None or first > now:
         return Due(())
+    if now - first < GRACE:
+        return Due([first, *timetable.fires_between(first, now)])
     fires, reason = _launched(timetable, mark, now, most)
     if fires and fires[0] == first:
         return Due(fires)
