@@ -176,7 +176,7 @@ class Starts:
         self.scene = scene
 
     async def start(self, group: asyncio.TaskGroup) -> asyncio.Task[None]:
-        before = await self._seen()
+        before = await self.seen()
         conductor = await self.scene.conductor()
         startup = StartupRunner(
             self.scene.store, self.scene.known, conductor.agenda, conductor.clock, "UTC"
@@ -184,21 +184,21 @@ class Starts:
         task = group.create_task(startup.run())
 
         async def is_there() -> bool:
-            return bool(await self._seen() - before)
+            return bool(await self.seen() - before)
 
         await eventually(is_there)
         return task
 
-    async def _seen(self) -> set[bytes]:
+    async def seen(self) -> set[bytes]:
         found = await self.scene.store.call("HKEYS", KEYS.started())
         return {one for one in found if one.startswith(b":seen:")}
 
     async def stop(self, task: asyncio.Task[None]) -> None:
-        before = await self._seen()
+        before = await self.seen()
         task.cancel()
 
         async def is_gone() -> bool:
-            return bool(before - await self._seen())
+            return bool(before - await self.seen())
 
         await eventually(is_gone)
 
@@ -266,6 +266,20 @@ async def test_a_conductor_that_was_killed_just_now_is_no_new_start(scene: Scene
         await starts.launched(1)
         await starts.stop(task)
     assert [job.event for job in await scene.jobs()] == ["interrupted"]
+
+
+async def test_a_startup_loop_that_fails_and_goes_on_is_no_new_start(scene: Scene) -> None:
+    await scene.define(event("hello", Timing(type="startup")))
+    one = await scene.conductor()
+    startup = StartupRunner(scene.store, scene.known, one.agenda, one.clock, "UTC")
+    starts = Starts(scene)
+    for _ in range(2):
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(startup.run())
+            await eventually(starts.seen)
+            await starts.launched(1)
+            await starts.stop(task)
+    assert len(await scene.jobs()) == 1
 
 
 async def destructor(scene: Scene, removed: list[str]) -> Destructor:

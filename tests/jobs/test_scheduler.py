@@ -399,3 +399,19 @@ async def test_the_loop_sleeps_until_the_next_fire_and_wakes_for_changes(scene: 
         for task in tasks:
             task.cancel()
     assert await scene.times() == [0, 60]
+
+
+async def test_cursors_of_a_wrong_type_are_read_once_they_are_repaired(scene: Scene) -> None:
+    await scene.store.call("SET", KEYS.cursors(), "spoilt")
+    await scene.define(event("backup", MINUTELY, CATCHUP), event("other", MINUTELY))
+    conductor = await scene.conductor(NOON + 1)
+    with pytest.raises(ResponseError):
+        await conductor.agenda.run()
+    await scene.store.call("DEL", KEYS.cursors())
+    await scene.cursor("backup", NOON - 60)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(conductor.agenda.run())
+        await eventually(lambda: conductor.agenda.scheduled.get("backup"))
+        task.cancel()
+    await conductor.launch_all()
+    assert [job.event for job in await scene.jobs()] == ["backup", "other"]

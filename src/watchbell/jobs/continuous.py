@@ -101,7 +101,7 @@ class ContinuousRunner:
         states = await patiently(lambda: _LOOK(self._store, self._keys, names))
         for entry, (latest, is_running) in zip(entries, states, strict=True):
             if not is_running:
-                await self._go_on(entry, latest.decode())
+                await self._go_on(entry, latest.decode(errors="replace"))
 
     async def _go_on(self, entry: EventEntry, latest: str) -> None:
         job_id, _, stopped = latest.partition(":")

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from watchbell import logs
-from watchbell.errors import NotFound
+from watchbell.errors import Changed, NotFound, Refused
 from watchbell.jobs.event_agenda import EventAgenda
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.lua import LAYOUT
@@ -63,6 +63,9 @@ class Destructor:
             await patiently(lambda: self._remove(event))
         except NotFound:
             pass
+        except (Refused, Changed) as error:
+            self._log.warning("an event can't be deleted yet", event_id=event, reason=str(error))
+            return
         else:
             self._log.info("deleted an event after its first run", event_id=event)
         probe("jobs.destructed")

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
+from redis.exceptions import ResponseError
+
 from watchbell import logs
 from watchbell.clock import Clock
 from watchbell.errors import Refused
@@ -54,11 +56,23 @@ class EventAgenda:
             await self._is_changed.wait()
             self._is_changed.clear()
             changes, self._changes = self._changes, set()
-            await self.read(self._concerned(changes))
+            try:
+                await self.read(self._concerned(changes))
+            except ResponseError:
+                self._changes |= changes
+                self._is_changed.set()
+                raise
 
     async def load(self) -> None:
+        """Reads all events. What the store refuses now is read later, by `run`."""
         self._changes.clear()
-        await self.read(list(self._catalogue.events))
+        names = list(self._catalogue.events)
+        try:
+            await self.read(names)
+        except ResponseError as error:
+            self._log.error("the cursors of events can't be read", exc_info=error)
+            for name in names:
+                self._note("event", name)
 
     async def read(self, events: Iterable[str]) -> None:
         """Reads events again from the catalogue."""
@@ -99,15 +113,22 @@ class EventAgenda:
         found = {name: self._timetable(name) for name in names}
         marks = await self._marks(found)
         for name, times in found.items():
-            event = self._catalogue.events.get(name)
             self.drop(name)
-            if event is None or times is None or launch.obstacle(self._catalogue, event):
-                continue
-            entry = EventEntry(event, times, marks.get(name, self._recently(event)))
-            if times.schedules:
+            event = self._catalogue.events.get(name)
+            if event and times and not launch.obstacle(self._catalogue, event):
+                entry = EventEntry(event, times, marks.get(name, self._recently(event)))
+                self._place(entry)
+
+    def _place(self, entry: EventEntry) -> None:
+        times = entry.timetable
+        if times.continuous or times.startup or times.is_destruct:
+            self.special[entry.name] = entry
+        if times.schedules:
+            try:
                 self.scheduled.add(entry)
-            if times.continuous or times.startup or times.is_destruct:
-                self.special[name] = entry
+            except Exception as error:  # noqa: BLE001 it stops no other event
+                self._log.error("an event can't be scheduled", event_id=entry.name, exc_info=error)
+                self.drop(entry.name)
 
     def _timetable(self, name: str) -> Timetable | None:
         event = self._catalogue.events.get(name)

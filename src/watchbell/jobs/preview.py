@@ -62,7 +62,7 @@ async def all_matches(store: Store) -> dict[str, int]:
     """How many times each event with the timing `nth` has matched."""
     flat = await store.call("HGETALL", Jobs(store.prefix).counts())
     pairs = flat.items() if isinstance(flat, dict) else zip(flat[::2], flat[1::2], strict=True)
-    return {name.decode(): int(count) for name, count in pairs if count.isdigit()}
+    return {name.decode(errors="replace"): int(count) for name, count in pairs if count.isdigit()}
 
 
 async def matches(store: Store, event: str) -> int:

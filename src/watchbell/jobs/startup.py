@@ -81,11 +81,13 @@ class StartupRunner:
         self._store, self._catalogue, self._agenda = store, catalogue, agenda
         self._clock, self._timezone, self._defaults = clock, timezone, defaults
         self._keys, self._name = [Jobs(store.prefix).ready()], ids.process_name()
+        self._has_started = False
         self._log = logs.get(role="conductor")
 
     async def run(self) -> None:
         try:
-            since = await self._seen(is_start=True)
+            since = await self._seen(is_start=not self._has_started)
+            self._has_started = True
             probe("jobs.started")
             for entry in list(self._agenda.special.values()):
                 # Whoever adds such an event does not expect it to run at once.
