@@ -65,6 +65,7 @@ class Conductor:
         self._reaper = Reaper(store, self._view, jobs, clock)
         self._limiter = HistoryLimiter(store, files, jobs, clock)
         self._archiver, self._shortener = LogArchiver(store, files), LogShortener(store, files)
+        self._limiter = HistoryLimiter(store, files, jobs, clock)
         work = ActionWork(
             store,
             self._catalogue,
