@@ -3,13 +3,16 @@
 import asyncio
 import gzip
 import subprocess
+from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
 
 from tests.jobs.logs import NOW, Printer, begun, files_in, job
+from tests.waiting import eventually
 from watchbell.files.objects import Files
-from watchbell.jobs import job_packing, log_archive, log_members
+from watchbell.fleet.messages import Output, Report
+from watchbell.jobs import job_packing, log_archive, log_backlog, log_members
 from watchbell.jobs.job_log import JobLog
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.log_archive import LogArchive
@@ -323,3 +326,43 @@ def test_very_many_times_are_thinned_out() -> None:
     assert b"".join(one.text for one in found) == b"".join(one.text for one in chunks)
     assert gzip.decompress(data) == b"".join(one.text for one in chunks)
     assert found[-1].at == pytest.approx(at, abs=at - NOW)
+
+
+@short
+async def test_an_agent_waits_until_there_is_room_for_more_of_a_log(
+    store: Store, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_backlog, "FULL", 16 << 10)
+    monkeypatch.setattr(log_backlog, "_CHECKED_AFTER", 8 << 10)
+    monkeypatch.setattr(log_backlog, "_LOOKS", 1_000_000)
+    printer, backlog = Printer(store), log_backlog.LogBacklog(store)
+    await print_some(printer, 300)
+    few = Report("j1", 1, Output(at=NOW, offset=0, line=0, text=b"x"))
+    await backlog.wait([few])
+    many = Report("j1", 2, Output(at=NOW, offset=0, line=0, text=b"x" * (8 << 10)))
+    looks, size = list[str](), backlog._size
+
+    def counted(job_id: str) -> Awaitable[int]:
+        looks.append(job_id)
+        return size(job_id)
+
+    monkeypatch.setattr(backlog, "_size", counted)
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(backlog.wait([many]))
+        await eventually(lambda: len(looks) >= 3)
+        assert not waiting.done()
+        await LogShortener(store, files).look()
+    await backlog.wait([many])
+
+
+@short
+async def test_an_agent_does_not_wait_for_ever(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_backlog, "FULL", 16 << 10)
+    monkeypatch.setattr(log_backlog, "_CHECKED_AFTER", 1)
+    monkeypatch.setattr(log_backlog, "_PAUSE", 0.001)
+    await print_some(Printer(store), 300)
+    await log_backlog.LogBacklog(store).wait(
+        [Report("j1", 1, Output(at=NOW, offset=0, line=0, text=b"xx"))]
+    )

@@ -34,6 +34,7 @@ from watchbell.fleet.messages import (
 )
 from watchbell.fleet.model import AgentToken, Link, Server
 from watchbell.jobs import order_details, orders, reports
+from watchbell.jobs.log_backlog import LogBacklog
 from watchbell.jobs.orders import SessionLost
 from watchbell.probes import probe
 from watchbell.store.client import Store, patiently
@@ -101,7 +102,7 @@ class AgentSession:
         """The token that it was given to store."""
         self.wishes = Wishes()
         self._store, self._connection, self._base_url = store, connection, base_url
-        self._monotonic = monotonic
+        self._monotonic, self._backlog = monotonic, LogBacklog(store)
         self.heard = monotonic()
         """When the agent sent its last message."""
         self._unsent: asyncio.Queue[ToAgent] = asyncio.Queue(MOST_UNSENT)
@@ -203,6 +204,7 @@ class AgentSession:
             applied = await self._calling("reports", apply)
             probe("jobs.acknowledging")
             self.send(Acks(acknowledged=applied.acknowledged, drop=applied.drop))
+            await self._backlog.wait(batch)
 
     async def _order(self) -> None:
         sent: tuple[bytes, ...] = ()
