@@ -80,6 +80,8 @@ BODIES: dict[str, Any] = {
     "POST /api/v1/cron/instances/drain": {"hosts": ["web-1"]},
     "POST /api/v1/events": _RUN,
     "PUT /api/v1/events/{id}": {"notes": "Ask Alice before you change this."},
+    "POST /api/v1/events/{id}/run": {"params": {"annotate": True}},
+    "PUT /api/v1/jobs/{id}/tags": {"tags": ["important"]},
     "POST /api/v1/events/preview": {"timings": _RUN["timings"]},
     "POST /api/v1/events/bulk": {"ids": ["EVENT_ID"], "action": "disable"},
     "POST /api/v1/jobs/{id}/abort": {"reason": "No longer needed"},

@@ -19,6 +19,7 @@ from watchbell.jobs import (
     event_overview,
     permissions,
     revisions,
+    run_event,
     timetable,
     validation,
 )
@@ -36,8 +37,10 @@ from watchbell.web.jobs.event_shapes import (
     BulkItem,
     EventPage,
     EventShown,
+    Launched,
     Options,
     RevisionShown,
+    RunAsked,
     SavedEvent,
     TargetShown,
     TimingsAsked,
@@ -342,6 +345,28 @@ async def _enable(request: Asked, id: str, *, enabled: bool) -> SavedEvent:  # n
     return await _saved(request, _event(made), "events.enable" if enabled else "events.disable")
 
 
+@post("/events/{id:str}/run", opt=needs("run_jobs"))
+async def run(request: Asked, id: Id, data: JSONBody[RunAsked]) -> Launched:  # noqa: A002
+    """Launch a job of an event now. What is not given is taken from the event."""
+    return Launched(await _run(request, id, data))
+
+
+async def _run(request: Asked, id: str, asked: RunAsked) -> str:  # noqa: A002
+    services, catalogue = services_of(request), await catalogue_of(request)
+    await services.definitions.changed("event", id)
+    given = msgspec.to_builtins(asked)
+    job = await run_event.run(
+        services.store,
+        catalogue,
+        actor_of(request),
+        {"id": id, **given},
+        services.clock.now(),
+        timezone=timezone_of(request),
+    )
+    await audited(request, "jobs.run", id, job.id)
+    return job.id
+
+
 @post("/events/bulk", status_code=200, opt=needs("run_jobs"))
 async def bulk(request: Asked, data: JSONBody[BulkAsked]) -> BulkDone:
     """Enable, disable, delete or run several events. Says for each whether it was done."""
@@ -359,6 +384,8 @@ async def bulk(request: Asked, data: JSONBody[BulkAsked]) -> BulkDone:
 
 async def _one_of_many(request: Asked, id: str, action: str) -> BulkItem:  # noqa: A002
     try:
+        if action == "run":
+            return BulkItem(id=id, job=await _run(request, id, RunAsked()))
         if action == "delete":
             await _delete(request, id)
         else:
@@ -400,6 +427,6 @@ ROUTES = Router(
     tags=["Events"],
     route_handlers=[
         *(list_events, options, preview, create_event, one_event, replace_event, delete_event),
-        *(enable, disable, bulk, list_revisions, restore),
+        *(enable, disable, run, bulk, list_revisions, restore),
     ],
 )

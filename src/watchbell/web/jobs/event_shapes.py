@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from watchbell.jobs.model import Category, Channel, Code, Plugin, Tag
+from watchbell.jobs.model import Algorithm, Category, Channel, Code, Plugin, Tag
 from watchbell.web.problems import FieldError
 
 EventStatus = Literal["invalid", "disabled", "running", "queued", "failing", "ok", "idle"]
@@ -122,15 +122,18 @@ class TimingsPreview(Struct, frozen=True, kw_only=True):
     errors: list[FieldError] = []
 
 
-class RunAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RunAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What differs from the event, for one job."""
 
     params: dict[str, Any] = {}
     tags: list[Id] | None = None
     targets: list[Id] | None = None
-    algo: str = ""
+    algo: Algorithm | None = None
     data: Any = None
-    priority: Annotated[int, Meta(ge=-1_000, le=1_000)] = 0
+    delay: Annotated[float, Meta(ge=0, le=31_536_000)] = 0
+    """Seconds to wait before it starts."""
+    priority: Annotated[int, Meta(ge=-9, le=9)] = 0
+    """Jobs with a higher one leave a queue first."""
     test: bool = False
     """Whether it is a test, which is left out of the event's statistics."""
 

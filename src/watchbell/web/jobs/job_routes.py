@@ -4,14 +4,25 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 from urllib.parse import quote
 
-from litestar import MediaType, Router, get, post
+from litestar import MediaType, Router, delete, get, post, put
 from litestar.params import JSONBody, PathParameter, QueryParameter
 from litestar.response import Stream
 
 from watchbell.actors import Subject, may
-from watchbell.errors import NotFound
+from watchbell.errors import NotFound, Refused
 from watchbell.fleet import servers
-from watchbell.jobs import aborts, action_outcomes, job_files, job_records, suspensions
+from watchbell.jobs import (
+    aborts,
+    action_outcomes,
+    explain,
+    history,
+    job_files,
+    job_records,
+    job_tags,
+    run_event,
+    suspensions,
+)
+from watchbell.jobs.history import Query
 from watchbell.jobs.job_log import JobLog
 from watchbell.jobs.job_records import JobRecord
 from watchbell.jobs.model import Job
@@ -20,17 +31,21 @@ from watchbell.runs.output_store import MOST_LINES
 from watchbell.web import output_view
 from watchbell.web.access import needs
 from watchbell.web.jobs import job_view
-from watchbell.web.jobs.event_routes import catalogue_of, check_access
+from watchbell.web.jobs.event_routes import catalogue_of, check_access, timezone_of
+from watchbell.web.jobs.event_shapes import Launched
 from watchbell.web.jobs.job_shapes import (
     AbortAsked,
     InProgress,
+    JobPage,
     JobShown,
     LiveJobs,
+    TagsAsked,
     UsageShown,
 )
 from watchbell.web.jobs.job_view import Names
 from watchbell.web.live.sse import EVENT_STREAM, EventStream, LastEvent, Resume, streamed
 from watchbell.web.output_shapes import HitsShown, OutputShown
+from watchbell.web.problems import HttpProblem, wrong_cursor
 from watchbell.web.services import Asked, actor_of, audited, services_of
 
 FARTHEST = 1 << 40
@@ -38,6 +53,19 @@ FARTHEST = 1 << 40
 Id = Annotated[str, PathParameter(min_length=1, max_length=100, description="A job's id.")]
 FileId = Annotated[str, PathParameter(min_length=1, max_length=200, description="A file's id.")]
 Only = Annotated[str, QueryParameter(max_length=100, description="Only jobs with this id here.")]
+Words = Annotated[
+    str, QueryParameter(max_length=500, description="Words in the title of the event.")
+]
+Code = Annotated[
+    str,
+    QueryParameter(max_length=100, description="`success`, `error` for any failure, or a code."),
+]
+Moment = Annotated[
+    float | None,
+    QueryParameter(ge=0, le=1e11, description="Completed since, or before, this time."),
+]
+Cursor = Annotated[str, QueryParameter(max_length=300, description="`next` of the page before.")]
+FewerThan = Annotated[int, QueryParameter(ge=1, le=200, description="The most items to return.")]
 Limit = Annotated[int, QueryParameter(ge=1, le=1_000, description="The most items to return.")]
 Lines = Annotated[int, QueryParameter(ge=1, le=MOST_LINES, description="The most lines to return.")]
 Start = Annotated[
@@ -131,6 +159,55 @@ def _counts(jobs: Sequence[Job]) -> InProgress:
     )
 
 
+@get("/jobs/search", opt=needs("read"))
+async def finished_jobs(
+    request: Asked,
+    text: Words = "",
+    event: Only = "",
+    category: Only = "",
+    plugin: Only = "",
+    server: Only = "",
+    user: Only = "",
+    tag: Only = "",
+    source: Only = "",
+    code: Code = "",
+    since: Moment = None,
+    until: Moment = None,
+    cursor: Cursor = "",
+    limit: FewerThan = 50,
+) -> JobPage:
+    """Search finished jobs, newest first. A page may be empty and still have a next one, since each
+    request looks at a limited number of jobs."""
+    services, names = services_of(request), await names_of(request)
+    catalogue, actor, now = await catalogue_of(request), actor_of(request), services.clock.now()
+    query = Query(
+        events=job_view.events_named(catalogue, text, event),
+        categories=_one(category),
+        plugins=_one(plugin),
+        servers=_one(server),
+        usernames=_one(user),
+        tags=_one(tag),
+        sources=_one(source),
+        codes=_one(code),
+        since=since,
+        until=until,
+    )
+    try:
+        page = await history.search(services.store, query, limit, cursor)
+    except Refused as error:
+        raise wrong_cursor() from error
+    rows = [
+        job_view.row(job, names, now)
+        for job in page.jobs
+        if may(actor, "read", Subject(job.category))
+    ]
+    return JobPage(items=rows, next=page.following)
+
+
+def _one(value: str) -> tuple[str, ...]:
+    return (value,) if value else ()
+
+
 @get("/jobs/{id:str}", opt=needs("read"))
 async def one_job(request: Asked, id: Id) -> JobShown:  # noqa: A002
     """Get a job: its whole record, what it uses now, its files, and what became of its actions."""
@@ -144,7 +221,9 @@ async def one_job(request: Asked, id: Id) -> JobShown:  # noqa: A002
         row=job_view.row(job, names, now),
         job=job_view.whole(job, catalogue, masked=masked),
         is_masked=masked,
-        explanation=[],
+        explanation=job_view.explained(
+            await explain.job(services.store, services.settings.jobs, record, now)
+        ),
         procs=used.procs if used else None,
         conns=used.conns if used else [],
         files=job_view.files(job),
@@ -284,11 +363,49 @@ async def one_file(request: Asked, id: Id, name: FileId) -> Stream:  # noqa: A00
     )
 
 
+@post("/jobs/{id:str}/rerun", opt=needs("run_jobs"))
+async def rerun(request: Asked, id: Id) -> Launched:  # noqa: A002
+    """Launch a job once more, with the same parameters, targets and input."""
+    services, catalogue = services_of(request), await catalogue_of(request)
+    job = (await record_of(request, id)).job
+    await services.definitions.changed("event", job.event)
+    made = await run_event.rerun(
+        services.store,
+        catalogue,
+        actor_of(request),
+        job,
+        services.clock.now(),
+        timezone=timezone_of(request),
+    )
+    await audited(request, "jobs.rerun", id, made.id)
+    return Launched(made.id)
+
+
+@put("/jobs/{id:str}/tags", status_code=204, opt=needs("tag_jobs"))
+async def change_tags(request: Asked, id: Id, data: JSONBody[TagsAsked]) -> None:  # noqa: A002
+    """Replace the tags of a finished job. Those that Watchbell added stay."""
+    services, job = services_of(request), (await record_of(request, id)).job
+    await check_access(request, "tag_jobs", job.category, job.targets)
+    await job_tags.change(services.store, id, data.tags)
+    await audited(request, "jobs.tag", id, ", ".join(data.tags))
+
+
+@delete("/jobs/{id:str}", opt=needs("delete_jobs"))
+async def delete_job(request: Asked, id: Id) -> None:  # noqa: A002
+    """Delete a finished job with its log and files."""
+    services, record = services_of(request), await record_of(request, id)
+    await check_access(request, "delete_jobs", record.job.category, record.job.targets)
+    if record.is_live:
+        raise HttpProblem(409, "the job is in progress; abort it first", code="in_progress")
+    await history.delete(services.store, services.files(), [id])
+    await audited(request, "jobs.delete", id, record.job.event)
+
+
 ROUTES = Router(
     "/",
     tags=["Jobs"],
     route_handlers=[
         *(jobs_in_progress, one_job, output, search_output, download, live, usage, one_file),
-        *(abort, resume, flush_queue),
+        *(finished_jobs, abort, rerun, resume, change_tags, delete_job, flush_queue),
     ],
 )

@@ -13,6 +13,7 @@ from watchbell.fleet.model import Server
 from watchbell.fleet.servers import label
 from watchbell.jobs import job_records, outcomes, parameters
 from watchbell.jobs.catalogue import Catalogue
+from watchbell.jobs.decide.explanation import Explained
 from watchbell.jobs.job_log import JobLog
 from watchbell.jobs.model import ABORTED, Action, Job, Usage
 from watchbell.jobs.outcomes import ActionOutcome
@@ -233,3 +234,19 @@ def points(samples: Sequence[Mapping[str, Any]]) -> list[UsagePoint]:
 
 def _sum(sample: Mapping[str, Any], name: str) -> float:
     return sum(float(process.get(name, 0)) for process in sample["procs"].values())
+
+
+def explained(found: Explained) -> list[str]:
+    return [found.headline, *(line.text for line in found.lines)]
+
+
+def events_named(catalogue: Catalogue, text: str, event: str) -> tuple[str, ...] | None:
+    """The events that are searched for; None for all."""
+    words = text.casefold().split()
+    if not words:
+        return (event,) if event else None
+    return tuple(
+        one.id
+        for one in catalogue.events.values()
+        if event in ("", one.id) and all(word in one.title.casefold() for word in words)
+    )
