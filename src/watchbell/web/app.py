@@ -43,7 +43,8 @@ from watchbell.web.alerting.topics import AlertTopics, CheckTopics
 from watchbell.web.cron import file_routes, instance_routes, job_routes, run_routes
 from watchbell.web.cron.topics import CronTopics
 from watchbell.web.etags import tagged
-from watchbell.web.fleet import agent_routes
+from watchbell.web.fleet import agent_routes, group_routes, server_routes
+from watchbell.web.fleet.server_table import ServerTable
 from watchbell.web.guard import guard
 from watchbell.web.jobs import definition_routes, event_routes
 from watchbell.web.jobs import job_routes as fleet_job_routes
@@ -80,13 +81,14 @@ ALERTING = (
     *(check_routes, check_list_routes, alert_routes, contact_routes, rule_routes),
     *(maintenance_routes, entity_routes, rejected_routes),
 )
+FLEET = (server_routes, group_routes)
 CRON = (job_routes, file_routes, run_routes, instance_routes)
 JOBS = (event_routes, fleet_job_routes, definition_routes)
 PEOPLE = (account_routes, user_routes, role_routes, session_routes, api_key_routes)
 SYSTEM = (overview_routes, gateway_routes, topic_routes)
 API = Router(
     "/api/v1",
-    route_handlers=[part.ROUTES for part in (*PEOPLE, *SYSTEM, *ALERTING, *CRON, *JOBS)],
+    route_handlers=[part.ROUTES for part in (*PEOPLE, *SYSTEM, *ALERTING, *CRON, *JOBS, *FLEET)],
 )
 HANDLERS: list[Router] = [
     *(API, system_routes.ROUTES, metrics_routes.ROUTES, intake.ROUTES, broker.ROUTES),
@@ -125,6 +127,7 @@ async def open_services(
         definitions=DefinitionCache(store, clock, background),
         latency=Latency(clock),
         agents=AgentHub(store, settings.jobs, clock, server_url(settings)),
+        server_table=ServerTable(store, clock, background, settings.jobs.down_after),
         files=cache(partial(objects.opened, settings.files, settings.data)),
     )
 

@@ -21,6 +21,7 @@ from watchbell.web.alerting.directory_cache import DirectoryCache
 from watchbell.web.alerting.intake.writing import Intake
 from watchbell.web.alerting.maintenance_calendar import Calendar
 from watchbell.web.audit import Stamp
+from watchbell.web.fleet.server_table import ServerTable
 from watchbell.web.jobs.definition_cache import DefinitionCache
 from watchbell.web.latency import Latency
 from watchbell.web.limits import Limit
@@ -60,6 +61,7 @@ class Services(Struct, frozen=True):
     definitions: DefinitionCache
     latency: Latency
     agents: AgentHub
+    server_table: ServerTable
     files: Callable[[], Files]
     """Opens the place of files when it is first needed."""
 

@@ -5,9 +5,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from watchbell.alerting.model import SEVERITY
-from watchbell.web.alerting.check_filter import KEYS, CheckFilter, cursor_of, key_of, matching
+from watchbell.web.alerting.check_filter import KEYS, CheckFilter, matching
 from watchbell.web.alerting.check_rows import CheckCounts, CheckRow
 from watchbell.web.alerting.check_table import RULES
+from watchbell.web.live.cursors import cursor_of, key_of
 from watchbell.web.live.row_store import RowStore
 from watchbell.web.live.views import View, Watch
 

@@ -1,7 +1,5 @@
 """Filters and orders of checks, for lists, streams and actions."""
 
-import base64
-import binascii
 from collections.abc import Callable
 from typing import Annotated, Literal
 
@@ -12,7 +10,6 @@ from watchbell.alerting.decide.maintenance import Maintenance
 from watchbell.alerting.model import SEVERITY, State
 from watchbell.web.alerting.check_rows import CheckRow
 from watchbell.web.live.views import Key
-from watchbell.web.problems import wrong_cursor
 
 Sort = Literal["severity", "age", "name", "update"]
 Enabled = Literal["yes", "no", "any"]
@@ -114,17 +111,3 @@ KEYS: dict[str, Callable[[CheckRow], Key]] = {
 }
 """By `Sort`: the worst first and of these the latest; the latest to change; by name; the latest to
 report."""
-
-
-_decoded: Callable[[bytes], Key] = msgspec.json.Decoder(Key).decode
-
-
-def cursor_of(key: Key) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode(key)).decode()
-
-
-def key_of(cursor: str) -> Key:
-    try:
-        return _decoded(base64.urlsafe_b64decode(cursor))
-    except (binascii.Error, ValueError, msgspec.MsgspecError):
-        raise wrong_cursor() from None

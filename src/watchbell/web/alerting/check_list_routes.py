@@ -19,7 +19,7 @@ from watchbell.web.access import needs
 from watchbell.web.alerting import check_actions
 from watchbell.web.alerting.check_actions import Judge, Refusals
 from watchbell.web.alerting.check_columns import Columns, packed
-from watchbell.web.alerting.check_filter import CheckFilter, Enabled, Sort, cursor_of, key_of
+from watchbell.web.alerting.check_filter import CheckFilter, Enabled, Sort
 from watchbell.web.alerting.check_list_shapes import (
     Acknowledgement,
     ActionResult,
@@ -34,6 +34,7 @@ from watchbell.web.alerting.check_list_shapes import (
 from watchbell.web.alerting.check_stream import changes
 from watchbell.web.alerting.maintenance_changes import Span
 from watchbell.web.listing import Limit
+from watchbell.web.live.cursors import cursor_of, key_of
 from watchbell.web.live.sse import EVENT_STREAM, EventStream, LastEvent, Resume, streamed
 from watchbell.web.problems import HttpProblem
 from watchbell.web.refused import RefusedField

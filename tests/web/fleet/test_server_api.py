@@ -1,0 +1,200 @@
+"""The API of servers, tokens and groups, as people and programs use it."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.fleet.crew import NOW, join, sample
+from tests.jobs.assigned import FLEET, JOBS, sent
+from tests.waiting import eventually
+from tests.web.fleet.agents import joined, linked
+from tests.web.site import Site, Visitor
+from watchbell.fleet import groups, samples, servers
+from watchbell.fleet.messages import Sampled
+from watchbell.store.client import Store
+
+
+async def rows(visitor: Visitor, query: str = "") -> list[Any]:
+    answer = await visitor.get(f"/api/v1/servers{query}")
+    assert answer.status == 200, answer.text
+    found: list[Any] = answer.json()["items"]
+    return found
+
+
+async def test_servers_are_listed_with_their_state(site: Site, store: Store) -> None:
+    await groups.create(store, {"title": "Databases", "hostname_match": "^db-"}, "alice", NOW, "db")
+    offline, _ = await join(store, "web-1")
+    disabled, _ = await join(store, "web-2")
+    await servers.update(store, disabled.id, {"enabled": False, "title": "A spare"}, NOW)
+    async with joined(site) as (_, welcome), site.program("read") as program:
+        await sent(store, welcome.server, "j1")
+        page = (await program.get("/api/v1/servers")).json()
+        found = {row["id"]: row for row in page["items"]}
+        assert [row["hostname"] for row in page["items"]] == ["web-2", "db-1", "web-1"]
+        assert found[welcome.server]["state"] == "online"
+        assert found[welcome.server]["groups"] == ["db"]
+        assert found[welcome.server]["slots"] == 8
+        assert found[offline.id]["state"] == "offline"
+        assert found[disabled.id]["state"] == "disabled"
+        assert page["counts"] == {"online": 1, "offline": 1, "disabled": 1, "jobs": 1, "slots": 8}
+        for query, names in (
+            ("?group=db", ["db-1"]),
+            ("?online=true", ["db-1"]),
+            ("?online=false", ["web-2", "web-1"]),
+            ("?enabled=false", ["web-2"]),
+            ("?text=SPARE", ["web-2"]),
+            ("?text=web%20main", ["web-2", "web-1"]),
+            ("?sort=state", ["web-1", "db-1", "web-2"]),
+            ("?sort=jobs&limit=1", ["db-1"]),
+            ("?reverse=true", ["web-1", "db-1", "web-2"]),
+        ):
+            assert [row["hostname"] for row in await rows(program, query)] == names, query
+        first = (await program.get("/api/v1/servers?limit=2")).json()
+        assert first["count"] == 3
+        rest = await rows(program, f"?limit=2&cursor={first['next']}")
+        assert [row["hostname"] for row in rest] == ["web-1"]
+        assert (await program.get("/api/v1/servers?cursor=x")).status == 400
+
+
+async def test_a_list_of_servers_is_followed(site: Site, store: Store) -> None:
+    server, _ = await join(store, "db-1")
+    async with site.program("read") as program:
+        page = (await program.get("/api/v1/servers")).json()
+        assert [row["state"] for row in page["items"]] == ["offline"]
+        url = f"{site.url}/api/v1/servers/live?resume={page['moment']}"
+        async with program.http.get(url) as stream, linked(site, await token_for(site)) as agent:
+            seen: list[Any] = []
+
+            async def until_online() -> None:
+                async for line in stream.content:
+                    if line.startswith(b"data: {"):
+                        change = msgspec.json.decode(line.removeprefix(b"data: "))
+                        seen.extend(change["rows"])
+                        if any(row["state"] == "online" for row in seen):
+                            return
+
+            waiting = asyncio.create_task(until_online())
+            await agent.greet("db-1")
+            await waiting
+        assert {row["id"] for row in seen} == {server.id}
+
+
+async def token_for(site: Site) -> str:
+    async with site.program("admin") as program:
+        answer = await program.post("/api/v1/servers/tokens", json={"hostname": "db-1"})
+    assert answer.status == 201
+    secret: str = answer.json()["secret"]
+    return secret
+
+
+async def test_a_server_is_shown_changed_and_removed(site: Site, store: Store) -> None:
+    async with joined(site) as (agent, welcome), site.program("admin") as program:
+        path = f"/api/v1/servers/{welcome.server}"
+        await agent.send(Sampled(sample=sample(5, cpu=12.5)))
+        await eventually(lambda: samples.latest(store))
+        shown = (await program.get(path)).json()
+        assert shown["row"]["hostname"] == "db-1"
+        assert shown["info"]["cpu"] == {"cores": 2}
+        assert shown["sample"]["cpu"] == 12.5
+        change = {"title": "Main", "maxJobs": 2, "userData": {"rack": 5}, "enabled": False}
+        headers = {"If-Match": f'"{shown["revision"]}"'}
+        answer = await program.ask("PATCH", path, json=change, headers=headers)
+        assert answer.status == 200, answer.text
+        changed = answer.json()
+        assert (changed["row"]["title"], changed["maxJobs"]) == ("Main", 2)
+        assert (changed["userData"], changed["row"]["state"]) == ({"rack": 5}, "disabled")
+        stale = await program.ask("PATCH", path, json={"title": "x"}, headers=headers)
+        assert stale.status == 412
+        back = await program.ask("PATCH", path, json={"maxJobs": None})
+        assert back.json()["maxJobs"] is None
+        wrong = await program.ask("PATCH", path, json={"groups": ["none"]})
+        assert (wrong.status, wrong.json()["errors"][0]["field"]) == (422, "groups")
+        await sent(store, welcome.server, "j1")
+        busy = await program.ask("DELETE", path)
+        assert (busy.status, busy.json()["code"]) == (422, "busy")
+        await store.call("DEL", JOBS.server_jobs(welcome.server))
+        assert (await program.ask("DELETE", path)).status == 204
+        assert (await agent.refused()).is_final
+        assert (await program.get(path)).status == 404
+        audit = (await program.get("/api/v1/audit")).json()
+        actions = {one["action"] for one in audit["items"]}
+        assert {"server.change", "server.remove"} <= actions
+
+
+async def test_samples_of_a_server(site: Site, store: Store) -> None:
+    server, _ = await join(store, "db-1")
+    begun = NOW - NOW % 3600
+    for n in (58, 59, 60):
+        one = samples.Sampled(server.id, sample(begun + 60 * n, cpu=float(n)), True)
+        await samples.record(store, [one])
+    async with site.program("read") as program:
+        path = f"/api/v1/servers/{server.id}/samples"
+        minutes = (await program.get(path)).json()["items"]
+        assert [one["cpu"] for one in minutes] == [60.0, 59.0, 58.0]
+        hours = (await program.get(f"{path}?resolution=hour")).json()["items"]
+        assert [one["cpu"] for one in hours] == [58.5]
+        assert (await program.get("/api/v1/servers/none/samples")).status == 404
+
+
+async def test_tokens_are_created_listed_and_revoked(site: Site, store: Store) -> None:
+    await groups.create(store, {"title": "Databases"}, "alice", NOW, "db")
+    async with site.somebody("administrator", "alice") as alice:
+        wish = {"hostname": "db-1", "groups": ["db"], "hours": 1}
+        answer = await alice.post("/api/v1/servers/tokens", json=wish)
+        made = answer.json()
+        assert (answer.status, made["token"]["created_by"]) == (201, "alice")
+        assert made["command"].endswith(f"--token {made['secret']}")
+        assert made["token"]["expires"] == made["token"]["created"] + 3600
+        listed = (await alice.get("/api/v1/servers/tokens")).json()["items"]
+        assert listed == [made["token"]]
+        assert made["secret"] not in str(listed)
+        path = f"/api/v1/servers/tokens/{made['token']['id']}"
+        assert (await alice.ask("DELETE", path)).status == 204
+        assert (await alice.get("/api/v1/servers/tokens")).json()["items"] == []
+        wrong = await alice.post("/api/v1/servers/tokens", json={"groups": ["none"]})
+        assert (wrong.status, wrong.json()["errors"][0]["field"]) == (422, "groups")
+
+
+async def test_the_tokens_of_a_server_are_revoked(site: Site) -> None:
+    async with joined(site) as (agent, welcome), site.program("admin") as program:
+        answer = await program.post(f"/api/v1/servers/{welcome.server}/revoke")
+        assert answer.status == 204
+        assert (await agent.refused()).is_final
+
+
+async def test_groups_are_managed(site: Site, store: Store) -> None:
+    await join(store, "db-1")
+    async with site.somebody("editor", "bob") as bob:
+        wish = {"id": "db", "title": "Databases", "hostname_match": "^db-"}
+        made = await bob.post("/api/v1/groups", json=wish)
+        assert made.status == 201, made.text
+        assert (made.json()["servers"], made.json()["online"]) == (1, 0)
+        assert made.json()["username"] == "bob"
+        headers = {"If-Match": '"1"'}
+        change = {"title": "SQL", "max_jobs_per_server": 3}
+        changed = await bob.ask("PATCH", "/api/v1/groups/db", json=change, headers=headers)
+        assert (changed.json()["title"], changed.json()["revision"]) == ("SQL", 2)
+        stale = await bob.ask("PATCH", "/api/v1/groups/db", json=change, headers=headers)
+        assert stale.status == 412
+        listed = (await bob.get("/api/v1/groups")).json()["items"]
+        assert [one["max_jobs_per_server"] for one in listed] == [3]
+        wrong = await bob.post("/api/v1/groups", json={"title": "x", "hostname_match": "("})
+        assert (wrong.status, wrong.json()["errors"][0]["field"]) == (422, "hostname_match")
+        assert (await bob.get("/api/v1/groups/db")).status == 200
+        assert (await bob.ask("DELETE", "/api/v1/groups/db")).status == 204
+        assert (await bob.get("/api/v1/groups/db")).status == 404
+    assert (await servers.every(store))[0].groups == ("main",)
+
+
+@pytest.mark.parametrize("key", ["servers", "links", "samples", "groups"])
+async def test_a_spoilt_key_spoils_no_list(site: Site, store: Store, key: str) -> None:
+    server, _ = await join(store, "db-1")
+    name: str = getattr(FLEET, key)()
+    await store.call("HSET", name, "odd", "no JSON")
+    if key in ("links", "samples"):
+        await store.call("HSET", name, server.id, "no JSON")
+    async with site.program("read") as program:
+        assert [row["hostname"] for row in await rows(program)] == ["db-1"]
+        assert (await program.get("/api/v1/groups")).status == 200
