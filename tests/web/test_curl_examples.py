@@ -15,6 +15,7 @@ from tests.cron.crew import READING, definition, serving
 from tests.web.site import BY, PASSWORD, Site, chosen, serving_services
 from watchbell.clock import SYSTEM
 from watchbell.cron import jobs
+from watchbell.fleet import groups
 from watchbell.jobs import stock
 from watchbell.settings import Tables
 from watchbell.store.client import Store
@@ -44,6 +45,7 @@ async def filled(store: Store) -> AsyncIterator[Site]:
     await stock.ensure(store, SYSTEM.now())
     await services.users.add("bob", "operator", BY)
     await services.roles.add(CustomRole(id="runners", title="Runners"), BY)
+    await groups.create(store, {"title": "Shop"}, "bob", stage.now, "shop")
     async with serving_services(services) as site:
         yield site
 

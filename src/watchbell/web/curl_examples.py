@@ -93,6 +93,10 @@ BODIES: dict[str, Any] = {
     "PUT /api/v1/channels/{id}": {"max_per_day": 20},
     "POST /api/v1/tags": {"title": "Important"},
     "PUT /api/v1/tags/{id}": {"title": "Very important"},
+    "PATCH /api/v1/servers/{id}": {"enabled": False},
+    "POST /api/v1/servers/tokens": {"hostname": "db-2", "hours": 24},
+    "POST /api/v1/groups": {"id": "db", "title": "Databases", "hostname_match": "^db-"},
+    "PATCH /api/v1/groups/{id}": {"max_jobs_per_server": 4},
     "POST /api/v1/check-events": _EVENT | {"summary": "200 OK in 12 ms"},
     "POST /api/v2/alerts": _ALERTS,
     "POST /state": _EVENT | {"ttl": 300},
@@ -107,6 +111,7 @@ _QUERIES = {
     "GET /api/v1/audit": {"action": "user"},
     "GET /api/v1/cron/jobs": {"sort": "next"},
     "GET /api/v1/live": {"topics": "checks"},
+    "GET /api/v1/servers": {"online": "true", "sort": "cpu"},
 }
 """Optional parameters that an example shows."""
 _VALUES = {
@@ -137,6 +142,9 @@ _VALUES_BY_PATH = {
     "/api/v1/plugins/": {"id": "PLUGIN", "number": "1"},
     "/api/v1/channels/": {"id": "CHANNEL", "number": "1"},
     "/api/v1/tags/": {"id": "TAG", "number": "1"},
+    "/api/v1/servers/tokens": {"id": "TOKEN"},
+    "/api/v1/servers": {"id": "SERVER"},
+    "/api/v1/groups": {"id": "shop"},
 }
 """Required parameters: those of the first path that begins so."""
 
