@@ -123,10 +123,10 @@ async def run(
                 async with asyncio.TaskGroup() as group:
                     agent = _agent(settings, files, joined, runner, link, outbox, clock, group)
                     await agent.jobs.recover(owner)
-                    connecting = group.create_task(link.run(agent))
+                    group.create_task(link.run(agent))
                     group.create_task(watch(agent, link, runner, folder, clock))
                     try:
-                        await (agent.is_welcomed.wait() if once else connecting)
+                        await (agent.is_welcomed if once else asyncio.Event()).wait()
                     finally:
                         await _stop(agent, link, on_stop)
                     _end_tasks()

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,15 @@ from watchbell.fleet.agent.uploads import FileWish, Transfers, wishes
 from watchbell.fleet.agent.usage_sampler import JobUsageMeter
 from watchbell.fleet.messages import LimitReached, Result, Started
 from watchbell.probes import probe
+from watchbell.process import orphans
 from watchbell.process.command import Command, Ending, Terms
+from watchbell.process.procfs import session_of
 from watchbell.process.run import Cause, Ended, Run
 from watchbell.process.runner import Runner
 from watchbell.units import in_bytes
 
 _NO_END = Ended(cause=Cause.ITSELF)
+_PASSES = 3  # over all processes: one may start another while it is being killed
 _LINGER = 2.0
 """Seconds that processes have which outlive the main one."""
 
@@ -102,7 +106,13 @@ class JobProcess:
         await self._follow(process)
 
     async def lose(self) -> None:
-        """Nothing is known of its process."""
+        """Nothing is known of its process, since its warden is gone, too. What is left is ended,
+        except for daemons."""
+        main = self._reports.state.pid
+        for _ in range(_PASSES):
+            for orphan in orphans.marked():
+                if orphan.run == self.id and (not main or session_of(orphan.pid) == main):
+                    orphans.signal_safely(orphan, signal.SIGKILL)
         await self._finish(job_result.LOST, _NO_END)
 
     async def fail(self, reason: str) -> None:
@@ -196,7 +206,7 @@ class JobProcess:
         state = self._reports.state
         if not state.started:
             at = self._clock.now() - process.started_ago
-            started = structs.replace(state, is_starting=True, started=at)
+            started = structs.replace(state, is_starting=True, started=at, pid=process.pid)
             self._reports.hold([Started(at=at, pid=process.pid)], started)
         if self._abort:
             self._end_process()

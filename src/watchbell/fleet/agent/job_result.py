@@ -24,7 +24,9 @@ class Outcome(NamedTuple):
     retry_ok: bool = False
 
 
-LOST = Outcome(ABORTED, "The agent was killed, and the job's processes with it.", retry_ok=True)
+LOST = Outcome(
+    ABORTED, "The agent was killed, and what became of the job is not known.", retry_ok=True
+)
 
 
 def outcome(state: JobState, ended: Ended, abort: Abort | None) -> Outcome:

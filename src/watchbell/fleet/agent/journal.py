@@ -43,6 +43,7 @@ class JobState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether its process may have been started."""
     started: float = 0
     """When it was; 0 before."""
+    pid: int = 0
     is_over: bool = False
     """Whether the result was reported."""
     code: int | float | str | None = None

@@ -1,0 +1,185 @@
+"""An agent that is killed, stopped or suspended loses no job, no line and no result."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fleet.agent.agent_process import AgentProcess
+from tests.fleet.agent.link_server import LinkServer, SeenJob, order
+from tests.waiting import eventually
+from watchbell.process.orphans import marked
+
+LINES = 3_000
+COUNTS = f"i=0; while test $i -lt {LINES}; do i=$((i+1)); echo line $i; done; exit 3"
+EXPECTED = "".join(f"line {number}\n" for number in range(1, LINES + 1)).encode()
+
+
+def alive(job: str) -> list[int]:
+    return [one.pid for one in marked() if one.run == job]
+
+
+@pytest.fixture
+def agent(folder: Path, server: LinkServer) -> Iterator[AgentProcess]:
+    with AgentProcess(folder / "data", server) as running:
+        yield running
+
+
+async def complete(server: LinkServer, job: str) -> SeenJob:
+    seen = await server.ended(job)
+    assert not server.errors
+    assert len(seen.started) <= 1
+    return seen
+
+
+async def test_a_running_job_goes_on_under_the_next_agent(
+    agent: AgentProcess, server: LinkServer, folder: Path
+) -> None:
+    gate = folder / "gate"
+    script = f"echo one; until test -e {gate}; do sleep 0.01; done; echo two; exit 3"
+    await server.launch(order("j1", script))
+    await eventually(lambda: server.job("j1").log)
+    agent.kill()
+    assert alive("j1")
+    agent.again()
+    await agent.connected()
+    gate.touch()
+    seen = await complete(server, "j1")
+    assert seen.log == b"one\ntwo\n"
+    assert seen.result
+    assert seen.result.code == 3
+    await eventually(lambda: agent.jobs == [])
+
+
+async def test_a_job_that_ended_meanwhile_has_its_result(
+    agent: AgentProcess, server: LinkServer, folder: Path
+) -> None:
+    gate = folder / "gate"
+    script = f"echo one; until test -e {gate}; do sleep 0.01; done; seq 100000; exit 3"
+    await server.launch(order("j1", script))
+    await eventually(lambda: server.job("j1").log)
+    agent.kill()
+    gate.touch()
+    agent.again()
+    seen = await complete(server, "j1")
+    assert seen.log.count(b"\n") == 100_001
+    assert seen.result
+    assert (seen.result.code, seen.result.lines) == (3, 100_001)
+
+
+async def test_an_agent_that_is_told_to_stop_leaves_its_jobs_to_the_next(
+    agent: AgentProcess, server: LinkServer, folder: Path
+) -> None:
+    gate = folder / "gate"
+    await server.launch(order("j1", f"echo one; until test -e {gate}; do sleep 0.01; done"))
+    await eventually(lambda: server.job("j1").log)
+    agent.process.terminate()
+    assert await agent.wait() == 0
+    await eventually(lambda: server.departures == 1)
+    assert alive("j1")
+    agent.again()
+    await agent.connected()
+    gate.touch()
+    seen = await complete(server, "j1")
+    assert seen.result
+    assert seen.result.code == 0
+
+
+POINTS = [
+    *("accepted", "starting", "started", "recorded:1", "recorded:2", "recorded:3", "sent"),
+    *("ended", "finished", "forgets", "welcomed"),
+]
+
+
+@pytest.mark.parametrize("point", POINTS)
+async def test_an_agent_may_be_killed_at_any_point(
+    folder: Path, server: LinkServer, point: str
+) -> None:
+    with AgentProcess(folder / "data", server, WATCHBELL_FAULT=f"agent.{point}") as agent:
+        if point != "welcomed":
+            await server.launch(order("j1", f"echo run >> {folder}/runs; {COUNTS}"))
+        assert await agent.wait() == -signal.SIGKILL
+        agent.again()
+        await agent.connected()
+        known = {one.id for one in server.hellos[-1].jobs}
+        if "j1" not in known and not server.job("j1").reports:  # as the real server does
+            await server.launch(order("j1", f"echo run >> {folder}/runs; {COUNTS}"))
+        seen = await complete(server, "j1")
+        assert seen.result
+        if point in ("starting", "recorded:1"):  # nobody knows whether it was started
+            assert seen.result.code == "abort"
+            assert seen.result.retry_ok
+        else:
+            assert seen.result.code == 3
+            assert seen.log == EXPECTED
+            assert (folder / "runs").read_text() == "run\n"
+        await eventually(lambda: agent.jobs == [])
+
+
+async def test_an_agent_may_be_killed_again_and_again_while_a_job_prints(
+    agent: AgentProcess, server: LinkServer, folder: Path, repetitions: Callable[[int], int]
+) -> None:
+    stop = folder / "stop"
+    script = f"i=0; until test -e {stop}; do i=$((i+1)); echo $i; done; echo end"
+    await server.launch(order("j1", script))
+    for _ in range(repetitions(5)):
+        before = len(server.job("j1").log)
+        await eventually(lambda: len(server.job("j1").log) > before + 10_000)  # noqa: B023
+        agent.kill()
+        agent.again()
+    stop.touch()
+    seen = await complete(server, "j1")
+    *numbers, last = seen.log.split(b"\n")[:-1]
+    assert last == b"end"
+    assert numbers == [str(number).encode() for number in range(1, len(numbers) + 1)]
+
+
+async def test_a_job_whose_warden_was_killed_too_is_lost(
+    agent: AgentProcess, server: LinkServer
+) -> None:
+    await server.launch(order("j1", "echo ready; sleep 1000"))
+    await eventually(lambda: server.job("j1").log)
+    agent.kill()
+    agent.kill_wardens()
+    agent.again()
+    seen = await complete(server, "j1")
+    assert seen.result
+    assert (seen.result.code, seen.result.retry_ok) == ("abort", True)
+    assert alive("j1") == []
+
+
+@pytest.mark.parametrize("is_suspended", [True, False])
+async def test_jobs_are_ended_before_the_server_counts_them_as_lost(
+    folder: Path, server: LinkServer, *, is_suspended: bool
+) -> None:
+    server.welcome |= {"lost_after": 3.0, "kill_after": 0.5}
+    with AgentProcess(folder / "data", server) as agent:
+        await server.launch(order("j1", "trap '' TERM; echo ready; while :; do sleep 0.05; done"))
+        await eventually(lambda: server.job("j1").log)
+        if is_suspended:
+            agent.process.send_signal(signal.SIGSTOP)
+        else:
+            server.flows.clear()
+        await eventually(lambda: not alive("j1"), why="the end of the job")
+        server.flows.set()
+        agent.process.send_signal(signal.SIGCONT)
+        seen = await complete(server, "j1")
+        assert seen.result
+        assert (seen.result.code, seen.result.retry_ok) == ("abort", True)
+
+
+async def test_two_agents_cannot_share_a_folder(agent: AgentProcess, server: LinkServer) -> None:
+    await eventually(lambda: server.hellos)
+    other = AgentProcess(agent.data, server)
+    assert await other.wait() == 1
+    assert "another agent uses the folder" in other.log.read_text()
+
+
+def test_the_agent_is_light() -> None:
+    code = "import sys; import watchbell.cli.agent; print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    for name in ("redis", "litestar", "aiohttp", "rich", "structlog", "http.client", "ctypes"):
+        assert f"'{name}'" not in done.stdout
