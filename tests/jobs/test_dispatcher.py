@@ -189,6 +189,49 @@ async def test_a_queue_drains_when_a_server_comes_is_enabled_or_gets_slots(store
     assert await texts(store, "SMEMBERS", KEYS.server_jobs("s2")) == ["j4", "j5"]
 
 
+async def test_jobs_whose_last_target_is_deleted_while_they_wait_end(store: Store) -> None:
+    await put_event(store, PLAIN)
+    await put_server(store, ONE)
+    await put_server(store, Server(id="s2", hostname="two", groups=("main",)))
+    await launch(store, a_job("j1", "e1", "s1"), a_job("j2", "e1", "s1", "s2"))
+    one = Dispatching(store)
+    await one.dispatch()
+    await store.call("HDEL", FLEET.servers(), "s1")
+    await one.drain()
+    assert await result(store, "j1") == ("No available servers matching targets: s1", True)
+    assert await states(store, "j2") == ["queued"]
+    assert await texts(store, "ZRANGE", KEYS.waiting("s2"), 0, -1) == ["j2"]
+
+
+async def test_a_spoiled_key_of_one_server_keeps_no_other_from_waking_jobs(store: Store) -> None:
+    await put_event(store, PLAIN)
+    await put_server(store, ONE)
+    await launch(store, a_job("j1"))
+    one = Dispatching(store)
+    await one.dispatch()
+    await store.call("SET", KEYS.server_jobs("s1"), "x")
+    await join(store, ONE)
+    await join(store, TWO)
+    await one.view.load()
+    await one.drainer.drain()
+    assert await field(store, "j1", "_slot") == "s2"
+    await store.call("DEL", KEYS.server_jobs("s1"))
+
+
+async def test_jobs_wait_while_the_servers_can_not_be_read(store: Store) -> None:
+    await put_event(store, PLAIN)
+    await launch(store, a_job("j1"))
+    one = Dispatching(store)
+    batch = await one.dispatcher.taker.take()
+    assert batch is not None
+    await one.dispatcher.process(batch)
+    await one.drainer.drain()
+    assert await states(store, "j1") == ["queued"]
+    await join(store, ONE)
+    await one.drain()
+    assert await states(store, "j1") == ["active"]
+
+
 async def test_a_new_job_does_not_overtake_at_a_server_that_has_just_come(store: Store) -> None:
     await put_event(store, PLAIN)
     await put_server(store, Server(id="s1", hostname="one", groups=("main",), max_jobs=1))

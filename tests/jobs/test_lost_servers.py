@@ -147,3 +147,14 @@ async def test_jobs_of_a_server_that_was_removed_end_as_lost(store: Store) -> No
     assert await texts(store, "LRANGE", KEYS.ready(), 0, -1) == ["j1", "j2", "j3"]
     result = await field(store, "j0", "_result")
     assert result["description"] == "Aborted because the server s1 was removed"
+
+
+async def test_a_spoiled_key_of_one_server_keeps_no_other_from_being_handled(store: Store) -> None:
+    watch = await prepared(store, "j0")
+    await join(store, Server(id="s0", hostname="zero", groups=("other",)))
+    await store.call("SET", KEYS.server_jobs("s0"), "x")
+    for server in ("s0", "s1"):
+        await watch.silent(server, 901)
+    await watch.reap()
+    assert await texts(store, "LRANGE", KEYS.finishing(), 0, -1) == ["j0"]
+    await store.call("DEL", KEYS.server_jobs("s0"))

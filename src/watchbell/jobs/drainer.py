@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import msgspec
 
+from watchbell import logs
 from watchbell.jobs.decide import concurrency
 from watchbell.jobs.dispatch_plan import parsed
 from watchbell.jobs.dispatch_scripts import GIVE_PLACES, SHARED
@@ -15,12 +16,13 @@ from watchbell.jobs.lua import LAYOUT
 from watchbell.jobs.model import Category, Event
 from watchbell.store.client import Store, patiently
 from watchbell.store.effects import verbatim
-from watchbell.store.script import READ, Script
+from watchbell.store.replies import text
+from watchbell.store.script import RAISE_NOT_NOW, READ, Script
 
 _EVERY = 1.0
 
-# KEYS[1] ready. Returns whether jobs wait for slots, and for each event with a queue: its id, its
-# definition and its category's, each empty where there is none.
+# KEYS[1] ready. Returns the targets for whose slots jobs wait, and for each event with a queue: its
+# id, its definition and its category's, each empty where there is none.
 _LOOK = Script(
     LAYOUT
     + READ
@@ -32,21 +34,58 @@ for i, event in ipairs(read('SMEMBERS', jobs.queued_events) or {}) do
   if type(category) ~= 'string' then category = 'general' end
   queues[i] = {event, definition, read('HGET', jobs.categories, category) or ''}
 end
-return {redis.call('EXISTS', jobs.waiting_targets), queues}
+return {read('SMEMBERS', jobs.waiting_targets) or {}, queues}
 """
 )
 
 # KEYS[1] ready; ARGV[1] msgpack: servers, each {id, slots, groups}; ARGV[2] msgpack: events, each
-# {id, limit or -1}. Gives places and slots that are free to jobs that wait for them.
+# {id, limit or -1}; ARGV[3] msgpack: targets that no longer exist. Gives places and slots that are
+# free to jobs that wait for them. Jobs that have no other target are made ready, to be ended.
+# Returns what was refused.
 _DRAIN = Script(
     SHARED
     + GIVE_PLACES
+    + RAISE_NOT_NOW
     + """
-for _, server in ipairs(cmsgpack.unpack(ARGV[1])) do
+local function fill(server)
   local id, slots, groups = unpack(server)
   while redis.call('SCARD', jobs.server_jobs .. id) < slots and give_slot(id, groups) do end
 end
-for _, event in ipairs(cmsgpack.unpack(ARGV[2])) do give_places(event[1], event[2]) end
+
+local gone = {}
+local function is_lost(targets)
+  for _, target in ipairs(targets) do
+    if not gone[target] then return false end
+  end
+  return true
+end
+
+local function give_up(target)
+  for _, id in ipairs(redis.call('ZRANGE', jobs.waiting .. target, 0, 999)) do
+    local targets = list_of(redis.call('HGET', jobs.job .. id, 'targets'))
+    if is_lost(targets) then
+      stop_waiting(id, {target, unpack(targets)})
+      if redis.call('EXISTS', jobs.job .. id) == 1 then wake(id) end
+    end
+  end
+end
+
+-- A key of a wrong type concerns one server, event or target.
+local refused = {}
+local function try(name, attempt, ...)
+  local is_done, problem = pcall(attempt, ...)
+  if is_done then return end
+  local answer = type(problem) == 'table' and problem or {err = tostring(problem)}
+  raise_not_now(answer)
+  refused[#refused + 1] = name .. ': ' .. answer.err
+end
+
+for _, server in ipairs(cmsgpack.unpack(ARGV[1])) do try(server[1], fill, server) end
+for _, event in ipairs(cmsgpack.unpack(ARGV[2])) do try(event[1], give_places, unpack(event)) end
+local targets = cmsgpack.unpack(ARGV[3])
+for _, target in ipairs(targets) do gone[target] = true end
+for _, target in ipairs(targets) do try(target, give_up, target) end
+return refused
 """
 )
 
@@ -56,6 +95,7 @@ class Drainer:
         self._store, self._view = store, view
         self._ready = Jobs(store.prefix).ready()
         self._hurry = asyncio.Event()
+        self._log = logs.get(role="conductor")
         view.subscribe(self.hurry)
 
     def hurry(self) -> None:
@@ -72,20 +112,23 @@ class Drainer:
                     await self._hurry.wait()
 
     async def drain(self) -> None:
-        has_waiting, queues = await _LOOK(self._store, [self._ready])
-        if not has_waiting and not queues:
+        targets, queues = await _LOOK(self._store, [self._ready])
+        if not targets and not queues:
             return
+        fleet = self._view.state
         servers = [
             [server.id, server.slots, server.groups]
-            for server in self._view.state.servers.values()
-            if has_waiting and server.obstacle is None
+            for server in fleet.servers.values()
+            if targets and server.obstacle is None
         ]
         events = [
             [verbatim(event), _limit(definition, category)]
             for event, definition, category in queues
         ]
-        packed = [msgspec.msgpack.encode(servers), msgspec.msgpack.encode(events)]
-        await _DRAIN(self._store, [self._ready], packed)
+        gone = [verbatim(one) for one in targets if fleet.is_known and not fleet.knows(text(one))]
+        packed = [msgspec.msgpack.encode(one) for one in (servers, events, gone)]
+        for reason in await _DRAIN(self._store, [self._ready], packed):
+            self._log.error("waiting jobs can't be woken", reason=text(reason))
 
 
 def _limit(definition: bytes, category: bytes) -> int:

@@ -27,11 +27,12 @@ _GATHER = 0.02
 class FleetView:
     def __init__(self, store: Store, down_after: float, clock: Clock = SYSTEM) -> None:
         self._store, self._down_after, self._clock = store, down_after, clock
-        self.state = FleetState()
+        self.state = FleetState(is_known=False)
         """Replaced by another one when something has changed."""
         self.servers: dict[str, Server] = {}
         self.presence = Presence(0.0, {}, {})
         self._groups: dict[str, Group] = {}
+        self._is_known = False
         self._samples: dict[str, Sample] = {}
         self._observed: dict[str, tuple[float, float]] = {}
         self._unsettled = clock.monotonic()
@@ -51,6 +52,7 @@ class FleetView:
         """Reads everything; also while `run` is at work."""
         known = await records.load(self._store)
         self.servers, self._groups = known.servers, known.groups
+        self._is_known = True
         self._next_samples = 0.0
         await self.look()
 
@@ -121,7 +123,7 @@ class FleetView:
     def _made(self) -> FleetState:
         servers = {server.id: self._server(server) for server in self.servers.values()}
         titles = {group.id: group.title for group in self._groups.values()}
-        return FleetState(servers, titles)
+        return FleetState(servers, titles, self._is_known)
 
     def _server(self, server: Server) -> ServerState:
         sample = self._samples.get(server.id)

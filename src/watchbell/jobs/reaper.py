@@ -8,6 +8,7 @@ was last seen, so a server that returns at the last moment keeps its jobs.
 import asyncio
 
 import msgspec
+from redis.exceptions import ResponseError
 
 from watchbell import logs
 from watchbell.clock import Clock
@@ -141,7 +142,11 @@ class Reaper:
             msgspec.json.encode(f"The server {host} can't be reached"),
             aborted(reason, now, retry_ok=True) if is_lost else "",
         ]
-        answer = await _REAP(self._store, [self._ready], args)
+        try:
+            answer = await _REAP(self._store, [self._ready], args)
+        except ResponseError as error:  # a key of this server, or of one of its jobs
+            self._log.error("jobs of a server can't be handled", server=host, exc_info=error)
+            return
         probe("reaper.reaped")
         back, over = answer or (0, 0)
         if back or over:

@@ -46,6 +46,8 @@ class FleetState(Struct, frozen=True):
     servers: Mapping[str, ServerState] = {}
     groups: Mapping[str, str] = {}
     """Ids and titles."""
+    is_known: bool = True
+    """Whether they could be read at all."""
 
     def matching(self, targets: Collection[str]) -> list[ServerState]:
         """The servers that the targets name, by id or by group."""
@@ -55,6 +57,13 @@ class FleetState(Struct, frozen=True):
             for server in self.servers.values()
             if server.id in wanted or not wanted.isdisjoint(server.groups)
         ]
+
+    def knows(self, target: str) -> bool:
+        return (
+            target in self.servers
+            or target in self.groups
+            or any(target in server.groups for server in self.servers.values())
+        )
 
 
 class Candidate(Struct, frozen=True):
@@ -104,7 +113,7 @@ def _known(value: float | None) -> float:
 
 def no_target(targets: Sequence[str], fleet: FleetState) -> str:
     """Why no server can ever run a job with these targets; empty where one may."""
-    if fleet.matching(targets) or any(target in fleet.groups for target in targets):
+    if not fleet.is_known or any(fleet.knows(target) for target in targets):
         return ""
     return f"No available servers matching targets: {', '.join(targets) or 'there are none'}"
 
