@@ -108,7 +108,7 @@ def test_an_event_is_added_changed_and_removed(place: servers.Single) -> None:
         (("--at", "@daily", "--tz", "Mars"), "--tz"),
         (("--retry-delay", "5"), "--retry-delay needs --retries"),
         (("--queue", "5"), "a queue limit needs a job limit"),
-        (("--param", "script"), "expected FIELD=VALUE"),
+        (("--param", "script"), "expected NAME=VALUE"),
         (("--set", "limits=[{}]"), "limits[0].type"),
         (("--plugin", "nothing"), "nothing"),
         (("--max-jobs", "many"), "not a whole number"),

@@ -9,6 +9,7 @@ from watchbell.fleet import presence
 from watchbell.fleet.messages import Body, Output, Report, Result, Started
 from watchbell.fleet.model import Link, Server
 from watchbell.jobs import orders, reports
+from watchbell.jobs.model import Code
 from watchbell.store.client import Store
 from watchbell.store.live import listen
 
@@ -16,10 +17,10 @@ BOOT = "boot"
 
 
 class QuickAgent:
-    """Runs every job in no time."""
+    """Runs every job in no time, with one result."""
 
-    def __init__(self, store: Store, server: Server) -> None:
-        self._store, self._server = store, server
+    def __init__(self, store: Store, server: Server, code: Code = 0) -> None:
+        self._store, self._server, self._code = store, server, code
         self._session = f"session of {server.id}"
         self.started: Counter[str] = Counter()
 
@@ -49,7 +50,7 @@ class QuickAgent:
         bodies: list[Body] = [
             Started(at=now, pid=1),
             Output(at=now, offset=0, line=0, text=b"hello\n"),
-            Result(at=now, code=0, size=6, lines=1),
+            Result(at=now, code=self._code, size=6, lines=1),
         ]
         await reports.apply(
             self._store,

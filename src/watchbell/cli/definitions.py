@@ -53,14 +53,24 @@ def read_fields(given: Iterable[str]) -> dict[str, Any]:
     return dict(_pair(one) for one in given)
 
 
+def read_params(given: Iterable[str]) -> dict[str, str]:
+    """`NAME=VALUE` pairs of text; the plugin knows the types."""
+    return dict(_split(one) for one in given)
+
+
 def _pair(text: str) -> tuple[str, Any]:
+    name, value = _split(text)
+    try:
+        return name, msgspec.json.decode(value)
+    except (msgspec.DecodeError, RecursionError):
+        return name, value
+
+
+def _split(text: str) -> tuple[str, str]:
     name, is_pair, value = text.partition("=")
     if not is_pair or not name.strip():
-        raise click.UsageError(f"expected FIELD=VALUE, not {plain(text, 60)!r}")
-    try:
-        return name.strip(), msgspec.json.decode(value)
-    except (msgspec.DecodeError, RecursionError):
-        return name.strip(), value
+        raise click.UsageError(f"expected NAME=VALUE, not {plain(text, 60)!r}")
+    return name.strip(), value
 
 
 async def created(store: Store, kind: str, values: Mapping[str, Any]) -> Record:

@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rules": ("watchbell.cli.rules", "Manage rules: when and how a contact is notified."),
     "cron": ("watchbell.cli.cron", "Run commands on a schedule, on a fleet."),
     "events": ("watchbell.cli.events", "Manage events: what runs, when and where."),
+    "jobs": ("watchbell.cli.jobs", "Watch, search, abort and rerun jobs."),
     "categories": ("watchbell.cli.categories", "Manage categories of events."),
     "plugins": ("watchbell.cli.plugins", "Manage the programs that jobs run."),
     "channels": ("watchbell.cli.channels", "Manage whom the actions of events notify."),

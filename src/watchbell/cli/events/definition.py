@@ -8,7 +8,7 @@ import click
 
 from watchbell import units
 from watchbell.cli.arguments import length, length_or_none, moment, storable
-from watchbell.cli.definitions import read_fields, set_option
+from watchbell.cli.definitions import read_fields, read_params, set_option
 from watchbell.errors import Refused
 from watchbell.jobs.imports.crontab import timings_of
 from watchbell.jobs.model import Algorithm
@@ -116,7 +116,7 @@ def changed(old: Values, words: tuple[str, ...], given: Values) -> dict[str, Any
     """The fields that the options change, of an event that has the values `old`."""
     plain = ("category", "plugin", "notes", "algo", "tags", "targets")
     changes = {name: given[name] for name in plain if given[name] not in (None, ())}
-    params = read_fields(given["params"]) | ({"script": script_of(words)} if words else {})
+    params = read_params(given["params"]) | ({"script": script_of(words)} if words else {})
     if params:
         changes["params"] = {**old.get("params", {}), **params}
     timings = _timings(list(old.get("timings", ())), given)

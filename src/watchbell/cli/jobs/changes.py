@@ -1,0 +1,90 @@
+"""`watchbell jobs abort`, `rerun` and `delete`."""
+
+import click
+
+from watchbell.cli.arguments import confirm, storable, yes_option
+from watchbell.cli.audited import operator, record_change, subject_of
+from watchbell.cli.definitions import find
+from watchbell.cli.formatting import counted, plain
+from watchbell.cli.jobs.finding import definitions_of, job_named
+from watchbell.cli.jobs.log import follow_to_end
+from watchbell.cli.options import with_settings
+from watchbell.cli.store_call import with_store
+from watchbell.clock import SYSTEM
+from watchbell.errors import NotFound, Refused
+from watchbell.files import objects
+from watchbell.jobs import aborts, history, job_records, run_event
+from watchbell.jobs.model import Event
+from watchbell.settings import Loaded
+from watchbell.store.client import Store
+
+
+@click.command
+@click.argument("name", metavar="JOB|EVENT", type=storable)
+@click.option("--reason", type=storable, default="", help="Why, for the record of the job.")
+@click.option("--retry", is_flag=True, help="Let the event's retry limit try it again.")
+@with_settings()
+def abort(*, loaded: Loaded, name: str, reason: str, retry: bool) -> None:
+    """Abort a job that is waiting or running.
+
+    Example: watchbell jobs abort jmwjhuevof4xnzs8gd --reason "wrong branch"
+    """
+
+    async def aborted(store: Store) -> str:
+        by, found = operator(), await job_named(store, name)
+        words = f"Aborted by {by.actor.display_name}" + (f": {reason}" if reason else "")
+        outcome = await aborts.abort(
+            store, found.job.id, words, by.actor, now=SYSTEM.now(), retry_ok=retry
+        )
+        await record_change(store, "job.abort", found.job.id, reason)
+        return f"job {found.job.id}: {outcome.value}"
+
+    click.echo(with_store(loaded.settings, aborted))
+
+
+@click.command
+@click.argument("name", metavar="JOB|EVENT", type=storable)
+@click.option("--wait", is_flag=True, help="Print the log, and exit with the code of the job.")
+@with_settings()
+def rerun(*, loaded: Loaded, name: str, wait: bool) -> int:
+    """Run a job again, with its parameters and targets. The event is taken as it is now.
+
+    Example: watchbell jobs rerun jmwjhuevof4xnzs8gd --wait
+    """
+
+    async def again(store: Store) -> int:
+        by, found = operator(), await job_named(store, name)
+        event = await find(store, "event", found.job.event)
+        assert isinstance(event, Event)
+        known, zone = await definitions_of(store, event), loaded.settings.jobs.timezone
+        job = await run_event.rerun(store, known, by.actor, found.job, SYSTEM.now(), timezone=zone)
+        await record_change(store, "job.rerun", job.id, found.job.id)
+        click.echo(f"started job {job.id} of {plain(event.title)}", err=wait)
+        return await follow_to_end(store, loaded.settings, job.id) if wait else 0
+
+    return with_store(loaded.settings, again)
+
+
+@click.command
+@click.argument("ids", nargs=-1, required=True, metavar="JOB...", type=storable)
+@yes_option
+@with_settings()
+def delete(*, loaded: Loaded, ids: tuple[str, ...], yes: bool) -> None:
+    """Delete jobs that have ended, with their logs and files.
+
+    Example: watchbell jobs delete jmwjhuevof4xnzs8gd --yes
+    """
+    confirm(f"Delete {counted(len(ids), 'job')} with all logs and files?", yes=yes)
+
+    async def deleted(store: Store) -> int:
+        for id_, found in zip(ids, await job_records.find(store, ids), strict=True):
+            if found is None:
+                raise NotFound(f"there is no job {plain(id_, 100)!r}; nothing was deleted")
+            if found.is_live:
+                raise Refused(f"job {id_} has not ended; abort it first. Nothing was deleted")
+        files = objects.opened(loaded.settings.files, loaded.settings.data)
+        count = await history.delete(store, files, ids)
+        await record_change(store, "job.delete", subject_of(list(ids), "job"))
+        return count
+
+    click.echo(f"deleted {counted(with_store(loaded.settings, deleted), 'job')}")

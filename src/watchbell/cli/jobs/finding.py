@@ -1,0 +1,59 @@
+"""Finds the job that somebody names: by its id, or by its event."""
+
+from msgspec import Struct
+
+from watchbell.cli.definitions import find
+from watchbell.cli.formatting import plain
+from watchbell.errors import NotFound, Refused
+from watchbell.jobs import definitions, event_states, job_records
+from watchbell.jobs.job_records import JobRecord
+from watchbell.jobs.model import Category, Event, Plugin
+from watchbell.store.client import Store
+
+
+class Known(Struct, frozen=True):
+    """The definitions of one event, by their ids."""
+
+    events: dict[str, Event]
+    categories: dict[str, Category]
+    plugins: dict[str, Plugin]
+
+
+async def definitions_of(store: Store, event: Event) -> Known:
+    category = await _some(store, "category", event.category)
+    plugin = await _some(store, "plugin", event.plugin)
+    return Known(
+        {event.id: event},
+        {category.id: category} if isinstance(category, Category) else {},
+        {plugin.id: plugin} if isinstance(plugin, Plugin) else {},
+    )
+
+
+async def _some(store: Store, kind: str, name: str) -> object:
+    try:
+        return await definitions.get(store, kind, name)
+    except (NotFound, Refused):
+        return None
+
+
+async def job_named(store: Store, name: str) -> JobRecord:
+    """A job by its id, or the latest job of an event: one in progress, else the last one."""
+    found = (await job_records.find(store, [name]))[0]
+    if found is not None:
+        return found
+    try:
+        event = await find(store, "event", name)
+    except NotFound:
+        raise NotFound(f"there is no job and no event {plain(name, 100)!r}") from None
+    live = [job.id for job in await job_records.live(store) if job.event == event.id]
+    state = (await event_states.every(store)).get(event.id)
+    latest = live[-1] if live else state.last_job if state else ""
+    found = (await job_records.find(store, [latest]))[0] if latest else None
+    if found is None:
+        raise NotFound(f"the event {plain(event.title)} has no jobs yet")
+    return found
+
+
+async def titles(store: Store) -> dict[str, str]:
+    """The titles of events by their ids."""
+    return {id_: one.title for id_, one in (await definitions.every(store, "event")).items()}

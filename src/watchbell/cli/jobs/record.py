@@ -1,0 +1,70 @@
+"""`watchbell jobs show`."""
+
+from collections.abc import Iterator
+
+import click
+
+from watchbell.cli.arguments import storable
+from watchbell.cli.formatting import plain, when
+from watchbell.cli.jobs.finding import job_named, titles
+from watchbell.cli.jobs.listing import state_of
+from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.store_call import with_store
+from watchbell.jobs import outcomes
+from watchbell.jobs.model import Job
+from watchbell.settings import Loaded
+from watchbell.store.client import Store
+
+_MIB = 1 << 20
+
+
+@click.command
+@click.argument("name", metavar="JOB|EVENT", type=storable)
+@with_settings()
+@as_json
+def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
+    """Show a job: how it is going or how it ended, and its activity.
+
+    \b
+    Examples:
+      watchbell jobs show jmwjhuevof4xnzs8gd
+      watchbell jobs show "Nightly backup" --json
+    """
+
+    async def found(store: Store) -> tuple[Job, str]:
+        job = (await job_named(store, name)).job
+        return job, (await titles(store)).get(job.event, job.event)
+
+    job, title = with_store(loaded.settings, found)
+    if as_json:
+        print_json(job)
+        return
+    facts = [(word, value) for word, value in _facts(job, title) if value]
+    width = max(len(word) for word, _ in facts)
+    for word, value in facts:
+        click.echo(f"{word:<{width}}  {plain(value)}")
+    if job.activity:
+        click.echo()
+    for one in job.activity:
+        click.echo(f"{when(int(one.epoch))}  {plain(one.msg)}")
+
+
+def _facts(job: Job, title: str) -> Iterator[tuple[str, str]]:
+    yield "job", job.id
+    yield "event", f"{title} ({job.event})"
+    yield "state", state_of(job)
+    yield "details", job.description or job.reason or job.status
+    yield "server", job.server
+    yield "started by", f"{job.source} {job.username}".strip()
+    yield "scheduled", when(int(job.now)) if job.source == "scheduler" else ""
+    yield "started", when(int(job.started)) if job.started else ""
+    yield "starts at", when(int(job.until)) if job.until and not job.started else ""
+    yield "ended", when(int(job.completed)) if job.completed else ""
+    yield "took", outcomes.seconds(job.elapsed) if job.completed else ""
+    yield "tags", ", ".join(job.tags)
+    yield "memory", f"{job.mem.max / _MIB:.0f} MiB at most" if job.mem else ""
+    yield "log", f"{job.log_file_size:,} bytes" if job.log_file_size else ""
+    yield "files", ", ".join(file.filename for file in job.files)
+    yield "retry of", job.retry_prev
+    yield "retried as", ", ".join(one.id for one in job.jobs if one.reason == "retry")
+    yield "launched", ", ".join(one.id for one in job.jobs if one.reason == "action")
