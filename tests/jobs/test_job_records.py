@@ -38,6 +38,16 @@ def test_a_packed_record_gives_the_same_job_and_log() -> None:
     assert job_packing.unpack(job_packing.pack(FULL, log)) == job_packing.Packed(FULL, log)
 
 
+def test_a_record_of_the_first_version_is_still_read() -> None:
+    stored = (
+        "019b748f810d98e516651942f2e7a254438cf80107632334f03620022f2d31a738950b9c1c2642231e5c5e30"
+        "4f0000"
+    )
+    found = job_packing.unpack(bytes.fromhex(stored))
+    assert found is not None
+    assert (found.job.code, found.job.params) == (3, {"script": "#!/bin/sh\nfalse\n"})
+
+
 def test_the_record_of_a_simple_job_is_short() -> None:
     """Records in the store are read with the dictionary that they were packed with."""
     simple = job(state="complete", params={"script": "true"}, tags=("_success", "_last"))
