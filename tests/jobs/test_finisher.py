@@ -216,6 +216,19 @@ async def test_a_job_whose_event_was_deleted_reports_nothing(
     assert await events(store) == []
 
 
+async def test_only_the_end_of_a_long_chunk_is_reported(store: Store, finisher: Finisher) -> None:
+    await define(store, Event(id="e1", title="Backup"))
+    await end(store, job(), code=2, elapsed=1)
+    raw = b"begin" + bytes(n * n * 31 % 251 for n in range(300_000)) + b"the end"
+    await Printer(store).print(raw)
+    await finish(finisher)
+    found = await record(store)
+    assert (found.log, found.job.log_file_size) == ((), len(raw))
+    [check] = await events(store)
+    assert check["details"].endswith("the end")
+    assert len(check["details"]) < 10_000
+
+
 async def test_recording_a_job_again_changes_nothing(store: Store, finisher: Finisher) -> None:
     await define(store, Event(id="e1", title="Backup"))
     await end(store, job(limits=(RETRY,)), code=1)

@@ -44,19 +44,31 @@ end
 """
 
 # KEYS[1] ready; ARGV[1] bytes of a log that are short; then ids. Returns the ids of tags, and for
-# each job: its fields, its version, its event, its server, the last entries of its log, and whether
-# these are all.
+# each job: its fields, its version, its event, its server, the end of its log, and whether that is
+# all of it.
 _LOAD = Script(
     READ
     + LAYOUT
     + _VERSION
     + """
+-- Of an entry that is longer than all that is wanted, only the end.
+local function cut(entry)
+  local fields, places = entry[2], {}
+  for i = 1, #fields, 2 do places[fields[i]] = i + 1 end
+  local text, offset = places.text and fields[places.text], places.offset
+  if not text or not offset or #text <= tonumber(ARGV[1]) then return false end
+  fields[places.text] = string.sub(text, -tonumber(ARGV[1]))
+  fields[offset] = string.format('%.0f', (tonumber(fields[offset]) or 0) + #text - ARGV[1])
+  return true
+end
+
 local function log_end(id)
   local entries, size, last = {}, 0, '+'
   while size < tonumber(ARGV[1]) and #entries < 64 do
     local entry = (read('XREVRANGE', jobs.log .. id, last, '-', 'COUNT', 1) or {})[1]
     if not entry then return entries, read('EXISTS', jobs.log_parts .. id) == 0 and 1 or 0 end
     table.insert(entries, 1, entry)
+    if cut(entry) then return entries, 0 end
     size = size + #(entry[2][#entry[2]] or '')
     last = '(' .. entry[1]
   end
