@@ -20,7 +20,7 @@ from watchbell.files import objects
 from watchbell.fleet.model import Server
 from watchbell.jobs import conductor, definitions, job_records, stock
 from watchbell.jobs.keys import Jobs
-from watchbell.jobs.model import Code
+from watchbell.jobs.model import Code, Event
 from watchbell.store.client import Store
 
 ONE = Server(id="s1", hostname="one", groups=("main",), max_jobs=3)
@@ -136,6 +136,9 @@ async def test_jobs_are_read_run_again_and_deleted(fleet: Fleet) -> None:
         assert await fleet.ran("jobs", "log", name) == "hello\n"
         assert await fleet.ran("jobs", "log", name, "-f") == "hello\n"
     assert await fleet.ran("jobs", "log", "--times", second) != "hello\n"
+    for server in ("one", "s1"):
+        assert (await fleet.ran("jobs", "search", "--server", server)).count("  one  ") == 2
+    assert await fleet.ran("jobs", "search", "--server", "two") == "No jobs match.\n"
     assert len((await fleet.ran("jobs", "list", "--limit", "1")).splitlines()) == 2
     assert "succeeded" in await fleet.ran("events", "show", "Backup")
     assert "no job 'x'" in await fleet.ran("jobs", "delete", first, "x", "--yes", code=1)
@@ -153,6 +156,16 @@ async def test_a_job_is_run_with_other_parameters_and_targets(fleet: Fleet) -> N
     assert (job.params["version"], job.targets, job.tags) == ("1.40", ("web",), ("fast",))
     assert (job.state, job.priority) == ("start_delay", 5)
     assert "delayed" in await fleet.ran("jobs", "list", "backup")
+
+
+async def test_a_target_can_be_named_by_its_host(fleet: Fleet) -> None:
+    async with fleet.agent():
+        for words in (("edit", "backup"), ("run", "backup")):
+            await fleet.ran("events", *words, "--target", "one", "--target", "main")
+    event = await definitions.get(fleet.store, "event", "backup")
+    assert isinstance(event, Event)
+    (job,) = json.loads(await fleet.ran("jobs", "list", "--json"))
+    assert (event.targets, job["targets"]) == (("s1", "main"), ["s1", "main"])
 
 
 async def test_an_event_that_may_not_be_run_is_not(fleet: Fleet) -> None:

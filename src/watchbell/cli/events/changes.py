@@ -12,6 +12,7 @@ from watchbell.cli.events.times import summary
 from watchbell.cli.formatting import plain
 from watchbell.cli.options import with_settings
 from watchbell.cli.store_call import with_store
+from watchbell.cli.targets import target_ids
 from watchbell.jobs.model import Event
 from watchbell.jobs.validation import Record
 from watchbell.settings import Loaded
@@ -50,7 +51,13 @@ def add(
         given["manual"] = not given["continuous"]
     values = {"title": title, "enabled": not disabled, **changed({}, words, given)}
     values |= {"id": id_} if id_ else {}
-    record = with_store(loaded.settings, lambda store: created(store, "event", values))
+
+    async def added(store: Store) -> Record:
+        if "targets" in values:
+            values["targets"] = await target_ids(store, values["targets"])
+        return await created(store, "event", values)
+
+    record = with_store(loaded.settings, added)
     assert isinstance(record, Event)
     click.echo(f"added event {named(record)}: {summary(record, loaded.settings.jobs.timezone)}")
 
@@ -79,6 +86,8 @@ def edit(
         changes = changed(old, words, given) | ({"title": title} if title else {})
         if not changes:
             raise click.UsageError("nothing would change; see `watchbell events edit --help`")
+        if "targets" in changes:
+            changes["targets"] = await target_ids(store, changes["targets"])
         return await updated(store, "event", name, changes)
 
     record = with_store(loaded.settings, edited)

@@ -12,6 +12,7 @@ from watchbell.cli.jobs.finding import definitions_of
 from watchbell.cli.jobs.log import follow_to_end
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.store_call import with_store
+from watchbell.cli.targets import target_ids
 from watchbell.clock import SYSTEM
 from watchbell.jobs import run_event
 from watchbell.jobs.model import Event
@@ -59,6 +60,8 @@ def run(*, loaded: Loaded, name: str, wait: bool, as_json: bool, **given: Any) -
         by, event = operator(), await find(store, "event", name)
         assert isinstance(event, Event)
         known, request = await definitions_of(store, event), _request(event, given)
+        if "targets" in request:
+            request["targets"] = await target_ids(store, request["targets"])
         zone = settings.jobs.timezone
         job = await run_event.run(store, known, by.actor, request, SYSTEM.now(), timezone=zone)
         await record_change(store, "event.run", event.id, job.id)

@@ -5,9 +5,10 @@ from msgspec import Struct
 from watchbell.cli.definitions import find
 from watchbell.cli.formatting import plain
 from watchbell.errors import NotFound, Refused
+from watchbell.fleet import servers
 from watchbell.jobs import definitions, event_states, job_records
 from watchbell.jobs.job_records import JobRecord
-from watchbell.jobs.model import Category, Event, Plugin
+from watchbell.jobs.model import Category, Event, Job, Plugin
 from watchbell.store.client import Store
 
 
@@ -54,6 +55,22 @@ async def job_named(store: Store, name: str) -> JobRecord:
     return found
 
 
-async def titles(store: Store) -> dict[str, str]:
-    """The titles of events by their ids."""
-    return {id_: one.title for id_, one in (await definitions.every(store, "event")).items()}
+class Names(Struct, frozen=True):
+    """What people call events and servers, by their ids."""
+
+    events: dict[str, str]
+    servers: dict[str, str]
+
+    def event(self, job: Job) -> str:
+        return self.events.get(job.event, job.event)
+
+    def server(self, job: Job) -> str:
+        return self.servers.get(job.server, job.server)
+
+
+async def names(store: Store) -> Names:
+    events = (await definitions.every(store, "event")).items()
+    known = await servers.every(store)
+    return Names(
+        {id_: one.title for id_, one in events}, {one.id: servers.label(one) for one in known}
+    )

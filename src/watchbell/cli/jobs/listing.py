@@ -9,10 +9,11 @@ from msgspec import Struct
 from watchbell.cli.arguments import limited, moment, storable
 from watchbell.cli.definitions import find
 from watchbell.cli.formatting import plain, when
-from watchbell.cli.jobs.finding import titles
+from watchbell.cli.jobs.finding import Names, names
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
+from watchbell.cli.targets import server_id
 from watchbell.clock import SYSTEM
 from watchbell.jobs import history, job_records, outcomes
 from watchbell.jobs.history import Query
@@ -22,12 +23,13 @@ from watchbell.store.client import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
 _COLUMNS = ["job", "event", "state", "server", "launched", "took", "details"]
+_DELAYED = ("start_delay", "retry_delay")
 _STATES = {"start_delay": "delayed", "retry_delay": "waits to retry", "ready": "queued"}
 
 
 class Found(Struct, frozen=True):
     jobs: list[Job]
-    titles: dict[str, str]
+    names: Names
 
 
 @click.command("list")
@@ -50,7 +52,7 @@ def list_jobs(*, loaded: Loaded, event: str | None, limit: int, as_json: bool) -
         query = Query(events=(chosen,) if chosen else None)
         ended = await _pages(store, query, max(limit - len(live), 0) if limit else 0)
         shown = ([*reversed(live), *ended])[: limit or None]
-        return Found(shown, await titles(store))
+        return Found(shown, await names(store))
 
     _show(with_store(loaded.settings, listed), as_json, "There are no jobs.")
 
@@ -92,9 +94,10 @@ def search(*, loaded: Loaded, limit: int, as_json: bool, **given: Any) -> None:
     """
 
     async def searched(store: Store) -> Found:
-        names = given.pop("events")
-        events = tuple([(await find(store, "event", name)).id for name in names]) or None
-        return Found(await _pages(store, Query(events=events, **given), limit), await titles(store))
+        titles = given.pop("events")
+        given["servers"] = tuple([await server_id(store, one) for one in given["servers"]])
+        events = tuple([(await find(store, "event", one)).id for one in titles]) or None
+        return Found(await _pages(store, Query(events=events, **given), limit), await names(store))
 
     _show(with_store(loaded.settings, searched), as_json, "No jobs match.")
 
@@ -117,25 +120,33 @@ def _show(found: Found, as_json: bool, none: str) -> None:
         click.echo(none)
     else:
         now = SYSTEM.now()
-        rows = [_cells(job, found.titles.get(job.event, job.event), now) for job in found.jobs]
+        rows = [_cells(job, found.names, now) for job in found.jobs]
         show_table(_COLUMNS, rows, right=["took"])
 
 
-def _cells(job: Job, title: str, now: float) -> list[str]:
+def _cells(job: Job, known: Names, now: float) -> list[str]:
     is_over = job.state == "complete"
     since = now - job.started if not is_over else job.elapsed
     took = outcomes.seconds(since) if job.started else "-"
     state = "success" if is_over and not outcomes.has_failed(job.code) else state_of(job)
-    details = job.description if is_over else job.reason or job.status
     return [
         job.id,
-        plain(title, 40),
+        plain(known.event(job), 40),
         state,
-        plain(job.server, 40) or "-",
+        plain(known.server(job), 40) or "-",
         when(int(job.launched)),
         took,
-        plain(details, 100) or "-",
+        plain(details_of(job), 100) or "-",
     ]
+
+
+def details_of(job: Job) -> str:
+    """Why it ended so, or what it waits for or is doing."""
+    if job.state == "complete":
+        return job.description
+    if job.until and job.state in _DELAYED:
+        return f"starts at {when(int(job.until))}"
+    return job.reason or job.status
 
 
 def state_of(job: Job) -> str:

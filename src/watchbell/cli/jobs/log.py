@@ -11,7 +11,9 @@ from watchbell.cli.formatting import plain, when
 from watchbell.cli.jobs.finding import job_named
 from watchbell.cli.options import with_settings
 from watchbell.cli.store_call import with_store
+from watchbell.errors import NotFound
 from watchbell.files import objects
+from watchbell.fleet import servers
 from watchbell.jobs import job_records, outcomes
 from watchbell.jobs.job_log import JobLog
 from watchbell.jobs.model import ABORTED, Code, Job
@@ -61,30 +63,34 @@ async def _dump(printed: JobLog, times: bool) -> None:
 
 async def follow_log(store: Store, settings: Settings, job: str, *, times: bool = False) -> None:
     """Prints the log until the job is over, and on standard error why it waits."""
-    async with asyncio.TaskGroup() as group:
-        notices = group.create_task(_print_notices(store, job))
-        async for lines in log_of(store, settings, job).follow():
-            _print(lines, times)
-        notices.cancel()
+    log, said = log_of(store, settings, job), ""
 
-
-async def _print_notices(store: Store, job_id: str) -> None:
-    last = ""
-    while True:
-        job = await job_records.read(store, job_id)
-        notice = _notice(job) if job else ""
-        if notice and notice != last:
+    async def is_over() -> bool:
+        nonlocal said
+        found = await job_records.read(store, job)
+        notice = await _notice(store, found) if found else ""
+        if notice and notice != said:
             click.echo(notice, err=True)
-        last = notice or last
-        await asyncio.sleep(_EVERY)
+            said = notice
+        return await log.is_over()
+
+    async for lines in log.follow(is_over):
+        _print(lines, times)
 
 
-def _notice(job: Job) -> str:
+async def _notice(store: Store, job: Job) -> str:
     if job.state == "active":
-        return f"running on {plain(job.server)}" if job.started else ""
+        return f"running on {plain(await _server(store, job.server))}" if job.started else ""
     if job.state in ("start_delay", "retry_delay") and job.until:
         return f"starts at {when(int(job.until))}"
     return f"waiting: {plain(job.reason)}" if job.reason else ""
+
+
+async def _server(store: Store, id_: str) -> str:
+    try:
+        return servers.label(await servers.get(store, id_))
+    except NotFound:
+        return id_
 
 
 async def ended(store: Store, job_id: str) -> Job | None:

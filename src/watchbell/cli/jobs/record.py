@@ -6,8 +6,8 @@ import click
 
 from watchbell.cli.arguments import storable
 from watchbell.cli.formatting import plain, when
-from watchbell.cli.jobs.finding import job_named, titles
-from watchbell.cli.jobs.listing import state_of
+from watchbell.cli.jobs.finding import Names, job_named, names
+from watchbell.cli.jobs.listing import details_of, state_of
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.store_call import with_store
 from watchbell.jobs import outcomes
@@ -31,15 +31,14 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
       watchbell jobs show "Nightly backup" --json
     """
 
-    async def found(store: Store) -> tuple[Job, str]:
-        job = (await job_named(store, name)).job
-        return job, (await titles(store)).get(job.event, job.event)
+    async def found(store: Store) -> tuple[Job, Names]:
+        return (await job_named(store, name)).job, await names(store)
 
-    job, title = with_store(loaded.settings, found)
+    job, known = with_store(loaded.settings, found)
     if as_json:
         print_json(job)
         return
-    facts = [(word, value) for word, value in _facts(job, title) if value]
+    facts = [(word, value) for word, value in _facts(job, known) if value]
     width = max(len(word) for word, _ in facts)
     for word, value in facts:
         click.echo(f"{word:<{width}}  {plain(value)}")
@@ -49,19 +48,18 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
         click.echo(f"{when(int(one.epoch))}  {plain(one.msg)}")
 
 
-def _facts(job: Job, title: str) -> Iterator[tuple[str, str]]:
+def _facts(job: Job, known: Names) -> Iterator[tuple[str, str]]:
     yield "job", job.id
-    yield "event", f"{title} ({job.event})"
+    yield "event", f"{known.event(job)} ({job.event})"
     yield "state", state_of(job)
-    yield "details", job.description or job.reason or job.status
-    yield "server", job.server
+    yield "details", details_of(job)
+    yield "server", known.server(job)
     yield "started by", f"{job.source} {job.username}".strip()
     yield "scheduled", when(int(job.now)) if job.source == "scheduler" else ""
     yield "started", when(int(job.started)) if job.started else ""
-    yield "starts at", when(int(job.until)) if job.until and not job.started else ""
     yield "ended", when(int(job.completed)) if job.completed else ""
     yield "took", outcomes.seconds(job.elapsed) if job.completed else ""
-    yield "tags", ", ".join(job.tags)
+    yield "tags", ", ".join(tag for tag in job.tags if not tag.startswith("_"))
     yield "memory", f"{job.mem.max / _MIB:.0f} MiB at most" if job.mem else ""
     yield "log", f"{job.log_file_size:,} bytes" if job.log_file_size else ""
     yield "files", ", ".join(file.filename for file in job.files)
