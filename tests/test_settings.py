@@ -105,7 +105,7 @@ OTHER: dict[str, tuple[str, str | int]] = {
     "files.secret_access_key": (PASSWORD, "***"),
     "fault": ("queue.taken:3", "queue.taken:3"),
 }
-TABLES = ["gateways"]
+TABLES = ["gateways", "job_defaults"]
 LISTS = (
     *("alerting.new_check_ignore_tags", "agent.users", "cron.tags", "web.trusted_proxies"),
     *("web.sns_topics", "web.sns_hosts"),

@@ -11,7 +11,7 @@ from redis.exceptions import ResponseError
 from watchbell import logs
 from watchbell.clock import SYSTEM
 from watchbell.files.objects import Files
-from watchbell.jobs import stock
+from watchbell.jobs import job_defaults, stock
 from watchbell.jobs.action_runner import ActionRunner
 from watchbell.jobs.action_work import ActionWork
 from watchbell.jobs.catalogue import Catalogue
@@ -56,14 +56,14 @@ class Conductor:
         jobs = settings.jobs
         self._store = store
         self._catalogue = Catalogue(store)
-        self._scheduling = Scheduling(store, self._catalogue, jobs)
+        defaults = job_defaults.of(settings)
+        self._scheduling = Scheduling(store, self._catalogue, jobs, defaults)
         self._view = FleetView(store, jobs.down_after)
         clock = self._scheduling.clock
         self._dispatcher = Dispatcher(store, self._view, clock)
         self._drainer = Drainer(store, self._view)
         self._finisher = Finisher(store, jobs, base_url, clock, most_events=jobs.most_events)
         self._reaper = Reaper(store, self._view, jobs, clock)
-        self._limiter = HistoryLimiter(store, files, jobs, clock)
         self._archiver, self._shortener = LogArchiver(store, files), LogShortener(store, files)
         self._limiter = HistoryLimiter(store, files, jobs, clock)
         work = ActionWork(
@@ -71,6 +71,7 @@ class Conductor:
             self._catalogue,
             settings,
             clock,
+            defaults=defaults,
             base_url=base_url,
             log_end=lambda job: JobLog(store, files, job).tail(_LOG_LINES),
         )

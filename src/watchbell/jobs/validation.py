@@ -84,17 +84,17 @@ def stored(kind: str, raw: bytes) -> Record:
     return record
 
 
-def action(value: object, field: str = "") -> Action:
+def action(value: object, field: str = "", *, strict: bool = False) -> Action:
     """An action alone, as a job pushes it. Raises Refused."""
-    found: Action = action_rules.reader(strict=False)(
+    found: Action = action_rules.reader(strict=strict)(
         field, aliases.action(read_value.plain(value))
     )
     return found
 
 
-def limit(value: object, field: str = "") -> Limit:
+def limit(value: object, field: str = "", *, strict: bool = False) -> Limit:
     """A limit alone, as a job pushes it. Raises Refused."""
-    found: Limit = limit_rules.reader(strict=False)(field, aliases.limit(read_value.plain(value)))
+    found: Limit = limit_rules.reader(strict=strict)(field, aliases.limit(read_value.plain(value)))
     return found
 
 

@@ -241,5 +241,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     files: Files = field(default_factory=Files)
     gateways: Tables = field(default_factory=Tables)
     """A table for each medium that sends alerts."""
+    job_defaults: Tables = field(default_factory=Tables)
+    """What applies to all jobs: a table `env` of variables, and one for each limit and action."""
     fault: Fault = ""
     """For tests of crash safety: the point, `NAME` or `NAME:N`, at which a process kills itself."""

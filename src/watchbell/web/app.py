@@ -17,6 +17,7 @@ from watchbell.files import objects
 from watchbell.gateways import catalogue
 from watchbell.gateways import links as message_links
 from watchbell.gateways.ack_page import AckPage
+from watchbell.jobs import job_defaults
 from watchbell.jobs.agent_hub import AgentHub
 from watchbell.settings import Settings
 from watchbell.store.client import Store
@@ -124,6 +125,7 @@ async def open_services(
         calendar=Calendar(store, clock, lambda: table.windows_changed),
         directory_cache=DirectoryCache(store, clock),
         cron_jobs=JobCache(store, reading(settings.cron), clock),
+        job_defaults=job_defaults.of(settings),
         definitions=DefinitionCache(store, clock, background),
         latency=Latency(clock),
         agents=AgentHub(store, settings.jobs, clock, server_url(settings)),

@@ -12,6 +12,7 @@ from watchbell.cron.job_cache import JobCache
 from watchbell.files.objects import Files
 from watchbell.gateways.ack_page import AckPage
 from watchbell.jobs.agent_hub import AgentHub
+from watchbell.jobs.decide.launch import Defaults
 from watchbell.settings import Settings
 from watchbell.store.client import Store
 from watchbell.web import audit
@@ -59,6 +60,7 @@ class Services(Struct, frozen=True):
     directory_cache: DirectoryCache
     cron_jobs: JobCache
     definitions: DefinitionCache
+    job_defaults: Defaults
     latency: Latency
     agents: AgentHub
     server_table: ServerTable

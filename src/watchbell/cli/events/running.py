@@ -14,7 +14,7 @@ from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.store_call import with_store
 from watchbell.cli.targets import target_ids
 from watchbell.clock import SYSTEM
-from watchbell.jobs import run_event
+from watchbell.jobs import job_defaults, run_event
 from watchbell.jobs.model import Event
 from watchbell.settings import Loaded
 from watchbell.store.client import Store
@@ -62,8 +62,15 @@ def run(*, loaded: Loaded, name: str, wait: bool, as_json: bool, **given: Any) -
         known, request = await definitions_of(store, event), _request(event, given)
         if "targets" in request:
             request["targets"] = await target_ids(store, request["targets"])
-        zone = settings.jobs.timezone
-        job = await run_event.run(store, known, by.actor, request, SYSTEM.now(), timezone=zone)
+        job = await run_event.run(
+            store,
+            known,
+            by.actor,
+            request,
+            SYSTEM.now(),
+            timezone=settings.jobs.timezone,
+            defaults=job_defaults.of(settings),
+        )
         await record_change(store, "event.run", event.id, job.id)
         if as_json:
             print_json(job)

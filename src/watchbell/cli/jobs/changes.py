@@ -13,7 +13,7 @@ from watchbell.cli.store_call import with_store
 from watchbell.clock import SYSTEM
 from watchbell.errors import NotFound, Refused
 from watchbell.files import objects
-from watchbell.jobs import aborts, history, job_records, run_event
+from watchbell.jobs import aborts, history, job_defaults, job_records, run_event
 from watchbell.jobs.model import Event
 from watchbell.settings import Loaded
 from watchbell.store.client import Store
@@ -56,8 +56,15 @@ def rerun(*, loaded: Loaded, name: str, wait: bool) -> int:
         by, found = operator(), await job_named(store, name)
         event = await find(store, "event", found.job.event)
         assert isinstance(event, Event)
-        known, zone = await definitions_of(store, event), loaded.settings.jobs.timezone
-        job = await run_event.rerun(store, known, by.actor, found.job, SYSTEM.now(), timezone=zone)
+        job = await run_event.rerun(
+            store,
+            await definitions_of(store, event),
+            by.actor,
+            found.job,
+            SYSTEM.now(),
+            timezone=loaded.settings.jobs.timezone,
+            defaults=job_defaults.of(loaded.settings),
+        )
         await record_change(store, "job.rerun", job.id, found.job.id)
         click.echo(f"started job {job.id} of {plain(event.title)}", err=wait)
         return await follow_to_end(store, loaded.settings, job.id) if wait else 0

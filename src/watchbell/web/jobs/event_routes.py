@@ -362,6 +362,7 @@ async def _run(request: Asked, id: str, asked: RunAsked) -> str:  # noqa: A002
         {"id": id, **given},
         services.clock.now(),
         timezone=timezone_of(request),
+        defaults=services.job_defaults,
     )
     await audited(request, "jobs.run", id, job.id)
     return job.id

@@ -376,6 +376,7 @@ async def rerun(request: Asked, id: Id) -> Launched:  # noqa: A002
         job,
         services.clock.now(),
         timezone=timezone_of(request),
+        defaults=services.job_defaults,
     )
     await audited(request, "jobs.rerun", id, made.id)
     return Launched(made.id)
