@@ -343,14 +343,23 @@ async def test_a_clock_that_is_set_forward_is_caught_up_by_policy(scene: Scene) 
     assert caught_up == [NOON + 60 * n for n in range(1, 61)]
 
 
-async def test_a_cursor_far_ahead_of_the_store_does_not_stop_its_event(store: Store) -> None:
+@pytest.mark.parametrize("catchup", [[], [CATCHUP]])
+async def test_a_cursor_far_ahead_of_the_store_does_not_stop_its_event(
+    store: Store, catchup: list[Timing]
+) -> None:
     seconds = int((await store.call("TIME"))[0])
-    scene = Scene(store, seconds - seconds % 60)
-    await scene.define(event("backup", MINUTELY))
-    await scene.cursor("backup", scene.now + 86_400)
-    conductor = await scene.conductor(scene.now + 61)
-    await conductor.launch_all(scene.now + 121)
-    assert await scene.times() == [120]
+    scene = Scene(store, seconds - 3600)
+    every_second = Timing(type="interval", start=0, duration=1)
+    await scene.define(event("backup", every_second, *catchup))
+    await scene.cursor("backup", seconds + 86_400)
+    conductor = await scene.conductor(seconds)
+
+    async def is_later() -> bool:
+        return int((await store.call("TIME"))[0]) > seconds + 1
+
+    await eventually(is_later)
+    await conductor.launch_all(seconds + 2)
+    assert (await scene.times())[-1] == 3602
 
 
 async def test_an_agenda_far_ahead_of_the_clock_returns_to_the_present(scene: Scene) -> None:

@@ -5,16 +5,19 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 import pytest
 
-from tests.conftest import bare_environment
+from tests.conftest import bare_environment, watched
+from tests.faults import faketime
 from tests.jobs.timed import KEYS
-from tests.servers import Single
+from tests.servers import Server, Single
 from tests.waiting import eventually, wait_until
 from watchbell import actors
 from watchbell.jobs import definitions, job_records, stock
+from watchbell.jobs.claims import LeftOut
 from watchbell.jobs.job_packing import pack
 from watchbell.jobs.model import EventState, Job
 from watchbell.store.client import Store
@@ -71,6 +74,57 @@ async def end(store: Store, job: Job, **how: object) -> None:
     await store.call("HSET", KEYS.event_states(), job.event, msgspec.json.encode(state))
     await store.call("DEL", KEYS.job(job.id))
     await store.call("ZREM", KEYS.live(), job.id)
+
+
+async def test_when_the_clock_of_the_store_is_set_no_time_is_run_twice(folder: Path) -> None:
+    clock = faketime.SteppedClock(folder)
+    with Server(folder / "s", environment=clock.environment) as stepped:
+        async for store in watched(stepped.url):
+            with worker(stepped.url), worker(stepped.url):
+                await step(store, clock)
+
+
+async def step(store: Store, clock: faketime.SteppedClock) -> None:
+    async def are_there() -> bool:
+        return sum(b":seen:" in one for one in await store.call("HKEYS", KEYS.started())) == 2
+
+    await eventually(are_there)
+    minute = await defined(store, "all", SCHEDULE, CATCHUP)
+    second = {"type": "interval", "start": minute - 90_000_000, "duration": 1}
+    before = await defined(store, "tick", second)
+
+    async def times(event: str) -> list[float]:
+        return sorted(job.now for job in await jobs_of(store, event))
+
+    async def last() -> float:
+        return max(await times("tick"), default=0)
+
+    async def has_reached(at: float) -> bool:
+        return await last() >= at
+
+    await eventually(lambda: has_reached(before))
+    clock.step("+1h")
+    await eventually(lambda: has_reached(before + 3600))
+
+    async def is_caught_up() -> bool:
+        return len(await times("all")) >= 59
+
+    await eventually(is_caught_up, why="each minute of the hour is caught up")
+    missed = msgspec.json.decode(await store.call("HGET", KEYS.left_out(), "tick"), type=LeftOut)
+    assert missed.last - missed.first > 3000
+    latest = await last()
+    clock.step("+3595")  # five seconds back
+    await eventually(lambda: has_reached(latest + 1), why="it goes on once the clock has caught up")
+    for event in ("all", "tick"):
+        found = await times(event)
+        assert len(found) == len(set(found))
+    # So far back that nobody would wait for it.
+    clock.step("-1d")
+
+    async def has_returned() -> bool:
+        return min(await times("tick")) < before - 80_000
+
+    await eventually(has_returned, why="it continues from the present")
 
 
 @pytest.mark.parametrize("point", ["jobs.before_claim", "jobs.claimed"])

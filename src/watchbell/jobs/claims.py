@@ -18,7 +18,7 @@ from watchbell.store.script import Script
 MOST_AHEAD = 2 * 3_600
 """Seconds by which a cursor may be ahead of the store's clock. After that clock was set back by an
 hour, the minutes of that hour are not run again. A cursor further ahead would stop its event for
-too long, so it is moved to the present."""
+too long, so the event continues from the present."""
 
 LAUNCHED, PASSED, GONE, STALE, COUNTED, SPENT, LIMITED = range(7)
 """What became of a claim: its jobs were launched; another conductor was faster; the event was
@@ -64,13 +64,13 @@ end
 """
 
 # Needs LAYOUT, and `seconds`, the time. A cursor is `TIME:FINGERPRINT`: the last fire that was
-# handled, and the timings that it belongs to.
+# handled, and the timings that it belongs to. One that is too far ahead counts as none.
 CURSORS = f"""
 local function cursor_of(event)
   local text = redis.call('HGET', jobs.cursors, event) or ''
   local last, fingerprint = string.match(text, '^(%d+):?(.*)$')
   last = tonumber(last)
-  if last and last > seconds + {MOST_AHEAD} then last = seconds end
+  if last and last > seconds + {MOST_AHEAD} then last = nil end
   return last, fingerprint
 end
 

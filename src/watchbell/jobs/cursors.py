@@ -27,8 +27,8 @@ local cursors = {}
 for i, pair in ipairs(cmsgpack.unpack(ARGV[1])) do
   local event, fingerprint = pair[1], pair[2]
   local last, known = cursor_of(event)
-  if known ~= fingerprint then
-    if known ~= '' then last = math.max(last or 0, seconds) end
+  if known ~= fingerprint or not last then
+    if known ~= '' or not last then last = math.max(last or 0, seconds) end
     set_cursor(event, last, fingerprint)
   end
   cursors[i] = last
