@@ -14,6 +14,12 @@ from tests.waiting import eventually, wait_until
 from watchbell.process.orphans import marked
 
 
+def alive(agent: Path, job: str) -> list[int]:
+    """Processes of a job of the agent with this folder."""
+    owner = f"agent-{(agent / 'id').read_text()}"
+    return [one.pid for one in marked() if (one.owner, one.run) == (owner, job)]
+
+
 class AgentProcess:
     def __init__(
         self,
@@ -49,6 +55,9 @@ class AgentProcess:
         before = len(self._server.hellos)
         await eventually(lambda: len(self._server.hellos) > before, why="a connection")
         return self
+
+    def alive(self, job: str) -> list[int]:
+        return alive(self.data / "agent", job)
 
     def kill(self) -> None:
         self.process.kill()

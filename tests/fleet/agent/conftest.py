@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.fleet.agent.link_server import TOKEN, LinkServer
+from tests.waiting import eventually
 from watchbell.fleet.agent.agent import run
 from watchbell.fleet.agent.agent_folder import Joined
 from watchbell.settings import Agent as AgentSettings
@@ -43,4 +44,5 @@ async def running_agent(
 async def agent(folder: Path, server: LinkServer) -> AsyncIterator[asyncio.Task[None]]:
     async with running_agent(folder / "agent", server) as task:
         yield task
-    assert list((folder / "agent" / "jobs").iterdir()) == []
+    jobs = folder / "agent" / "jobs"
+    await eventually(lambda: list(jobs.iterdir()) == [], why="the removal of all jobs")

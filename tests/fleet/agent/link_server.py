@@ -104,6 +104,8 @@ class LinkServer:
         self.samples: list[Sampled] = []
         self.renewals: list[Renew] = []
         self.departures = 0
+        self.confirmed: list[bool] = []
+        """What second greetings say about the new token."""
         self.uploads: dict[tuple[str, str], bytes] = {}
         self.downloads: dict[str, bytes] = {}
         self.refusal: Refusal | None = None
@@ -214,8 +216,8 @@ class LinkServer:
                 self.samples.append(message)
             case Leaving():
                 self.departures += 1
-            case _:
-                self.errors.append(f"unexpected: {message}")
+            case Hello():
+                self.confirmed.append(message.has_stored)
 
     async def _apply(
         self, connection: ServerConnection, reports: tuple[messages.Report, ...]

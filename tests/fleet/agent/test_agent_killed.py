@@ -11,15 +11,10 @@ import pytest
 from tests.fleet.agent.agent_process import AgentProcess
 from tests.fleet.agent.link_server import LinkServer, SeenJob, order
 from tests.waiting import eventually
-from watchbell.process.orphans import marked
 
 LINES = 3_000
 COUNTS = f"i=0; while test $i -lt {LINES}; do i=$((i+1)); echo line $i; done; exit 3"
 EXPECTED = "".join(f"line {number}\n" for number in range(1, LINES + 1)).encode()
-
-
-def alive(job: str) -> list[int]:
-    return [one.pid for one in marked() if one.run == job]
 
 
 @pytest.fixture
@@ -43,7 +38,7 @@ async def test_a_running_job_goes_on_under_the_next_agent(
     await server.launch(order("j1", script))
     await eventually(lambda: server.job("j1").log)
     agent.kill()
-    assert alive("j1")
+    assert agent.alive("j1")
     agent.again()
     await agent.connected()
     gate.touch()
@@ -79,7 +74,7 @@ async def test_an_agent_that_is_told_to_stop_leaves_its_jobs_to_the_next(
     agent.process.terminate()
     assert await agent.wait() == 0
     await eventually(lambda: server.departures == 1)
-    assert alive("j1")
+    assert agent.alive("j1")
     agent.again()
     await agent.connected()
     gate.touch()
@@ -148,7 +143,7 @@ async def test_a_job_whose_warden_was_killed_too_is_lost(
     seen = await complete(server, "j1")
     assert seen.result
     assert (seen.result.code, seen.result.retry_ok) == ("abort", True)
-    assert alive("j1") == []
+    assert agent.alive("j1") == []
 
 
 @pytest.mark.parametrize("is_suspended", [True, False])
@@ -163,7 +158,7 @@ async def test_jobs_are_ended_before_the_server_counts_them_as_lost(
             agent.process.send_signal(signal.SIGSTOP)
         else:
             server.flows.clear()
-        await eventually(lambda: not alive("j1"), why="the end of the job")
+        await eventually(lambda: not agent.alive("j1"), why="the end of the job")
         server.flows.set()
         agent.process.send_signal(signal.SIGCONT)
         seen = await complete(server, "j1")

@@ -104,6 +104,7 @@ async def test_the_token_is_replaced_and_stored_privately(folder: Path, server: 
         await eventually(lambda: len(server.hellos) == 2)
     assert server.tokens == [TOKEN, "the second token"]
     assert [hello.has_stored for hello in server.hellos] == [False, True]
+    assert server.confirmed == [True]
     async with running_agent(folder, server, token=""):
         await eventually(lambda: len(server.hellos) == 3)
     assert server.tokens[2] == "the second token"

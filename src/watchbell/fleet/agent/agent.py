@@ -115,7 +115,7 @@ async def run(
         logs.hide(token)
         outbox = Outbox()
         link = Link(joined.urls, files.token, token, outbox, clock, ca=joined.ca)
-        owner = f"agent-{files.id()}"
+        owner = owner_of(files)
         async with Runner(
             owner, grace=_GRACE, clock=clock, keep=files.kept, secrets=secrets
         ) as runner:
@@ -137,6 +137,10 @@ async def run(
             finally:
                 if on_stop == "keep":
                     await runner.leave()
+
+
+def owner_of(files: AgentFolder) -> str:
+    return f"agent-{files.id()}"
 
 
 class _Stopped(Exception):
@@ -163,7 +167,8 @@ def _agent(
 
     lease = JobLease(clock, extend)
     transfers = Transfers(lambda: link.server, link.tls)
-    around = Surroundings(runner, outbox, lease, transfers, clock, settings.users)
+    owner = owner_of(files)
+    around = Surroundings(runner, outbox, lease, transfers, clock, settings.users, owner)
     jobs = JobTable(files, around, group)
     boot = f"{sampler.boot_id()}:{files.id()}"
     return Agent(settings, boot, jobs, lease, outbox, lambda: files.store_joined(joined))

@@ -65,8 +65,9 @@ class JobFolder:
 
     def remove(self) -> bool:
         """Whether it is gone. Of a job that has left files, `remove_all` has to be called: it may
-        take a long time."""
+        take a long time. The order goes first: without it, what is left is no job."""
         with suppress(OSError):
+            os.unlink(self.path / _ORDER)  # noqa: PTH108
             for name in os.listdir(self.path):  # noqa: PTH208 quicker
                 if name != _WORK:
                     os.unlink(f"{self.path}/{name}")  # noqa: PTH108

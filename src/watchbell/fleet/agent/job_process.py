@@ -49,6 +49,8 @@ class Surroundings(Struct, frozen=True):
     transfers: Transfers
     clock: Clock
     users: Sequence[str]
+    owner: str
+    """What processes of this agent are marked with."""
 
 
 class JobProcess:
@@ -111,7 +113,8 @@ class JobProcess:
         main = self._reports.state.pid
         for _ in range(_PASSES):
             for orphan in orphans.marked():
-                if orphan.run == self.id and (not main or session_of(orphan.pid) == main):
+                is_ours = (orphan.run, orphan.owner) == (self.id, self._around.owner)
+                if is_ours and (not main or session_of(orphan.pid) == main):
                     orphans.signal_safely(orphan, signal.SIGKILL)
         await self._finish(job_result.LOST, _NO_END)
 

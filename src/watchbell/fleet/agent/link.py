@@ -182,7 +182,11 @@ class Link:
             raise _refused(answer)
         if not isinstance(answer, Welcome):
             raise _Lost("the server did not welcome us")
-        self._store(answer)
+        if answer.token:
+            self._token_file.store(answer.token)
+            self._has_stored = True
+            # A second greeting confirms that, so that the former token loses its validity.
+            await connection.send(messages.encode(owner.hello(has_stored=True)))
         probe("agent.welcomed")
         self._asked.clear()
         self._answered = self._clock.monotonic()
@@ -198,11 +202,6 @@ class Link:
             group.create_task(self._send_reports(connection))
             group.create_task(self._send_others(connection))
             group.create_task(self._renew(connection, owner, answer.heartbeat))
-
-    def _store(self, welcome: Welcome) -> None:
-        if welcome.token:
-            self._token_file.store(welcome.token)
-            self._has_stored = True
 
     async def _receive(self, connection: "ClientConnection", owner: Owner) -> None:
         while True:
