@@ -40,6 +40,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plugins": ("watchbell.cli.plugins", "Manage the programs that jobs run."),
     "channels": ("watchbell.cli.channels", "Manage whom the actions of events notify."),
     "tags": ("watchbell.cli.tags", "Manage tags of events and jobs."),
+    "servers": ("watchbell.cli.servers", "Manage servers, which run jobs, and their tokens."),
+    "groups": ("watchbell.cli.server_groups", "Manage groups of servers."),
     "gateways": ("watchbell.cli.gateways", "Show, test and retry the gateways."),
     "users": ("watchbell.cli.users", "Manage users and their roles."),
     "roles": ("watchbell.cli.roles", "Manage custom roles and their privileges."),

@@ -1,6 +1,7 @@
 """All roles, in the order in which the board shows them."""
 
 from watchbell.roles import (
+    agent,
     alerting,
     broker,
     conductor,
@@ -26,6 +27,7 @@ ROLES: list[Role | Several] = [
     purger.ROLE,
     store_monitor.ROLE,
     web.ROLE,
+    agent.ROLE,
 ]
 
 OUTSIDE: list[Role | Several] = [oobetet.ROLES]
