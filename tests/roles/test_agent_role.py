@@ -7,11 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from tests.conftest import Up
-from tests.servers import free_port
+from tests.servers import held_port
 from tests.waiting import eventually
 from tests.web.site import chosen
 from watchbell.fleet import presence, servers, tokens
-from watchbell.fleet.model import Server
 from watchbell.roles import agent
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
@@ -45,29 +44,34 @@ def test_without_the_web_there_is_no_local_agent() -> None:
 
 async def test_up_runs_an_agent_that_comes_back(folder: Path) -> None:
     data = folder / "data"
-    options = {"WATCHBELL_WEB_PORT": str(free_port()), "WATCHBELL_AGENT_HOSTNAME": "db-1"}
-    with Up(data, "--port", "0", **options) as up:
-        async with Store(store_url.parse(up.url)) as store:
-            first = await eventually(lambda: online(store))
+    with held_port() as port:
+        number = str(port.getsockname()[1])
+        options = {"WATCHBELL_WEB_PORT": number, "WATCHBELL_AGENT_HOSTNAME": "db-1"}
+        with Up(data, "--port", "0", **options) as up:
+            first = await _joined(up)
             token = data / "agent" / "token"
             assert stat.S_IMODE(token.stat().st_mode) == 0o600
-            text = token.read_text().strip()
-            known = await tokens.authenticate(store, text, 0)
+            async with Store(store_url.parse(up.url)) as store:
+                known = await tokens.authenticate(store, token.read_text().strip(), 0)
             assert known is not None
-            assert known.server == first.id
-        up.end()
-        up.again()
-        async with Store(store_url.parse(up.url)) as store:
-            again = await eventually(lambda: online(store))
-            assert again.id == first.id
-            # The record was removed, or the store is another one: the agent joins again.
+            assert known.server == first
             up.end()
-        up.again()
-        async with Store(store_url.parse(up.url)) as store:
-            await eventually(lambda: online(store))
+            up.again()
+            assert await _joined(up) == first
+            up.end()
+            token.write_text("wba_of_another_store\n")
+            up.again()
+            assert await _joined(up) == first
 
 
-async def online(store: Store) -> Server | None:
-    found = await presence.read(store)
-    known = await servers.every(store)
-    return next((one for one in known if found.is_online(one.id, 1_000)), None)
+async def _joined(up: Up) -> str:
+    """The only server, once it is connected."""
+    async with Store(store_url.parse(up.url)) as store:
+
+        async def online() -> str:
+            found = await presence.read(store)
+            known = await servers.every(store)
+            assert len(known) < 2
+            return next((one.id for one in known if found.is_online(one.id, 1_000)), "")
+
+        return await eventually(online)
