@@ -121,8 +121,8 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
 def token(
     *, loaded: Loaded, hostname: str | None, groups: tuple[str, ...], valid: int, as_json: bool
 ) -> None:
-    """Create a token with which one server joins, and print the command that joins. With
-    --hostname, the token may also replace the server of that name.
+    """Create a token with which one server joins. The command that joins is printed, and not shown
+    again. With --hostname, the token may also replace the server of that name.
 
     Example: watchbell servers token --hostname db-1 --valid "2 hours"
     """
