@@ -1,7 +1,6 @@
 """Every endpoint, as the application has it: who gets in, and who does not."""
 
 import base64
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -40,10 +39,8 @@ class Endpoint(NamedTuple):
     method: str
     path: str
     access: Access | None
-
-    @property
-    def url(self) -> str:
-        return re.sub(r"\{\w+\}", "nothing", self.path)
+    url: str
+    """Of something that does not exist."""
 
 
 def endpoints(site: Site) -> Iterator[Endpoint]:
@@ -56,7 +53,17 @@ def endpoints(site: Site) -> Iterator[Endpoint]:
             if isinstance(handler.opt.get("access"), AgentAccess):
                 continue
             for method in sorted(handler.http_methods - {"OPTIONS"}):
-                yield Endpoint(method, route.path_format, handler.opt.get("access"))
+                access = handler.opt.get("access")
+                yield Endpoint(method, route.path_format, access, _url(route))
+
+
+def _url(route: HTTPRoute) -> str:
+    parts = route.path_components
+    return "/" + "/".join(one if isinstance(one, str) else _value(one.type) for one in parts)
+
+
+def _value(kind: type) -> str:
+    return "1" if kind is int else "nothing"
 
 
 def guarded(site: Site) -> list[tuple[Endpoint, Privilege]]:
