@@ -18,7 +18,8 @@ from watchbell.jobs.keys import Jobs
 from watchbell.jobs.log_archive import LogArchive
 from watchbell.jobs.log_archiver import LogArchiver, LogShortener
 from watchbell.jobs.log_lines import Chunk
-from watchbell.jobs.log_members import Position
+from watchbell.jobs.log_members import Part, Position
+from watchbell.jobs.log_stream import LogStream
 from watchbell.store.client import Store
 
 KEYS = Jobs()
@@ -231,6 +232,42 @@ async def test_a_reader_sees_every_line_once_while_the_log_is_moved(
         await task
     assert seen == list(range(1, 901))
     assert b"".join(texts) == printer.printed
+
+
+@short
+@pytest.mark.parametrize("is_archived", [False, True])
+@pytest.mark.parametrize("read", ["window", "end", "download"])
+async def test_what_is_moved_between_two_reads_is_neither_missed_nor_repeated(
+    store: Store, files: Files, monkeypatch: pytest.MonkeyPatch, is_archived: bool, read: str
+) -> None:
+    printer, parts, moved = Printer(store), LogStream.parts, list[bool]()
+    await print_some(printer, 150)
+    await LogArchive(store, files).shorten("j1")
+    before = printer.printed.splitlines(keepends=True)
+
+    async def parts_later(stream: LogStream) -> list[Part]:
+        """Reads the parts once more was moved than when the stream was read."""
+        if not moved:
+            moved.append(True)
+            await print_some(printer, 90)
+            await LogArchive(store, files).shorten("j1")
+            if is_archived:
+                await end(store, printer)
+                await archived(store, files)
+        return await parts(stream)
+
+    monkeypatch.setattr(LogStream, "parts", parts_later)
+    log = JobLog(store, files, "j1")
+    if read == "window":
+        found = [line.text for line in (await log.window(10, 1_000)).lines]
+        assert found[:140] == before[10:]
+    elif read == "end":
+        numbers = [line.number for line in (await log.end(140)).lines]
+        assert numbers == list(range(numbers[0], numbers[0] + 140))
+        assert numbers[-1] in (150, 240)
+    else:
+        assert b"".join([piece async for piece in log.download()]) == printer.printed
+    assert moved
 
 
 @short

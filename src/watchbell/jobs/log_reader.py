@@ -87,7 +87,7 @@ class LogReader:
             found = await self._resting_forward(log, place, most)
             if not found.is_end:
                 return found
-            chunks = [*found.chunks, *tail.chunks]
+            chunks = _joined(found.chunks, tail.chunks)
             return Found(
                 chunks=chunks,
                 place=found.place,
@@ -113,7 +113,7 @@ class LogReader:
             log = _Log(await self._parts(), total=total)
             found = await self._resting_backward(log, stop, most)
             return Found(
-                chunks=[*found.chunks, *chunks],
+                chunks=_joined(found.chunks, chunks),
                 place=found.place,
                 total=total,
                 is_begin=found.is_begin,
@@ -125,7 +125,9 @@ class LogReader:
     async def from_offset(self, offset: int) -> list[Chunk]:
         """Some chunks from an offset on; none at the end."""
         tail = await self._tail(lambda: self._stream.from_offset(offset, _READ))
-        log = _Log(await self._parts()) if tail.exists else await self._log()
+        log = _Log() if tail.exists else await self._log()
+        if tail.is_after:
+            log = _Log(await self._parts())
         for segment in log.segments:
             if segment.member.offset + segment.member.size > offset:
                 return _from(await self._read(segment), offset)
@@ -136,6 +138,8 @@ class LogReader:
         tail = await self._stream.forward(0, 0, 0)
         if tail.exists and (not tail.shift or number >= tail.place + tail.shift):
             return max(number - tail.shift, 0)
+        if tail.exists and not tail.is_after:
+            return 0
         log = _Log(await self._parts()) if tail.exists else await self._log()
         place = 0 if log.segments else number
         for one in (segment.member for segment in log.segments):
@@ -169,7 +173,10 @@ class LogReader:
         return _Log([_Segment(file, one) for one in index.members], total=end.place + end.is_open)
 
     async def _parts(self) -> list[_Segment]:
+        """Those of a log that has some. NotFound where it was archived meanwhile."""
         parts = await self._stream.parts()
+        if not parts:
+            raise NotFound(f"the log of job {self._job!r} was moved")
         return [_Segment(part.name, member) for part in parts for member in part.members]
 
     async def _read(self, segment: _Segment) -> list[Chunk]:
@@ -228,6 +235,12 @@ def _covers(member: Member, place: int) -> bool:
 def _total(tail: Tail) -> int:
     """A line that has not ended counts once nothing more can come."""
     return tail.ended + (tail.is_open and not tail.is_live)
+
+
+def _joined(before: Sequence[Chunk], after: Sequence[Chunk]) -> list[Chunk]:
+    """Chunks of parts and of the stream, some of which were moved to a part in between."""
+    end = before[-1].end if before else 0
+    return [*before, *(chunk for chunk in after if chunk.offset >= end)]
 
 
 def _newlines(chunks: Iterable[Chunk]) -> int:
