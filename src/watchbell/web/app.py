@@ -47,7 +47,7 @@ from watchbell.web.etags import tagged
 from watchbell.web.fleet import agent_routes, group_routes, server_routes
 from watchbell.web.fleet.server_table import ServerTable
 from watchbell.web.guard import guard
-from watchbell.web.jobs import definition_routes, event_routes
+from watchbell.web.jobs import definition_routes, event_routes, output_routes
 from watchbell.web.jobs import job_routes as fleet_job_routes
 from watchbell.web.jobs.definition_cache import DefinitionCache
 from watchbell.web.jobs.topics import JobTopics
@@ -72,7 +72,13 @@ from watchbell.web.people.users import Users
 from watchbell.web.request_envelope import RequestEnvelope
 from watchbell.web.server_url import server_url
 from watchbell.web.services import Services
-from watchbell.web.system import gateway_routes, metrics_routes, overview_routes, system_routes
+from watchbell.web.system import (
+    gateway_routes,
+    metrics_routes,
+    overview_routes,
+    run_list_routes,
+    system_routes,
+)
 from watchbell.web.system.key_sizes import KeySizes
 
 MOST_BYTES = 1 << 20
@@ -84,9 +90,9 @@ ALERTING = (
 )
 FLEET = (server_routes, group_routes)
 CRON = (job_routes, file_routes, run_routes, instance_routes)
-JOBS = (event_routes, fleet_job_routes, definition_routes)
+JOBS = (event_routes, fleet_job_routes, output_routes, definition_routes)
 PEOPLE = (account_routes, user_routes, role_routes, session_routes, api_key_routes)
-SYSTEM = (overview_routes, gateway_routes, topic_routes)
+SYSTEM = (overview_routes, run_list_routes, gateway_routes, topic_routes)
 API = Router(
     "/api/v1",
     route_handlers=[part.ROUTES for part in (*PEOPLE, *SYSTEM, *ALERTING, *CRON, *JOBS, *FLEET)],
@@ -126,7 +132,7 @@ async def open_services(
         directory_cache=DirectoryCache(store, clock),
         cron_jobs=JobCache(store, reading(settings.cron), clock),
         job_defaults=job_defaults.of(settings),
-        definitions=DefinitionCache(store, clock, background),
+        definitions=DefinitionCache(store, clock, background, settings.jobs.timezone),
         latency=Latency(clock),
         agents=AgentHub(store, settings.jobs, clock, server_url(settings)),
         server_table=ServerTable(store, clock, background, settings.jobs.down_after),

@@ -110,6 +110,7 @@ _QUERIES = {
     "GET /api/v1/alerts": {"outcome": "failed"},
     "GET /api/v1/audit": {"action": "user"},
     "GET /api/v1/cron/jobs": {"sort": "next"},
+    "GET /api/v1/runs": {"only": "error", "limit": "10"},
     "GET /api/v1/live": {"topics": "checks"},
     "GET /api/v1/servers": {"online": "true", "sort": "cpu"},
 }

@@ -142,3 +142,16 @@ async def test_jobs_of_a_foreign_category_are_not_shown(site: Site, store: Store
     async with site.somebody("operator", "dave") as dave:
         assert await found(dave) == ["j0002"]
         assert (await dave.get("/api/v1/jobs/j0001")).status == 403
+
+
+async def test_a_delayed_job_is_started_now(site: Site) -> None:
+    async with site.somebody("editor") as alice:
+        run = f"/api/v1/events/{await made(alice)}/run"
+        id = (await alice.post(run, json={"delay": 3_600})).json()["id"]  # noqa: A001
+        waiting = (await alice.get("/api/v1/jobs", params={"phase": "waiting"})).json()
+        assert [row["state"] for row in waiting["items"]] == ["start_delay"]
+        assert (await alice.post(f"/api/v1/jobs/{id}/skip-delay")).status == 204
+        shown = (await alice.get(f"/api/v1/jobs/{id}")).json()
+        assert (shown["row"]["state"], shown["is_suspended"]) == ("ready", False)
+        again = await alice.post(f"/api/v1/jobs/{id}/skip-delay")
+        assert (again.status, again.json()["code"]) == (409, "not_delayed")

@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from tests.alerting.scenes import Stage
+from tests.fleet.crew import join
+from tests.jobs.logs import begun, job
+from tests.jobs.test_job_history import finish, over
 from tests.web.site import Site, Visitor
 from watchbell.alerting import maintenance
 from watchbell.alerting.keys import Alerting
@@ -193,3 +196,20 @@ def test_a_process_that_is_gone_is_missed() -> None:
 async def test_a_key_that_may_only_report_gets_no_glance(site: Site) -> None:
     async with site.program("intake") as program:
         assert (await program.get("/api/v1/overview")).status == 403
+
+
+async def test_jobs_that_run_or_failed_and_servers_that_are_down_are_shown(
+    program: Visitor, store: Store
+) -> None:
+    now = SYSTEM.now()
+    await join(store, "db-1")
+    await begun(store, job("j1", started=now, launched=now))
+    await begun(store, job("j2", state="queued", launched=now))
+    failed = {"code": 3, "tags": ("_error",)}
+    await finish(store, over(1, completed=now - 60, **failed), over(2, completed=now - 60))
+    await finish(store, over(3, completed=now - 90_000, **failed))
+    found = (await told(program))["jobs"]
+    assert (found["active"], found["waiting"], found["finished"]) == (1, 1, 3)
+    assert names(found["running"]) == ["j1"]
+    assert names(found["failed"]) == ["j0001"]
+    assert (found["servers"], [one["title"] for one in found["down"]]) == (1, ["db-1"])

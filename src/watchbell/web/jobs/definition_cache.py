@@ -5,6 +5,7 @@ import asyncio
 from watchbell.clock import Clock
 from watchbell.jobs import event_overview
 from watchbell.jobs.catalogue import Catalogue
+from watchbell.jobs.day_plan import DayPlanner
 from watchbell.jobs.event_overview import Overview
 from watchbell.store.client import Store
 from watchbell.web.live.background import Background
@@ -14,8 +15,10 @@ _FRESH = 1.0
 
 
 class DefinitionCache:
-    def __init__(self, store: Store, clock: Clock, background: Background) -> None:
+    def __init__(self, store: Store, clock: Clock, background: Background, timezone: str) -> None:
         self._store, self._clock, self._background = store, clock, background
+        self._timezone = timezone
+        self._planner: DayPlanner | None = None
         self._catalogue: Catalogue | None = None
         self._loading = asyncio.Lock()
         self._overview: Overview | None = None
@@ -30,6 +33,13 @@ class DefinitionCache:
                     self._background.begin(catalogue.run())
                     self._catalogue = catalogue
         return self._catalogue
+
+    async def planner(self) -> DayPlanner:
+        """It remembers the timetables of all events."""
+        catalogue = await self.catalogue()
+        if self._planner is None:
+            self._planner = DayPlanner(catalogue, self._timezone)
+        return self._planner
 
     async def changed(self, kind: str, record: str) -> None:
         """Reads a record again that this process has changed, so that the next request finds it."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 from urllib.parse import quote
 
-from litestar import MediaType, Router, delete, get, post, put
+from litestar import Router, delete, get, post, put
 from litestar.params import JSONBody, PathParameter, QueryParameter
 from litestar.response import Stream
 
@@ -14,6 +14,7 @@ from watchbell.fleet import servers
 from watchbell.jobs import (
     aborts,
     action_outcomes,
+    delays,
     explain,
     history,
     job_files,
@@ -23,12 +24,9 @@ from watchbell.jobs import (
     suspensions,
 )
 from watchbell.jobs.history import Query
-from watchbell.jobs.job_log import JobLog
 from watchbell.jobs.job_records import JobRecord
 from watchbell.jobs.model import Job
 from watchbell.jobs.timelines import Timelines
-from watchbell.runs.output_store import MOST_LINES
-from watchbell.web import output_view
 from watchbell.web.access import needs
 from watchbell.web.jobs import job_view
 from watchbell.web.jobs.event_routes import catalogue_of, check_access, timezone_of
@@ -43,12 +41,8 @@ from watchbell.web.jobs.job_shapes import (
     UsageShown,
 )
 from watchbell.web.jobs.job_view import Names
-from watchbell.web.live.sse import EVENT_STREAM, EventStream, LastEvent, Resume, streamed
-from watchbell.web.output_shapes import HitsShown, OutputShown
 from watchbell.web.problems import HttpProblem, wrong_cursor
 from watchbell.web.services import Asked, actor_of, audited, services_of
-
-FARTHEST = 1 << 40
 
 Id = Annotated[str, PathParameter(min_length=1, max_length=100, description="A job's id.")]
 FileId = Annotated[str, PathParameter(min_length=1, max_length=200, description="A file's id.")]
@@ -67,37 +61,18 @@ Moment = Annotated[
 Cursor = Annotated[str, QueryParameter(max_length=300, description="`next` of the page before.")]
 FewerThan = Annotated[int, QueryParameter(ge=1, le=200, description="The most items to return.")]
 Limit = Annotated[int, QueryParameter(ge=1, le=1_000, description="The most items to return.")]
-Lines = Annotated[int, QueryParameter(ge=1, le=MOST_LINES, description="The most lines to return.")]
-Start = Annotated[
-    int | None,
-    QueryParameter(ge=0, le=FARTHEST, description="The place of the first line to return."),
-]
-End = Annotated[
-    int | None,
-    QueryParameter(ge=0, le=FARTHEST, description="The place after the last line to return."),
-]
-Around = Annotated[
-    int | None,
-    QueryParameter(
-        ge=0, le=FARTHEST, description="The place of a line to return with the lines around it."
-    ),
-]
-Text = Annotated[
-    str,
-    QueryParameter(
-        min_length=1, max_length=500, description="The text to search for, in upper or lower case."
-    ),
-]
-Backward = Annotated[bool, QueryParameter(description="Whether to search backward.")]
 Phase = Annotated[
-    Literal["", "active", "queued", "delayed"],
-    QueryParameter(description="Only jobs that run, wait for their turn, or are delayed."),
+    Literal["", "active", "queued", "delayed", "waiting"],
+    QueryParameter(
+        description="Only jobs that run, wait for their turn, are delayed, or either of these two."
+    ),
 ]
 
 _STATES: dict[str, tuple[str, ...]] = {
     "active": ("active", "finishing"),
     "queued": ("queued", "ready"),
     "delayed": ("start_delay", "retry_delay"),
+    "waiting": ("queued", "ready", "start_delay", "retry_delay"),
 }
 
 
@@ -113,11 +88,6 @@ async def record_of(request: Asked, id: str) -> JobRecord:  # noqa: A002
         raise NotFound(f"there is no job {id!r}")
     await check_access(request, "read", found.job.category, found.job.targets)
     return found
-
-
-def log_of(request: Asked, id: str) -> JobLog:  # noqa: A002
-    services = services_of(request)
-    return JobLog(services.store, services.files(), id)
 
 
 @get("/jobs", opt=needs("read"))
@@ -232,75 +202,10 @@ async def one_job(request: Asked, id: Id) -> JobShown:  # noqa: A002
         ),
         jobs=job_view.references(job, names),
         event_exists=job.event in catalogue.events,
+        is_suspended=record.is_live and id in await suspensions.suspended(services.store),
         can_abort=record.is_live and bool(may(actor, "abort_jobs", about)),
         can_rerun=job.event in catalogue.events and bool(may(actor, "run_jobs", about)),
     )
-
-
-@get("/jobs/{id:str}/output", opt=needs("read"))
-async def output(
-    request: Asked,
-    id: Id,  # noqa: A002
-    start: Start = None,
-    end: End = None,
-    around: Around = None,
-    limit: Lines = 500,
-) -> OutputShown:
-    """Get the output of a job: from `start`, up to `end`, or `around` a line; without any of these,
-    its last lines. Returns fewer lines if they are long."""
-    await record_of(request, id)
-    log = log_of(request, id)
-    if around is not None:
-        start = max(around - limit // 2, 0)
-    if start is not None:
-        return output_view.output(await log.window(start, limit, end))
-    return output_view.output(await log.end(limit, end))
-
-
-@get("/jobs/{id:str}/search", opt=needs("read"))
-async def search_output(
-    request: Asked,
-    id: Id,  # noqa: A002
-    text: Text,
-    start: Start = None,
-    backward: Backward = False,
-) -> HitsShown:
-    """Search the output for a text. Each request searches some thousand lines; `next` is where to
-    continue."""
-    await record_of(request, id)
-    begin = (FARTHEST if backward else 0) if start is None else start
-    found = await log_of(request, id).search(text, begin, backward=backward)
-    return HitsShown(found.places, found.following)
-
-
-@get("/jobs/{id:str}/download", opt=needs("read"), media_type=MediaType.TEXT)
-async def download(request: Asked, id: Id) -> Stream:  # noqa: A002
-    """Download the output of a job."""
-    job = (await record_of(request, id)).job
-    title = (await names_of(request)).event(job.event)
-    disposition = f'attachment; filename="{job_view.file_name(job, title)}"'
-    return Stream(
-        log_of(request, id).download(),
-        headers={"Content-Disposition": disposition, "X-Content-Type-Options": "nosniff"},
-        media_type=MediaType.TEXT,
-    )
-
-
-@get("/jobs/{id:str}/live", opt=needs("read"), media_type=EVENT_STREAM)
-async def live(
-    request: Asked,
-    id: Id,  # noqa: A002
-    last: LastEvent = "",
-    resume: Resume = "",
-) -> EventStream:
-    """Follow the output and the state of a job: events `lines`, `status`, and `end` when it ends,
-    or `gone` if its record was deleted. If there are very many lines, only the newest are sent,
-    with the number of lines that were left out."""
-    services = services_of(request)
-    await record_of(request, id)
-    names, log = await names_of(request), log_of(request, id)
-    source = job_view.live(services.store, log, id, names, last or resume, services.clock)
-    return streamed(request, source)
 
 
 @post("/jobs/{id:str}/abort", status_code=204, opt=needs("abort_jobs"))
@@ -321,6 +226,16 @@ async def resume(request: Asked, id: Id) -> None:  # noqa: A002
     await check_access(request, "run_jobs", job.category, job.targets)
     await suspensions.resume(services.store, id, actor_of(request), services.clock.now())
     await audited(request, "jobs.resume", id)
+
+
+@post("/jobs/{id:str}/skip-delay", status_code=204, opt=needs("run_jobs"))
+async def skip_delay(request: Asked, id: Id) -> None:  # noqa: A002
+    """Start a delayed job now."""
+    services, job = services_of(request), (await record_of(request, id)).job
+    await check_access(request, "run_jobs", job.category, job.targets)
+    if not await delays.skip(services.store, id):
+        raise HttpProblem(409, "the job is not delayed", code="not_delayed")
+    await audited(request, "jobs.skip_delay", id)
 
 
 @post("/events/{id:str}/flush-queue", status_code=200, opt=needs("abort_jobs"))
@@ -406,7 +321,7 @@ ROUTES = Router(
     "/",
     tags=["Jobs"],
     route_handlers=[
-        *(jobs_in_progress, one_job, output, search_output, download, live, usage, one_file),
-        *(finished_jobs, abort, rerun, resume, change_tags, delete_job, flush_queue),
+        *(jobs_in_progress, finished_jobs, one_job, usage, one_file, abort, rerun, resume),
+        *(skip_delay, change_tags, delete_job, flush_queue),
     ],
 )

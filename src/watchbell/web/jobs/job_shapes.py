@@ -111,6 +111,8 @@ class JobShown(Struct, frozen=True, kw_only=True):
     jobs: list[ReferenceShown]
     """Jobs that it launched."""
     event_exists: bool
+    is_suspended: bool
+    """Whether it waits until somebody resumes it."""
     can_abort: bool
     can_rerun: bool
 
@@ -134,28 +136,3 @@ class UsagePoint(Struct, frozen=True):
 class UsageShown(Struct, frozen=True):
     seconds: list[UsagePoint]
     minutes: list[UsagePoint]
-
-
-class PastRun(Struct, frozen=True, kw_only=True):
-    id: str
-    event: str
-    title: str
-    server: str
-    hostname: str
-    start: float
-    end: float | None
-    """Null for a job in progress."""
-    verdict: Verdict
-
-
-class PlannedRun(Struct, frozen=True):
-    event: str
-    title: str
-    at: float
-
-
-class Day(Struct, frozen=True, kw_only=True):
-    past: list[PastRun]
-    ahead: list[PlannedRun]
-    is_complete: bool
-    """Whether everything of the day is listed; otherwise there was too much."""

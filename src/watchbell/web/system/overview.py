@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from watchbell.actors import Actor
 from watchbell.alerting import contacts
 from watchbell.alerting.decide.maintenance import Maintenance
 from watchbell.alerting.hours import hours_back
@@ -21,6 +22,7 @@ from watchbell.web.alerting.check_filter import KEYS, CheckFilter
 from watchbell.web.alerting.check_rows import CheckCounts, CheckRow
 from watchbell.web.cron import run_view
 from watchbell.web.services import Services
+from watchbell.web.system import overview_jobs
 from watchbell.web.system.overview_shapes import (
     FailingView,
     FireAhead,
@@ -49,7 +51,7 @@ class CheckFacts(NamedTuple):
     latest_change: int | None = None
 
 
-async def overview(services: Services) -> Overview:
+async def overview(services: Services, actor: Actor) -> Overview:
     keys = Alerting(services.store.prefix)
     checks = int(await services.store.call("ZCARD", keys.all_checks()))
     facts = await _check_facts(services, checks)
@@ -66,6 +68,7 @@ async def overview(services: Services) -> Overview:
         latest_change=facts.latest_change,
         alerts=alerts,
         runs=await _runs(services),
+        jobs=await overview_jobs.jobs(services, actor),
         queues=[*await _queues(services), *(QueueLength(f.medium, f.queued) for f in statuses)],
         events=number(events) or 0,
         troubles=[

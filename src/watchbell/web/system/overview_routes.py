@@ -3,7 +3,7 @@
 from litestar import Router, get
 
 from watchbell.web.access import needs
-from watchbell.web.services import Asked, services_of
+from watchbell.web.services import Asked, actor_of, services_of
 from watchbell.web.system import overview
 from watchbell.web.system.overview_shapes import Overview
 
@@ -12,9 +12,9 @@ from watchbell.web.system.overview_shapes import Overview
 async def at_a_glance(request: Asked) -> Overview:
     """Summarize the current status.
 
-    What is failing, what is being done about it, and which jobs run next.
+    What is failing, what is being done about it, and which jobs run, failed and come next.
     """
-    return await overview.overview(services_of(request))
+    return await overview.overview(services_of(request), actor_of(request))
 
 
 ROUTES = Router("/", tags=["Overview"], route_handlers=[at_a_glance])

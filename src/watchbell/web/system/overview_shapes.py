@@ -7,6 +7,7 @@ from msgspec import Struct
 from watchbell.web.alerting.alert_shapes import AlertRow
 from watchbell.web.alerting.check_rows import CheckCounts, CheckRow
 from watchbell.web.cron.run_shapes import RunShown
+from watchbell.web.jobs.job_shapes import JobRow
 
 
 class FailingView(Struct, frozen=True, kw_only=True):
@@ -35,6 +36,29 @@ class RunsView(Struct, frozen=True, kw_only=True):
     running: list[RunShown]
     last: list[RunShown]
     next: list[FireAhead]
+
+
+class ServerDown(Struct, frozen=True, kw_only=True):
+    id: str
+    title: str
+    seen: float | None
+    """When its agent last sent a heartbeat; null if that is not known."""
+
+
+class JobsView(Struct, frozen=True, kw_only=True):
+    events: int
+    active: int
+    """Jobs that run."""
+    waiting: int
+    """Jobs that are queued or delayed."""
+    finished: int
+    running: list[JobRow]
+    failed: list[JobRow]
+    """Of the last 24 hours, the newest first."""
+    servers: int
+    down: list[ServerDown]
+    """Enabled servers whose agents are not connected."""
+    down_count: int
 
 
 class QueueLength(Struct, frozen=True):
@@ -67,6 +91,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     fails."""
     alerts: list[AlertRow]
     runs: RunsView
+    jobs: JobsView
     queues: list[QueueLength]
     events: int
     """The total processed so far; two answers give a rate."""
