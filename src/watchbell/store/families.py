@@ -118,15 +118,25 @@ class Keyspace:
     """The families of one domain; an instance is a namespace: a prefix for each of its keys."""
 
     document: ClassVar[str]
+    _made: ClassVar[dict[str, dict[str, Named]]]
 
     def __init_subclass__(cls, *, document: str, **rest: Any) -> None:
         super().__init_subclass__(**rest)
         cls.document = document
+        cls._made = {}
 
     def __init__(self, prefix: str = "") -> None:
         self.prefix = prefix
         # Found here before the families' own __get__, so a key costs one lookup.
-        self.__dict__.update({family.name: Named(family, prefix) for family in self.families()})
+        self.__dict__.update(self._named(prefix))
+
+    @classmethod
+    def _named(cls, prefix: str) -> dict[str, Named]:
+        """Made once for each prefix: a namespace is created for every call of a domain."""
+        made = cls._made
+        if prefix not in made:
+            made[prefix] = {family.name: Named(family, prefix) for family in cls.families()}
+        return made[prefix]
 
     @classmethod
     def families(cls) -> Iterator[Family]:
