@@ -5,7 +5,10 @@ adopter continues where the last supervisor stopped, and however much waits, it 
 """
 
 import asyncio
+import fcntl
 import os
+import select
+import termios
 from contextlib import suppress
 from errno import ENOSPC
 from pathlib import Path
@@ -23,33 +26,51 @@ _FALLOC_FL_KEEP_SIZE, _FALLOC_FL_PUNCH_HOLE = 1, 2
 
 class ChunkFile:
     def __init__(self, path: Path) -> None:
-        """Continues with an existing file."""
+        """Continues with an existing file. Many commands print nothing, and need none."""
         self._path = path
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self.size = os.fstat(self._file).st_size
+        self._file = -1
+        self.size = 0
         """Bytes of output so far. Those that were discarded count, too."""
         self._discarded = 0
+        self._is_there = False
+
+    def reopen(self) -> None:
+        """Opens what a supervisor before this one has left."""
+        if self._path.exists():
+            self._open()
+
+    def _open(self) -> None:
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self.size = os.fstat(self._file).st_size
+        self._is_there = True
 
     def move(self, pipe: int) -> int:
         """Moves bytes from the pipe to the file, and returns how many: 0 at the end."""
+        if self._file < 0:
+            if not _has_content(pipe):
+                return 0
+            self._open()
         moved = os.splice(pipe, self._file, _MOVED, offset_dst=self.size)
         self.size += moved
         return moved
 
     def read(self, position: int, most: int) -> bytes:
-        return os.pread(self._file, most, position)
+        return os.pread(self._file, most, position) if self._file >= 0 else b""
 
     def discard(self, position: int) -> None:
         """Frees the disk space of what is before `position`, where the file system can do that."""
-        if position - self._discarded >= _HOLE:
+        if self._file >= 0 and position - self._discarded >= _HOLE:
             _punch_hole(self._file, self._discarded, position - self._discarded)
             self._discarded = position
 
     def close(self) -> None:
-        os.close(self._file)
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
     def remove(self) -> None:
-        self._path.unlink(missing_ok=True)
+        if self._is_there:
+            self._path.unlink(missing_ok=True)
 
 
 class ChunkReader:
@@ -176,6 +197,21 @@ class ChunkReader:
             self._go_on()
             os.close(self._pipe)
             self._news.set()
+
+
+def _has_content(pipe: int) -> bool:
+    """Whether there is anything to read; False at the end. Raises BlockingIOError if more may
+    come."""
+    waiting = bytearray(4)
+    fcntl.ioctl(pipe, termios.FIONREAD, waiting)
+    if any(waiting):
+        return True
+    poll = select.poll()
+    poll.register(pipe, 0)
+    if poll.poll(0):  # nobody can write any more
+        fcntl.ioctl(pipe, termios.FIONREAD, waiting)
+        return any(waiting)
+    raise BlockingIOError
 
 
 def _punch_hole(file: int, start: int, length: int) -> None:

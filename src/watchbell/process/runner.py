@@ -179,13 +179,17 @@ class Runner:
         link.send("start", number, wish, descriptors=theirs)
         return asked
 
-    def _run(self, link: WardenHandle, number: int, reading: int, memo: Memo) -> Run:
+    def _run(
+        self, link: WardenHandle, number: int, reading: int, memo: Memo, *, is_new: bool = True
+    ) -> Run:
         path = link.folder / str(number) if link.folder else None
         output_file: OutputFile | ChunkFile | None = None
         output_reader: OutputReader | ChunkReader
         if memo.volume is None:
             assert path
             output_file = ChunkFile(path)
+            if not is_new:
+                output_file.reopen()
             output_reader = ChunkReader(reading, output_file)
         else:
             output_file = OutputFile(path, memo.volume.complete) if path else None
@@ -234,7 +238,7 @@ class Runner:
     def _taken(self, link: WardenHandle, warden: int, kept: Kept) -> Adopted:
         memo = msgspec.convert(kept.memo, Memo)
         reading = os.open(f"/proc/{warden}/fd/{kept.pipe}", os.O_RDONLY | os.O_NONBLOCK)
-        run = self._run(link, kept.number, reading, memo)
+        run = self._run(link, kept.number, reading, memo, is_new=False)
         run.handle("started", kept.pid, kept.seconds)
         is_over = [run.handle(*message) for message in kept.messages]
         if True not in is_over:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from watchbell.fleet.agent import journal as journals
-from watchbell.fleet.agent.journal import JobState, Journal
+from watchbell.fleet.agent.journal import JobState, Journal, head_of
 from watchbell.fleet.messages import Output, Report
 
 
@@ -15,7 +15,7 @@ def output(number: int, size: int = 10) -> Output:
 
 
 def written(folder: Path, count: int, size: int = 10) -> Journal:
-    journal = Journal(folder)
+    journal = Journal.begun(folder, b"head")
     for number in range(count):
         journal.append([output(number, size)], "j1", JobState(lines=number + 1))
     return journal
@@ -62,6 +62,7 @@ def test_what_is_acknowledged_leaves_the_disk(folder: Path) -> None:
     numbers(journal)
     journal.acknowledge(990)
     assert sum(path.stat().st_size for path in folder.iterdir()) < before / 20
+    assert head_of(folder) == b"head"
     journal.acknowledge(1_000)
     journal.append([output(1)], "j1", JobState())
     assert numbers(journal) == [1_001]
@@ -73,6 +74,7 @@ def test_another_process_continues_where_it_was(folder: Path) -> None:
     numbers(first)
     first.acknowledge(30)
     first.close()
+    assert head_of(folder) == b"head"
     second = Journal.recovered(folder)
     assert (second.last, second.state.lines) == (50, 50)
     second.acknowledge(30)
@@ -83,7 +85,7 @@ def test_another_process_continues_where_it_was(folder: Path) -> None:
 
 
 def test_a_batch_that_is_not_whole_does_not_count(folder: Path) -> None:
-    journal = Journal(folder)
+    journal = Journal.begun(folder, b"head")
     journal.append([output(0)], "j1", JobState(lines=1))
     journal.append([output(1), output(2)], "j1", JobState(lines=3))
     journal.close()
@@ -91,6 +93,10 @@ def test_a_batch_that_is_not_whole_does_not_count(folder: Path) -> None:
     whole = path.read_bytes()
     for cut in range(len(whole)):
         path.write_bytes(whole[:cut])
+        if cut < 8:
+            assert head_of(folder) is None
+            continue
+        assert head_of(folder) == b"head"
         recovered = Journal.recovered(folder)
         assert recovered.last in (0, 1)
         assert recovered.state.lines == recovered.last
@@ -102,7 +108,7 @@ def test_a_batch_that_is_not_whole_does_not_count(folder: Path) -> None:
 
 
 def test_a_state_can_be_recorded_without_reports(folder: Path) -> None:
-    journal = Journal(folder)
+    journal = Journal.begun(folder, b"head")
     journal.append([], "j1", JobState(is_starting=True))
     assert not journal.has_unsent
     journal.close()
@@ -119,3 +125,15 @@ def test_large_reports_are_read_whole(folder: Path) -> None:
     assert numbers(journal, 1) == [1]
     assert numbers(journal) == [2, 3]
     journal.close()
+
+
+def test_another_process_continues_after_what_is_gone(folder: Path) -> None:
+    first = written(folder, 1_000, 100)
+    numbers(first)
+    first.acknowledge(990)
+    first.close()
+    second = Journal.recovered(folder)
+    found = numbers(second)
+    assert found == list(range(found[0], 1_001))
+    assert 1 < found[0] <= 991
+    second.close()

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from watchbell.fleet.agent.journal import FIRST, JobState, Journal, head_of
 from watchbell.fleet.messages import Order
 
-_ORDER = "order"
 _WORK = "work"
 _SCRIPT = "script"
 _LOG = "log"
@@ -40,34 +40,38 @@ class JobFolder:
         self.log = path / _LOG
         """Where the job may write a log of its own, which is uploaded when it ends."""
 
-    def write(self, accepted: Accepted) -> None:
-        """Raises OSError; then there is no such folder."""
+    def write(self, accepted: Accepted) -> Journal:
+        """The journal of the job, which begins with the order. Raises OSError; then there is no
+        such folder."""
         os.mkdir(self.path, 0o711)  # noqa: PTH102 quicker
         try:
-            file = os.open(self.path / _ORDER, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            try:
-                content = _encode(accepted)
-                if os.write(file, content) < len(content):
-                    raise OSError(28, "no space left on device")
-            finally:
-                os.close(file)
             os.mkdir(self.work, 0o700)  # noqa: PTH102
+            return Journal.begun(self.path, _encode(accepted))
         except OSError:
             shutil.rmtree(self.path, ignore_errors=True)
             raise
 
     def read(self) -> Accepted | None:
         """None for one that was not written to its end: the server sends the order again."""
+        head = head_of(self.path)
         try:
-            return msgspec.msgpack.decode((self.path / _ORDER).read_bytes(), type=Accepted)
-        except (OSError, msgspec.DecodeError):
+            return msgspec.msgpack.decode(head, type=Accepted) if head else None
+        except msgspec.DecodeError:
             return None
+
+    def restart_journal(self, accepted: Accepted) -> Journal:
+        """In place of one that is damaged. The job may have been started."""
+        for path in self.path.glob("reports.*"):
+            path.unlink()
+        journal = Journal.begun(self.path, _encode(accepted))
+        journal.append([], accepted.id, JobState(is_starting=True))
+        return journal
 
     def remove(self) -> bool:
         """Whether it is gone. Of a job that has left files, `remove_all` has to be called: it may
         take a long time. The order goes first: without it, what is left is no job."""
         with suppress(OSError):
-            os.unlink(self.path / _ORDER)  # noqa: PTH108
+            os.unlink(self.path / FIRST)  # noqa: PTH108
             for name in os.listdir(self.path):  # noqa: PTH208 quicker
                 if name != _WORK:
                     os.unlink(f"{self.path}/{name}")  # noqa: PTH108

@@ -107,12 +107,12 @@ class JobTable:
     def _write(self, accepted: Accepted) -> bool:
         folder = JobFolder(self._folder.jobs / accepted.id)
         try:
-            folder.write(accepted)
+            journal = folder.write(accepted)
         except OSError as error:
             self._log.error("can't accept a job", job=accepted.id, reason=str(error))
             return False
         probe("agent.accepted")
-        job = JobProcess(accepted, folder, Journal(folder.path), self._around)
+        job = JobProcess(accepted, folder, journal, self._around)
         self._add(job)
         self._follow(job, job.run())
         return True
@@ -185,16 +185,12 @@ class JobTable:
             if accepted is None:
                 folder.remove_all()
                 continue
-            yield JobProcess(accepted, folder, self._journal(folder), self._around)
+            yield JobProcess(accepted, folder, self._journal(folder, accepted), self._around)
 
-    def _journal(self, folder: JobFolder) -> Journal:
+    def _journal(self, folder: JobFolder, accepted: Accepted) -> Journal:
         """Empty if it is damaged, as by a power failure: then the job is reported as lost."""
         try:
             return Journal.recovered(folder.path)
         except (OSError, struct.error, msgspec.DecodeError, ValueError, Refused):
             self._log.exception("the reports of a job are damaged", folder=str(folder.path))
-            for path in folder.path.glob("reports.*"):
-                path.unlink(missing_ok=True)
-            journal = Journal(folder.path)
-            journal.state = msgspec.structs.replace(journal.state, is_starting=True)
-            return journal
+            return folder.restart_journal(accepted)

@@ -24,6 +24,8 @@ _HEADER = struct.Struct("<IIII")
 _SIZE = struct.Struct("<I")
 _AT_ONCE = 512 << 10
 _NAME = "reports."
+FIRST = f"{_NAME}{1:012}"
+"""The file of the first segment, which stays as long as the journal."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -70,6 +72,8 @@ class _Segment:
         self.path, self.first = path, first
         self.file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self.size = 0
+        self.start = 0
+        """Where its first batch begins."""
         self.last = first - 1
         """The number of its last report."""
 
@@ -90,6 +94,16 @@ class Journal:
         """The number of the last report that was given to be sent."""
         self._segments: deque[_Segment] = deque()
         self._read_from: tuple[_Segment, int] | None = None
+
+    @classmethod
+    def begun(cls, folder: Path, head: bytes) -> "Journal":
+        """A new one. `head` stays at its beginning. Raises OSError."""
+        journal = cls(folder)
+        segment = _Segment(folder / FIRST, 1)
+        journal._segments.append(segment)
+        _write(segment, _SIZE.pack(len(head)) + head)
+        segment.start = segment.size
+        return journal
 
     @classmethod
     def recovered(cls, folder: Path) -> "Journal":
@@ -122,7 +136,8 @@ class Journal:
             if self._read_from and self._read_from[0] is done:
                 self._read_from = None
             done.close()
-            done.path.unlink(missing_ok=True)
+            if not done.start:  # what is at the beginning stays
+                done.path.unlink(missing_ok=True)
 
     def rewind(self) -> None:
         """What is not acknowledged has to be sent again."""
@@ -165,7 +180,7 @@ class Journal:
         for segment in list(self._segments):
             if segment.last <= self.sent:
                 continue
-            position = start[1] if start and start[0] is segment else 0
+            position = start[1] if start and start[0] is segment else segment.start
             for first, _, reports, end in _batches(segment, position):
                 for at, report in enumerate(reports):
                     yield first + at, report, segment, end if at + 1 == len(reports) else 0
@@ -174,21 +189,42 @@ class Journal:
         for path in sorted(self._folder.glob(f"{_NAME}*")):
             segment = _Segment(path, int(path.name.removeprefix(_NAME)))
             segment.size = os.fstat(segment.file).st_size
-            end = 0
-            state = b""
-            for first, blob, reports, batch_end in _batches(segment, 0):
+            if path.name == FIRST:
+                segment.start = len(head_of(self._folder) or b"") + _SIZE.size
+            end, state = segment.start, b""
+            for first, blob, reports, batch_end in _batches(segment, segment.start):
                 segment.last, state, end = first + len(reports) - 1, blob, batch_end
-            if not state:
+            if not state and not segment.start:
                 segment.close()
                 path.unlink()
                 continue
             os.ftruncate(segment.file, end)
             segment.size = end
             self._segments.append(segment)
-            self.last = segment.last
-            self.state = msgspec.msgpack.decode(state, type=JobState)
-        if self._segments:
-            self.sent = self.acknowledged = self._segments[0].first - 1
+            self.last = max(self.last, segment.last)
+            if state:
+                self.state = msgspec.msgpack.decode(state, type=JobState)
+        self.sent = self.acknowledged = self._first_stored() - 1
+
+    def _first_stored(self) -> int:
+        """The number of the first report of those that are stored without a gap to the last."""
+        first = self.last + 1
+        for segment in reversed(self._segments):
+            if segment.last + 1 < first:
+                break
+            first = segment.first
+        return first
+
+
+def head_of(folder: Path) -> bytes | None:
+    """What a journal has at its beginning; None if it was not written to its end."""
+    try:
+        with (folder / FIRST).open("rb") as file:
+            (size,) = _SIZE.unpack(file.read(_SIZE.size))
+            head = file.read(size)
+    except (OSError, struct.error):
+        return None
+    return head if len(head) == size else None
 
 
 def _write(segment: _Segment, content: bytes) -> None:
