@@ -49,6 +49,7 @@ async def test_up_runs_an_agent_that_comes_back(folder: Path) -> None:
         options = {"WATCHBELL_WEB_PORT": number, "WATCHBELL_AGENT_HOSTNAME": "db-1"}
         with Up(data, "--port", "0", **options) as up:
             first = await _joined(up)
+            assert "not connected" not in up.log.read_text()
             token = data / "agent" / "token"
             assert stat.S_IMODE(token.stat().st_mode) == 0o600
             async with Store(store_url.parse(up.url)) as store:

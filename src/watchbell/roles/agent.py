@@ -2,15 +2,17 @@
 
 import asyncio
 import socket
+from contextlib import suppress
 from types import ModuleType
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from watchbell.errors import BadSettings, Refused
 from watchbell.fleet import tokens
 from watchbell.process.warden_handle import raise_open_files
 from watchbell.roles.role import Context, Role, Several
 from watchbell.settings import Settings, secret_variables
-from watchbell.store.client import patiently
+from watchbell.store.client import Backoff, patiently
 from watchbell.web.server_url import server_url
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 _HOUR = 3_600
+_START_SECONDS = 30.0
 
 
 def running(settings: Settings) -> list[Role]:
@@ -34,6 +37,7 @@ async def _run(context: Context) -> None:
     await patiently(lambda: _have_token(context, files))
     url, ca = loopback(settings)
     context.show_status(f"connects to {url}")
+    await _until_served(url)
     await agent.run(
         settings.agent,
         files.path,
@@ -65,6 +69,21 @@ async def _have_token(context: Context, files: "AgentFolder") -> None:
     except Refused as error:
         raise BadSettings(f"agent.hostname: {error.reason}; set another name") from error
     files.token.store(text)
+
+
+async def _until_served(url: str) -> None:
+    """The web starts together with this role; an agent that comes too early would warn of it."""
+    parts, backoff = urlsplit(url), Backoff(first=0.05, longest=0.5)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_START_SECONDS):
+            while True:
+                try:
+                    _, writer = await asyncio.open_connection(parts.hostname, parts.port)
+                except OSError:
+                    await backoff.wait()
+                else:
+                    writer.close()
+                    return
 
 
 def loopback(settings: Settings) -> tuple[str, str]:
