@@ -30,7 +30,7 @@ def address(place: servers.Single) -> str:
 
 
 async def stocked(url: str) -> None:
-    loaded = load(Path("/dev/null"), {"HOME": "/nonexistent"}, {"store.url": url})
+    loaded = load(Path("/dev/null"), {"HOME": "/dev"}, {"store.url": url})
     async with opened(loaded.settings) as store:
         await stock.ensure(store, 1)
 

@@ -2,6 +2,7 @@
 
 import ssl
 import subprocess
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -99,8 +100,11 @@ def certified(folder: Path) -> tuple[Path, Path, ssl.SSLContext]:
     return cert, key, ssl.create_default_context(cafile=str(cert))
 
 
+_DATA = tempfile.TemporaryDirectory(prefix="wb-")
+
+
 def chosen(**web: Any) -> Settings:
-    plain = settings.load(Path("/dev/null"), {"HOME": "/nonexistent"}, {}).settings
+    plain = settings.load(Path("/dev/null"), {"HOME": _DATA.name}, {}).settings
     return replace(plain, web=replace(plain.web, **{"port": 0, **web}))
 
 
