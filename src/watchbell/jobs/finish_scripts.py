@@ -175,6 +175,7 @@ local function finish(one)
   redis.call('ZADD', jobs.done, one.completed, id)
   index(one.indexes, one.completed, id)
   if one.counted then step('event state', count_for_event, unpack(one.counted)) end
+  step('counters', redis.call, 'HINCRBY', jobs.counters, one.verdict, 1)
   step('limits by day', count_of_day, one.event, one.conditions)
   if one.retry then step('retry', launch, one.retry, day) end
   for _, item in ipairs(one.actions) do redis.call('RPUSH', jobs.actions, item) end
@@ -227,6 +228,7 @@ class FinishedJob(Struct, frozen=True, kw_only=True):
             "version": verbatim(self.version),
             "record": verbatim(job_packing.pack(job, self.log)),
             "completed": f"{completed:.6f}",
+            "verdict": "fail" if failed else "success",
             "indexes": index_keys(keys, job),
             "counted": done.counts and [job.event, job.id, code, completed, elapsed, failed],
             "conditions": [one for one in done.fired if one in limits],

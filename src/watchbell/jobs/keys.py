@@ -48,6 +48,7 @@ class Jobs(Keyspace, document="watchbell"):
 
     finished = Hash("{jobs}:finished")
     done = SortedSet("{jobs}:done")
+    counters = Hash("{jobs}:counters")
     done_by = SortedSet("{jobs}:done_by:FIELD:VALUE")
     launches_of_day = Hash("{jobs}:launches_of_day:DATE", expires=True)
     unreported = Hash("{jobs}:unreported")

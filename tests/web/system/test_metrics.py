@@ -19,6 +19,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.alerting.scenes import Stage
 from tests.cron.crew import definition, ended, put, say, serving
 from tests.gateways.post import alert
+from tests.jobs.logs import begun, job
+from tests.jobs.test_finisher import end, finish
 from tests.web.site import Site, serving_services
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
@@ -26,6 +28,7 @@ from watchbell.gateways import outcomes
 from watchbell.gateways.keys import Gateways
 from watchbell.gateways.message import Message
 from watchbell.gateways.outbox import Item, Outbox
+from watchbell.jobs.finisher import Finisher
 from watchbell.settings import Tables
 from watchbell.store import processes
 from watchbell.store.client import Store
@@ -69,6 +72,21 @@ async def test_events_notifications_and_checks_are_counted(site: Site, store: St
     assert found["watchbell_notifications_total"] == {("problem",): 1, ("recovery",): 1}
     assert found["watchbell_checks"] == {(): 1}
     assert found["watchbell_checks_failing"] == {(): 0}
+
+
+async def test_jobs_and_servers_are_counted(site: Site, store: Store) -> None:
+    await begun(store, job("j1", state="active", server="s1"))
+    await begun(store, job("j2", state="queued"))
+    finisher = Finisher(store, site.services.settings.jobs, "", SYSTEM, most_events=100)
+    for name, code in (("j3", 0), ("j4", 1), ("j5", 1)):
+        await end(store, job(name), code=code)
+    await finish(finisher)
+    found = await scraped(site)
+    assert found["watchbell_jobs_total"] == {("success",): 1, ("failure",): 2}
+    states = found["watchbell_jobs_in_progress"]
+    assert (states["active",], states["waiting",], states["delayed",]) == (1, 1, 0)
+    assert found["watchbell_jobs_kept"] == {(): 3}
+    assert found["watchbell_servers"] == {(): 0}
 
 
 async def test_a_queue_has_a_length_and_the_age_of_its_oldest_item(

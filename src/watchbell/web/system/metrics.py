@@ -12,6 +12,7 @@ from watchbell.alerting import figures as alerting
 from watchbell.cron import figures as cron
 from watchbell.gateways import catalogue, overview
 from watchbell.gateways.overview import MediumStatus
+from watchbell.jobs import figures as jobs
 from watchbell.store import health, processes
 from watchbell.store.processes import Process, RoleState
 from watchbell.web.services import Services
@@ -44,6 +45,7 @@ async def gathered(services: Services) -> list[Metric]:
         *_of_deliveries(statuses),
         *_of_queues(events, statuses, oldest, now),
         *_of_cron(await cron.figures(services.store)),
+        *_of_jobs(await jobs.figures(services.store, services.settings.jobs.down_after)),
         *_of_roles(await processes.processes(services.store)),
         *await _of_store(services),
     ]
@@ -108,6 +110,24 @@ def _of_cron(figures: cron.Figures) -> Iterator[Metric]:
         ("cron_jobs_paused", "Cron jobs that are paused.", figures.paused),
         ("cron_runs_active", "Cron runs in progress.", figures.active),
         ("cron_runs_pending", "Cron runs that wait for a free instance.", figures.pending),
+    ):
+        yield _gauge(name, text, [], [((), number)])
+
+
+def _of_jobs(figures: jobs.Figures) -> Iterator[Metric]:
+    ended = [(("success",), figures.succeeded), (("failure",), figures.failed)]
+    yield _counter("jobs", "Jobs that have ended.", ["result"], ended)
+    states = [
+        (("active",), figures.active),
+        (("waiting",), figures.waiting),
+        (("delayed",), figures.delayed),
+    ]
+    yield _gauge("jobs_in_progress", "Jobs in progress, by their state.", ["state"], states)
+    for name, text, number in (
+        ("job_events", "Events that are defined.", figures.events),
+        ("jobs_kept", "Finished jobs in the store.", figures.kept),
+        ("servers", "Servers of the fleet.", figures.servers),
+        ("servers_online", "Servers whose agent is connected.", figures.online),
     ):
         yield _gauge(name, text, [], [((), number)])
 
