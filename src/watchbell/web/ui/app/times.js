@@ -36,6 +36,12 @@ export function lasting(seconds, units = 1) {
   return words.join(" ");
 }
 
+/** As `12.4 s`, `3 min 20 s`, `80 ms`. @param {number} seconds */
+export function took(seconds) {
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  return seconds < 60 ? `${Number(seconds.toPrecision(3))} s` : lasting(seconds, 2);
+}
+
 /**
  * As `3 min ago`, `in 2 h`, `just now`.
  * @param {number} at

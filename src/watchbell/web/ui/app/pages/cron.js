@@ -12,8 +12,8 @@ import { State } from "../kit/state.js";
 import { Listed } from "../kit/table.js";
 import { When } from "../kit/time.js";
 import { attempt } from "../kit/toast.js";
-import { clock, lasting } from "../times.js";
-import { Sparkline } from "./cron/bars.js";
+import { Sparkline } from "../runs/bars.js";
+import { clock, lasting, took } from "../times.js";
 import { Fleet } from "./cron/fleet.js";
 import { ImportDialog } from "./cron/import.js";
 import { Missed } from "./cron/missed.js";
@@ -21,7 +21,7 @@ import { ChangeStream, useChanges } from "./cron/changes.js";
 import { Runs } from "./cron/runs.js";
 import { Strip } from "./cron/strip.js";
 import { counted } from "../words.js";
-import { jobLink, runLink, Status, took } from "./cron/words.js";
+import { barOf, jobLink, runLink, Status } from "./cron/words.js";
 
 /** @typedef {import("./cron/words.js").Job} Job */
 
@@ -106,7 +106,7 @@ const COLUMNS = [
   { head: "Schedule", cell: (job) => html`<div class="job-words">${job.words || html`<span class="soft">–</span>`}</div>` },
   { head: "Next run", cell: (job) => html`<${Next} job=${job} />` },
   { head: "Last run", cell: (job) => html`<${Last} job=${job} />` },
-  { head: "Recent runs", kind: "tight", cell: (job) => html`<${Sparkline} spans=${job.spans} />` },
+  { head: "Recent runs", kind: "tight", cell: (job) => html`<${Sparkline} spans=${job.spans.map(barOf)} />` },
 ];
 
 /** @param {{job: Job}} props */

@@ -10,15 +10,15 @@ import { Button } from "../kit/form.js";
 import { Card, Empty, Facts, Fetched, Page, Tabs } from "../kit/layout.js";
 import { State } from "../kit/state.js";
 import { attempt, showToast, showToastWithUndo } from "../kit/toast.js";
+import { Bars } from "../runs/bars.js";
 import { Next } from "./cron.js";
-import { Bars } from "./cron/bars.js";
 import { Editor } from "./cron/editor.js";
 import { Missed } from "./cron/missed.js";
 import { ChangeStream, useChanges } from "./cron/changes.js";
 import { Fires } from "./cron/preview.js";
 import { Runs } from "./cron/runs.js";
 import { counted } from "../words.js";
-import { jobLink, runLink, Status } from "./cron/words.js";
+import { barOf, jobLink, runLink, Status } from "./cron/words.js";
 
 /** @typedef {{row: import("./cron/words.js").Job, definition: any, is_masked: boolean, version: string, obstacle: string, fires: import("./cron/preview.js").Fire[]}} Shown */
 
@@ -109,7 +109,7 @@ function Course({ shown }) {
   useChanges(recent.reload, 500);
   return html`<div class="job-columns">
       <${Card} title="Duration of recent runs">
-        ${recent.value?.items.length ? html`<${Bars} spans=${recent.value.items} />` : html`<p class="soft">No finished runs yet.</p>`}
+        ${recent.value?.items.length ? html`<${Bars} spans=${recent.value.items.map(barOf)} />` : html`<p class="soft">No finished runs yet.</p>`}
       <//>
       <${Card} title="Next runs" actions=${html`<${Next} job=${row} />`}>
         ${fires.length > 0 ? html`<${Fires} words="" fires=${fires.slice(0, 5)} />` : html`<p class="soft">${row.is_paused ? "This job is paused." : "This job has no schedule."}</p>`}

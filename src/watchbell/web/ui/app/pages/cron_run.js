@@ -12,7 +12,9 @@ import { Card, Empty, Facts, Fetched, Page } from "../kit/layout.js";
 import { Since, When } from "../kit/time.js";
 import { showToast } from "../kit/toast.js";
 import { Output } from "../runs/output.js";
-import { bytes, jobLink, Status, took } from "./cron/words.js";
+import { took } from "../times.js";
+import { bytes } from "../words.js";
+import { jobLink, Status } from "./cron/words.js";
 
 /** @typedef {import("./cron/words.js").Run} Run */
 

@@ -12,7 +12,7 @@ import { Chip } from "../kit/state.js";
 import { Listed } from "../kit/table.js";
 import { showToast } from "../kit/toast.js";
 import { Importing } from "./contact/importing.js";
-import { Tokens } from "./contact/tokens.js";
+import { Tokens } from "../kit/tokens.js";
 
 /**
  * @typedef {{name: string, id: string, tags: string[], contacts: string[], check_contacts: Record<string, string[]>,

@@ -6,7 +6,7 @@ import { url, useFetched } from "../../api.js";
 import { Dialog } from "../../kit/dialog.js";
 import { Button, Field, Form } from "../../kit/form.js";
 import { short } from "../../times.js";
-import { field, instant } from "../check/zoned.js";
+import { field, instant } from "../../zoned.js";
 import { KINDS } from "./words.js";
 
 /** @typedef {Record<string, string>} Given */

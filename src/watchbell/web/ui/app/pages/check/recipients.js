@@ -11,7 +11,7 @@ import { Chip, State } from "../../kit/state.js";
 import { When } from "../../kit/time.js";
 import { capitalized, counted } from "../../words.js";
 import { useStamp } from "./stamp.js";
-import { field, instant, next } from "./zoned.js";
+import { field, instant, next } from "../../zoned.js";
 
 /**
  * @typedef {{id: string, matches: boolean, counts: boolean, words: string, sentence: string}} RuleAsked

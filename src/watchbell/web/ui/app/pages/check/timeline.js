@@ -11,7 +11,7 @@ import { Button, Choice } from "../../kit/form.js";
 import { Card, Failed, Loading } from "../../kit/layout.js";
 import { State } from "../../kit/state.js";
 import { When } from "../../kit/time.js";
-import { marks } from "./zoned.js";
+import { marks } from "../../zoned.js";
 
 /**
  * @typedef {{start: number, end: number, state: string | null, changes: number, summary: string}} Segment

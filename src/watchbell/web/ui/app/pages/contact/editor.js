@@ -7,7 +7,7 @@ import { Form, Toggle } from "../../kit/form.js";
 import { showToast } from "../../kit/toast.js";
 import { fieldsOf, SEVERITIES } from "./shapes.js";
 import { bodyOf, timesOf, TimesField } from "./times.js";
-import { Tokens } from "./tokens.js";
+import { Tokens } from "../../kit/tokens.js";
 
 /**
  * @typedef {import("./shapes.js").Contact} Contact

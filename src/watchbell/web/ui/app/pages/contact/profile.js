@@ -12,7 +12,7 @@ import { Chip } from "../../kit/state.js";
 import { showToast } from "../../kit/toast.js";
 import { zone } from "../../times.js";
 import { changed, nameOf } from "./shapes.js";
-import { Tokens } from "./tokens.js";
+import { Tokens } from "../../kit/tokens.js";
 
 /** @typedef {import("./shapes.js").Contact} Contact */
 

@@ -6,7 +6,7 @@ import { ask, Problem } from "../../api.js";
 import { Choice, Field } from "../../kit/form.js";
 import { Card } from "../../kit/layout.js";
 import { SEVERITIES } from "./shapes.js";
-import { Tokens } from "./tokens.js";
+import { Tokens } from "../../kit/tokens.js";
 
 /**
  * @typedef {import("./shapes.js").Contact} Contact

@@ -8,7 +8,9 @@ import { Card, Empty } from "../../kit/layout.js";
 import { Listed, Table } from "../../kit/table.js";
 import { Since, When } from "../../kit/time.js";
 import { useChanges } from "./changes.js";
-import { bytes, runLink, Status, took } from "./words.js";
+import { took } from "../../times.js";
+import { bytes } from "../../words.js";
+import { runLink, Status } from "./words.js";
 
 /** @typedef {import("./words.js").Run} Run */
 

@@ -2,7 +2,6 @@
 
 import { html } from "htm/preact";
 import { State } from "../../kit/state.js";
-import { lasting } from "../../times.js";
 
 /**
  * @typedef {"running" | "success" | "fail" | "frozen"} Status
@@ -34,25 +33,12 @@ export function wordOf(status) {
   return SHOWN[status][1];
 }
 
-/** As `12.4 s`, `3 min 20 s`, `80 ms`. @param {number} seconds */
-export function took(seconds) {
-  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  return seconds < 60 ? `${Number(seconds.toPrecision(3))} s` : lasting(seconds, 2);
-}
-
-/** @param {number} count */
-export function bytes(count) {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  let unit = 0;
-  let value = count;
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
-    unit += 1;
-  }
-  return `${unit === 0 ? value : Number(value.toPrecision(3))} ${units[unit]}`;
-}
-
 /** @param {string} name */
 export const jobLink = (name) => `/cron/job?name=${encodeURIComponent(name)}`;
 /** @param {string} id */
 export const runLink = (id) => `/cron/run?id=${encodeURIComponent(id)}`;
+
+/** @param {Span} span @returns {import("../../runs/bars.js").Span} */
+export function barOf(span) {
+  return { look: span.status, word: wordOf(span.status), ended: span.ended, duration: span.duration, to: runLink(span.id) };
+}

@@ -2,12 +2,14 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { go } from "../../location.js";
-import { exact } from "../../times.js";
-import { counted } from "../../words.js";
-import { runLink, took, wordOf } from "./words.js";
+import { go } from "../location.js";
+import { exact, took } from "../times.js";
+import { counted } from "../words.js";
 
-/** @typedef {import("./words.js").Span} Span */
+/**
+ * @typedef {{look: string, word: string, ended: number, duration: number | null, to: string}} Span
+ *   one run; `look`: `success`, or how it failed; `to`: its page, empty for none
+ */
 
 const LEAST = 0.12;
 
@@ -31,9 +33,9 @@ export function Sparkline({ spans, most = 20 }) {
  * @param {{span: Span, x: number, width: number, middle: number, up: number, down: number}} props
  */
 function Bar({ span, x, width, middle, up, down }) {
-  const isGood = span.status === "success";
+  const isGood = span.look === "success";
   const y = isGood ? middle - up : middle + 1;
-  return html`<rect class=${`bar-${span.status}`} x=${x} y=${y} width=${width} height=${Math.max(1.5, isGood ? up : down)} rx="0.5"><title>${describe(span)}</title></rect>`;
+  return html`<rect class=${`bar-${span.look}`} x=${x} y=${y} width=${width} height=${Math.max(1.5, isGood ? up : down)} rx="0.5"><title>${describe(span)}</title></rect>`;
 }
 
 /**
@@ -46,7 +48,7 @@ export function Bars({ spans }) {
   const selected = shown[at ?? shown.length - 1];
   if (!selected) return null;
   const step = 100 / Math.max(shown.length, 30);
-  const open = (/** @type {Span | undefined} */ span) => span && go(runLink(span.id));
+  const open = (/** @type {Span | undefined} */ span) => span?.to && go(span.to);
   const type = (/** @type {KeyboardEvent} */ event) => {
     const by = /** @type {Record<string, number>} */ ({ ArrowLeft: -1, ArrowRight: 1, Home: -shown.length, End: shown.length })[event.key];
     if (event.key === "Enter") open(selected);
@@ -79,12 +81,12 @@ function heights(spans) {
 /** @param {Span} span */
 function describe(span) {
   const length = span.duration === null ? "" : ` after ${took(span.duration)}`;
-  return `${wordOf(span.status)}${length} · ${exact(span.ended)}`;
+  return `${span.word}${length} · ${exact(span.ended)}`;
 }
 
 /** @param {Span[]} spans */
 function summary(spans) {
-  const good = spans.filter((span) => span.status === "success").length;
+  const good = spans.filter((span) => span.look === "success").length;
   const lengths = spans.flatMap((span) => (span.duration === null ? [] : [span.duration]));
   const range = lengths.length ? `, from ${took(Math.min(...lengths))} to ${took(Math.max(...lengths))}` : "";
   return `Last ${counted(spans.length, "run")}: ${good} succeeded, ${spans.length - good} failed${range}`;

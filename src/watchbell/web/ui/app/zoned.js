@@ -1,6 +1,6 @@
 /** Days and hours in the reader's zone, which need not be the browser's. */
 
-import { zone } from "../../times.js";
+import { zone } from "./times.js";
 
 /** Seconds by which the zone is ahead of UTC. @param {number} at */
 function offset(at) {
