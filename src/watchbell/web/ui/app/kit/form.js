@@ -2,11 +2,34 @@
 
 import { html } from "htm/preact";
 import { createContext } from "preact";
-import { useContext, useEffect, useId, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { Problem } from "../api.js";
 
 /** @type {import("preact").Context<Problem | null>} */
 const Wrong = createContext(/** @type {Problem | null} */ (null));
+
+/**
+ * What is wrong with a field of the form, by the server's name for it; empty if nothing is.
+ * @param {string} name
+ */
+export function useWrong(name) {
+  return useContext(Wrong)?.of(name) ?? "";
+}
+
+/** All errors of the form. @returns {{field: string, reason: string}[]} */
+export function useErrors() {
+  return useContext(Wrong)?.errors ?? [];
+}
+
+/**
+ * Shows more errors at the fields inside, beside those of the last submit.
+ * @param {{errors: {field: string, reason: string}[], children?: any}} props
+ */
+export function Errors({ errors, children }) {
+  const refused = useErrors();
+  const all = useMemo(() => new Problem(422, "", [...errors, ...refused]), [errors, refused]);
+  return html`<${Wrong.Provider} value=${all}>${children}<//>`;
+}
 
 /**
  * A button. It is busy and disabled while the promise returned by `onClick` is pending.
@@ -57,7 +80,7 @@ export function Form({ onSubmit, submit = "Save", kind = "main", cancel, childre
     }
   };
   useEffect(() => {
-    const wrong = problem && form.current?.querySelector("[aria-invalid=true]");
+    const wrong = problem && form.current?.querySelector("[aria-invalid=true], [data-wrong]");
     if (wrong instanceof HTMLElement) wrong.focus();
   }, [problem]);
   return html`<form class="form" ref=${form} onSubmit=${send} novalidate>
@@ -83,7 +106,7 @@ export function Form({ onSubmit, submit = "Save", kind = "main", cancel, childre
  */
 export function Field({ label, name, value, onInput, hint, type = "text", rows, options, placeholder, problem, mono, list, beside, ...more }) {
   const id = useId();
-  const refused = useContext(Wrong)?.of(name) ?? "";
+  const refused = useWrong(name);
   const wrong = problem || refused;
   const handleInput = (/** @type {any} */ event) => onInput(event.currentTarget.value);
   const common = {
