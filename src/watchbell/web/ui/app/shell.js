@@ -13,12 +13,13 @@ import { Button } from "./kit/form.js";
 import { Empty, Failed, Loading, Page } from "./kit/layout.js";
 import { Toasts } from "./kit/toast.js";
 
-/** @type {[part: string, words: string][]} */
+/** @type {[part: import("./pages.js").Part, words: string][]} */
 const PARTS = [
-  ["watch", "Monitoring"],
-  ["run", "Jobs"],
-  ["people", "People"],
-  ["admin", "Administration"],
+  ["attention", "Attention"],
+  ["jobs", "Jobs"],
+  ["fleet", "Fleet"],
+  ["notify", "Notify"],
+  ["setup", "Set-up"],
 ];
 
 const RETRY_MS = 2000;
@@ -51,11 +52,7 @@ export function Shell() {
       </div>
     </header>
     <nav id="menu" class=${isOpen ? "menu menu-open" : "menu"} aria-label="Pages">
-      ${PARTS.map(([part, words]) => html`<div class="menu-part"><h2>${words}</h2>
-        ${PAGES.filter((page) => page.nav === part && (!page.needs || may(page.needs))).map(
-          (page) => html`<a href=${page.path} aria-current=${isWithin(path, page.path) ? "page" : undefined}>${page.title}</a>`,
-        )}
-      </div>`)}
+      ${PARTS.map(([part, words]) => html`<${MenuPart} part=${part} words=${words} path=${path} />`)}
     </nav>
     ${isOpen && html`<div class="menu-behind" onClick=${() => setIsOpen(false)}></div>`}
     <main class="content" id="content">
@@ -67,11 +64,14 @@ export function Shell() {
     <${Toasts} />`;
 }
 
-/** @param {string} path @param {string} page */
-function isWithin(path, page) {
-  if (path === page) return true;
-  const family = { "/check": "/checks", "/contact": "/contacts", "/cron/job": "/cron", "/cron/run": "/cron", "/cron/new": "/cron" };
-  return /** @type {Record<string, string>} */ (family)[path] === page;
+/** @param {{part: import("./pages.js").Part, words: string, path: string}} props */
+function MenuPart({ part, words, path }) {
+  const shown = PAGES.filter((page) => page.nav === part && (!page.needs || may(page.needs)));
+  if (shown.length === 0) return null;
+  const current = PAGES.find((page) => page.path === path)?.under ?? path;
+  return html`<div class="menu-part"><h2>${words}</h2>
+    ${shown.map((page) => html`<a href=${page.path} aria-current=${page.path === current ? "page" : undefined}>${page.title}</a>`)}
+  </div>`;
 }
 
 function search() {

@@ -1,0 +1,82 @@
+/** The next runs of timings, also while they are edited. */
+
+import { html } from "htm/preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ask, Problem } from "../../api.js";
+import { When } from "../../kit/time.js";
+import { format, zone, zoned } from "../../times.js";
+import { capitalized } from "../../words.js";
+
+/** @typedef {import("./words.js").Upcoming} Upcoming */
+/** @typedef {{words: string, next: Upcoming[], errors: {field: string, reason: string}[]}} Previewed */
+
+const WAIT_MS = 250;
+
+/**
+ * The server's preview of timings, shortly after the last change.
+ * @param {any[]} timings as the API takes them
+ * @returns {{value: Previewed | null, problem: Problem | null}}
+ */
+export function usePreview(timings) {
+  const [found, setFound] = useState(/** @type {{value: Previewed | null, problem: Problem | null}} */ ({ value: null, problem: null }));
+  const body = JSON.stringify({ timings });
+  const isFirst = useRef(true);
+  useEffect(() => {
+    const abort = new AbortController();
+    const timer = setTimeout(
+      () =>
+        ask("POST", "/events/preview", body, { signal: abort.signal }).then(
+          (value) => setFound({ value, problem: null }),
+          (problem) => {
+            if (abort.signal.aborted) return;
+            if (!(problem instanceof Problem)) throw problem;
+            setFound((old) => ({ ...old, problem }));
+          },
+        ),
+      isFirst.current ? 0 : WAIT_MS,
+    );
+    isFirst.current = false;
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [body]);
+  return found;
+}
+
+/** @param {{preview: {value: Previewed | null, problem: Problem | null}}} props */
+export function Previewing({ preview }) {
+  const { value, problem } = preview;
+  return html`<div class="preview" role="status" aria-live="polite" aria-label="Next runs">
+    ${problem && html`<p class="wrong">${problem.message}</p>`}
+    ${value && (value.errors.length > 0
+      ? html`<p class="soft">Correct the timings to see the next runs.</p>`
+      : html`<p class="preview-words">${capitalized(value.words)}</p><${NextRuns} next=${value.next} none="Add a timing that starts it by itself, such as Every day." />`)}
+  </div>`;
+}
+
+/**
+ * Each run in the reader's zone, and in the zone of the timing where that differs.
+ * @param {{next: Upcoming[], none: string}} props
+ */
+export function NextRuns({ next, none }) {
+  if (next.length === 0) return html`<p class="soft">${none}</p>`;
+  const differs = next.some((one) => one.local.slice(0, 16) !== zoned(one.at));
+  return html`<ol class="fires">
+      ${next.map((one) => html`<li key=${one.at}>
+        <span>${longTime(one.at)}</span>
+        <span class="soft"><${When} at=${one.at} /></span>
+        ${differs && html`<div class="fire-local soft">${one.local}</div>`}
+        ${one.remark && html`<div class="fire-remark">${one.remark}</div>`}
+      </li>`)}
+    </ol>
+    <p class="hint">${differs ? `In your time zone, ${zone()}, and below each in that of the timing.` : `In your time zone, ${zone()}.`}</p>`;
+}
+
+/** As `Sun 15 Nov 2026, 14:03`. @param {number} at */
+function longTime(at) {
+  const hasSeconds = at % 60 !== 0;
+  return format(hasSeconds ? "long seconds" : "long", {
+    weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", ...(hasSeconds ? { second: "2-digit" } : {}),
+  }).format(at * 1000);
+}
