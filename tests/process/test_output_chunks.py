@@ -125,3 +125,11 @@ async def test_what_the_main_process_leaves_is_ended_with_it(keeper: Runner) -> 
     assert ended.cause is Cause.TERMINATED
     assert not alive(run.id)
     run.forget()
+
+
+async def test_a_file_that_is_used_again_begins_empty(keeper: Runner) -> None:
+    for text in ("a long first output", "second"):
+        run = await started(keeper, f"printf '{text}'")
+        assert await everything(run) == text.encode()
+        await run.ended()
+        run.forget()

@@ -14,6 +14,7 @@ from errno import ENOSPC
 from pathlib import Path
 
 from watchbell import logs
+from watchbell.process.spare_files import SpareFiles
 
 _MOVED = 64 << 10  # at once: all that a pipe usually holds
 _MOVES = 4  # at a time, so that a child that writes much leaves the loop to others
@@ -25,9 +26,9 @@ _FALLOC_FL_KEEP_SIZE, _FALLOC_FL_PUNCH_HOLE = 1, 2
 
 
 class ChunkFile:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, spare: SpareFiles) -> None:
         """Continues with an existing file. Many commands print nothing, and need none."""
-        self._path = path
+        self._path, self._spare = path, spare
         self._file = -1
         self.size = 0
         """Bytes of output so far. Those that were discarded count, too."""
@@ -49,6 +50,7 @@ class ChunkFile:
         if self._file < 0:
             if not _has_content(pipe):
                 return 0
+            self._spare.take(self._path)
             self._open()
         moved = os.splice(pipe, self._file, _MOVED, offset_dst=self.size)
         self.size += moved
@@ -70,7 +72,7 @@ class ChunkFile:
 
     def remove(self) -> None:
         if self._is_there:
-            self._path.unlink(missing_ok=True)
+            self._spare.give(self._path, self.size)
 
 
 class ChunkReader:

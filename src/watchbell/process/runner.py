@@ -187,7 +187,8 @@ class Runner:
         output_reader: OutputReader | ChunkReader
         if memo.volume is None:
             assert path
-            output_file = ChunkFile(path)
+            assert link.spare
+            output_file = ChunkFile(path, link.spare)
             if not is_new:
                 output_file.reopen()
             output_reader = ChunkReader(reading, output_file)

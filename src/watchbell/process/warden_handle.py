@@ -16,6 +16,7 @@ from typing import Protocol
 
 from watchbell.process.adoption import AdoptionSocket, Meeting
 from watchbell.process.procfs import mark_of, own_mark
+from watchbell.process.spare_files import SpareFiles
 from watchbell.process.warden_channel import WardenChannel
 from watchbell.settings import environment, for_children
 
@@ -88,6 +89,7 @@ class WardenHandle(WardenChannel):
         super().__init__(connection)
         self._process, self._cut = process, cut
         self.folder = folder
+        self.spare = SpareFiles(folder) if folder else None
 
     @property
     def pid(self) -> int:

@@ -26,6 +26,8 @@ class AgentFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.jobs = path / "jobs"
+        self.spare = path / "spare"
+        self.trash = path / "trash"
         self.kept = path / "kept"
         """Where processes of jobs wait for the next agent."""
         self.token = TokenFile(path / "token")

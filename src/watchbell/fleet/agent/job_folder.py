@@ -3,7 +3,6 @@
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -40,16 +39,9 @@ class JobFolder:
         self.log = path / _LOG
         """Where the job may write a log of its own, which is uploaded when it ends."""
 
-    def write(self, accepted: Accepted) -> Journal:
-        """The journal of the job, which begins with the order. Raises OSError; then there is no
-        such folder."""
-        os.mkdir(self.path, 0o711)  # noqa: PTH102 quicker
-        try:
-            os.mkdir(self.work, 0o700)  # noqa: PTH102
-            return Journal.begun(self.path, _encode(accepted))
-        except OSError:
-            shutil.rmtree(self.path, ignore_errors=True)
-            raise
+    def begin(self, accepted: Accepted) -> Journal:
+        """The journal of the job, which begins with the order. Raises OSError."""
+        return Journal.begun(self.path, _encode(accepted))
 
     def read(self) -> Accepted | None:
         """None for one that was not written to its end: the server sends the order again."""
@@ -67,21 +59,17 @@ class JobFolder:
         journal.append([], accepted.id, JobState(is_starting=True))
         return journal
 
-    def remove(self) -> bool:
-        """Whether it is gone. Of a job that has left files, `remove_all` has to be called: it may
-        take a long time. The order goes first: without it, what is left is no job."""
-        with suppress(OSError):
-            os.unlink(self.path / FIRST)  # noqa: PTH108
-            for name in os.listdir(self.path):  # noqa: PTH208 quicker
-                if name != _WORK:
-                    os.unlink(f"{self.path}/{name}")  # noqa: PTH108
-            os.rmdir(self.work)  # noqa: PTH106
-            os.rmdir(self.path)  # noqa: PTH106
-            return True
-        return False
 
-    def remove_all(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
+def make(path: Path) -> None:
+    """An empty folder of a job. Raises OSError; then there is none."""
+    os.mkdir(path, 0o711)  # noqa: PTH102 quicker
+    try:
+        os.mkdir(path / _WORK, 0o700)  # noqa: PTH102
+        for name in (FIRST, _SCRIPT):
+            os.close(os.open(path / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
 
 
 def every(jobs: Path) -> Iterator[JobFolder]:

@@ -12,6 +12,7 @@ from watchbell import logs
 from watchbell.errors import Refused
 from watchbell.fleet.agent import job_folder
 from watchbell.fleet.agent.agent_folder import AgentFolder
+from watchbell.fleet.agent.folder_pool import FolderPool
 from watchbell.fleet.agent.job_folder import Accepted, JobFolder
 from watchbell.fleet.agent.job_process import JobProcess, Surroundings
 from watchbell.fleet.agent.journal import Journal
@@ -29,6 +30,7 @@ _RETRY = 1.0
 class JobTable:
     def __init__(self, folder: AgentFolder, around: Surroundings, group: asyncio.TaskGroup) -> None:
         self._folder, self._around, self._group = folder, around, group
+        self._pool = FolderPool(folder.spare, folder.trash, job_folder.make)
         self._jobs: dict[str, JobProcess] = {}
         self._accepting: set[str] = set()
         self._done: dict[str, None] = {}
@@ -57,6 +59,7 @@ class JobTable:
 
     async def recover(self, owner: str) -> None:
         """Continues with the jobs of an agent that has ended, or was killed."""
+        self._group.create_task(self._pool.run())
         found = {job.id: job for job in self._stored()}
         adopted, _ = await self._around.runner.adopt(self._folder.kept)
         runs = {one.note: one.run for one in adopted}
@@ -107,8 +110,11 @@ class JobTable:
     def _write(self, accepted: Accepted) -> bool:
         folder = JobFolder(self._folder.jobs / accepted.id)
         try:
-            journal = folder.write(accepted)
+            self._pool.take(folder.path)
+            journal = folder.begin(accepted)
         except OSError as error:
+            if folder.path.exists():
+                self._pool.discard(folder.path)
             self._log.error("can't accept a job", job=accepted.id, reason=str(error))
             return False
         probe("agent.accepted")
@@ -176,14 +182,13 @@ class JobTable:
         if len(self._done) > _MOST_DONE:
             del self._done[next(iter(self._done))]
         probe("agent.forgets")
-        if not job.folder.remove():
-            self._group.create_task(asyncio.to_thread(job.folder.remove_all))
+        self._pool.discard(job.folder.path)
 
     def _stored(self) -> Iterator[JobProcess]:
         for folder in job_folder.every(self._folder.jobs):
             accepted = folder.read()
             if accepted is None:
-                folder.remove_all()
+                self._pool.discard(folder.path)
                 continue
             yield JobProcess(accepted, folder, self._journal(folder, accepted), self._around)
 
