@@ -26,7 +26,7 @@ async def refused(store: Store, *arguments: str) -> str:
 
 async def test_a_server_joins_with_a_token_of_the_command_line(store: Store) -> None:
     assert "There are no servers" in await told(store, "servers", "list")
-    line = await told(store, "servers", "token", "--hostname", "db-1", "--valid", "2 hours")
+    line = await told(store, "servers", "token", "db-1", "--valid", "2 hours")
     form = r"watchbell agent --join http://127\.0\.0\.1:8180 --token (wba_\w+_[\w-]{43})\n"
     found = re.fullmatch(form, line)
     assert found is not None

@@ -28,7 +28,7 @@ _DAY = 86_400
 def command() -> None:
     """Manage servers: machines with an agent, which run jobs.
 
-    Example: watchbell servers token --hostname db-1
+    Example: watchbell servers token db-1
     """
 
 
@@ -105,7 +105,7 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
 
 
 @command.command
-@click.option("--hostname", type=storable, help="The only host that may join with it.")
+@click.argument("hostname", metavar="[HOST]", type=storable, required=False)
 @click.option(
     "--group", "groups", multiple=True, type=storable, help="A group to join; repeatable."
 )
@@ -122,9 +122,9 @@ def token(
     *, loaded: Loaded, hostname: str | None, groups: tuple[str, ...], valid: int, as_json: bool
 ) -> None:
     """Create a token with which one server joins. The command that joins is printed, and not shown
-    again. With --hostname, the token may also replace the server of that name.
+    again. With HOST, only that host can join with it, also in place of a server of that name.
 
-    Example: watchbell servers token --hostname db-1 --valid "2 hours"
+    Example: watchbell servers token db-1 --valid "2 hours"
     """
     by = operator()
 
