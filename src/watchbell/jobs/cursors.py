@@ -68,3 +68,8 @@ async def move(store: Store, event: str, to: int) -> bool:
     """Lets an event with `catchup` continue from a time, to repeat or to skip runs. Returns whether
     there is such an event."""
     return bool(await _MOVE(store, [Jobs(store.prefix).ready()], [event, to]))
+
+
+async def prepare(store: Store, event: str, to: int) -> None:
+    """Lets an event that is created next begin after this time, not after its creation."""
+    await store.call("HSET", Jobs(store.prefix).cursors(), event, to)

@@ -5,6 +5,7 @@ import click
 from watchbell.cli.groups import LazyGroup
 
 _FILES = {
+    "convert": {"convert": "convert"},
     "files": {"export": "export", "import": "import_jobs"},
     "instances": {"drain": "drain", "instances": "list_instances", "reload": "reload"},
     "jobs": {

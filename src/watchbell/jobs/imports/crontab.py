@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -10,13 +10,16 @@ from watchbell.errors import Refused
 from watchbell.jobs import value_readers
 from watchbell.jobs.imports.found import Found, Gathering, Item, bare
 from watchbell.schedule import bitsets, cron_args, crontab_lines, zones
+from watchbell.schedule.bitsets import ANY
 from watchbell.schedule.calendars import ALL_HOURS, ALL_MONTHS, SIXTY, Calendar
 from watchbell.schedule.crontab_lines import MAIL, ZONE, Line, Skipped, Variable
-from watchbell.schedule.days import Days
-from watchbell.schedule.firing import Every
+from watchbell.schedule.days import FIRST_YEAR, Days
+from watchbell.schedule.firing import Every, Schedule
 
 _LONGEST_ID = value_readers.LONGEST_ID - 8
 """Leaves room for a number."""
+_FIRST_SECOND = 1
+"""The seconds of a schedule by the minute, as a set."""
 _NO_ID = re.compile(r"\W+", re.ASCII)
 
 
@@ -49,7 +52,7 @@ def _event(line: Line, titles: set[str], gathering: Gathering, zone: str) -> dic
     timings = timings_of(line.when, zone)
     title = crontab_lines.unique_name(line.command, titles)
     values: dict[str, Any] = {
-        "id": _id(title, {one.values["id"] for one in gathering.items}),
+        "id": id_of(title, {one.values["id"] for one in gathering.items}),
         "title": title,
         "notes": f"Imported from a crontab: {line.text}",
         "plugin": "shellplug",
@@ -67,7 +70,8 @@ def _event(line: Line, titles: set[str], gathering: Gathering, zone: str) -> dic
     return bare(values)
 
 
-def _id(title: str, taken: set[str]) -> str:
+def id_of(title: str, taken: Collection[str] = ()) -> str:
+    """An id that is like the title."""
     base = _NO_ID.sub("_", title.lower()).strip("_")[:_LONGEST_ID] or "job"
     name, number = base, 1
     while name in taken:
@@ -101,19 +105,29 @@ def _mails(line: Line, subject: str, gathering: Gathering) -> list[dict[str, Any
 def timings_of(when: str, zone: str = "") -> list[dict[str, Any]]:
     """The timings that mean the same as five fields or a word. Raises Refused where none do."""
     known = zones.named(ZONE, zone) if zone else ZoneInfo("UTC")
-    schedule = cron_args.parse(when, known, field="its times")
+    return timings_like(cron_args.parse(when, known, field="its times"), when, zone)
+
+
+def timings_like(schedule: Schedule, when: str, zone: str) -> list[dict[str, Any]]:
+    """The timings that mean the same as a schedule. `when` is what people call it."""
     if isinstance(schedule, Every):
         return [{"type": "interval", "duration": schedule.seconds}]
     if not isinstance(schedule, Calendar):
         raise Refused(f"events have no {when}")
+    if schedule.weeks != ANY:
+        raise Refused(f"events have no weeks of the year such as in {when!r}")
     common = {
         "type": "schedule",
         "hours": _some(schedule.hours, ALL_HOURS),
         "minutes": _some(schedule.minutes, SIXTY),
         "months": _some(schedule.months, ALL_MONTHS),
+        "years": [FIRST_YEAR + each for each in _some(schedule.years, ANY)],
         "timezone": zone,
     }
-    return [bare(common | days) for days in _days(when, schedule.days)]
+    found = [bare(common | days) for days in _days(when, schedule.days)]
+    if schedule.seconds != _FIRST_SECOND:
+        found.append({"type": "precision", "seconds": bitsets.numbers(schedule.seconds)})
+    return found
 
 
 def _some(bits: int, every: int) -> list[int]:
