@@ -158,6 +158,14 @@ def test_tags_say_whether_a_job_was_a_test_and_has_files() -> None:
     assert not found.counts
 
 
+def test_files_that_others_have_added_stay() -> None:
+    own: dict[str, object] = {"id": "f1", "filename": "a", "path": "jobs/j1/files/f1/a", "size": 1}
+    own |= {"job": "j1", "server": "s1"}
+    added = JobFile(id="f2", filename="b", path="jobs/j1/files/f2/b", size=1, job="j1", server="")
+    found = done(job(files=(added,)), Result(at=END, files=(own,)))
+    assert [one.filename for one in found.job.files] == ["a", "b"]
+
+
 def test_actions_that_the_end_sets_off_are_queued() -> None:
     mail = Action(trigger="error", type="email", email="alice@example.com")
     found = done(

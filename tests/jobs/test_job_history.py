@@ -254,3 +254,28 @@ async def test_a_job_whose_files_can_not_be_deleted_stops_no_other(
     limiter = HistoryLimiter(store, files, Settings(finished=1), SetClock(NOW))
     await limiter.delete_some()
     assert "j0002" not in names(await history.search(store, Query()))
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        (Query(), 6),
+        (Query(events=("e1",)), 3),
+        (Query(events=("e1",), tags=("red",)), 1),
+        (Query(since=NOW + 2, until=NOW + 5), 3),
+        (Query(events=()), 0),
+        (Query(events=("none",)), 0),
+        (Query(events=("e1", "e2")), None),
+        (Query(events=("e1",), tags=("red",), since=NOW), None),
+    ],
+)
+async def test_jobs_are_counted_where_the_indexes_can_tell(
+    store: Store, query: Query, count: int | None
+) -> None:
+    await finish(
+        store,
+        *(over(n, event=f"e{n % 2}", tags=("red",) if n in (2, 3) else ()) for n in range(6)),
+    )
+    assert await history.count(store, query) == count
+    if count is not None:
+        assert len((await history.search(store, query)).jobs) == count

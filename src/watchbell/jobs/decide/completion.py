@@ -122,7 +122,7 @@ def _ended(job: Job, ended: Result, now: float) -> Job:
         reason="",
         remote=False,
         log_file_size=max(ended.size - ended.cut, 0) or job.log_file_size,
-        files=_files(ended.files) or job.files,
+        files=_joined(_files(ended.files), job.files),
         cpu=_usage(ended.cpu, job.cpu),
         mem=_usage(ended.mem, job.mem),
         disk=_total(ended.disk, job.disk),
@@ -173,6 +173,12 @@ def _with_system_tags(job: Job) -> Job:
     tags += ["_test"] if job.test else []
     tags += ["_files"] if job.files else []
     return replace(job, tags=tuple(tags))
+
+
+def _joined(own: tuple[JobFile, ...], added: tuple[JobFile, ...]) -> tuple[JobFile, ...]:
+    """The files of a job, with those that others have added to it meanwhile."""
+    paths = {one.path for one in own}
+    return (*own, *(one for one in added if one.path not in paths))
 
 
 def _files(found: Iterable[Mapping[str, Any]]) -> tuple[JobFile, ...]:
