@@ -18,7 +18,12 @@ class AgentAccess(Struct, frozen=True):
     """An endpoint for agents, which send a token of their own."""
 
 
+class CallAccess(Struct, frozen=True):
+    """The app API: keys are also sent as its clients do, and each handler says what it needs."""
+
+
 PUBLIC = {"access": Access(None)}
+CALLS = {"access": CallAccess()}
 AGENTS = {"access": AgentAccess()}
 
 

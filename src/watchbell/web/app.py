@@ -41,6 +41,7 @@ from watchbell.web.alerting.intake import routes as intake
 from watchbell.web.alerting.intake.writing import Intake
 from watchbell.web.alerting.maintenance_calendar import Calendar
 from watchbell.web.alerting.topics import AlertTopics, CheckTopics
+from watchbell.web.app_api import endpoint as app_api
 from watchbell.web.cron import file_routes, instance_routes, job_routes, run_routes
 from watchbell.web.cron.topics import CronTopics
 from watchbell.web.etags import tagged
@@ -99,7 +100,7 @@ API = Router(
 )
 HANDLERS: list[Router] = [
     *(API, system_routes.ROUTES, metrics_routes.ROUTES, intake.ROUTES, broker.ROUTES),
-    agent_routes.ROUTES,
+    *(agent_routes.ROUTES, app_api.ROUTES),
     *(sign_in_pages.ROUTES, ack_page.ROUTES, documentation.ROUTES, static.ROUTES, shell.ROUTES),
 ]
 

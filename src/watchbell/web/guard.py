@@ -13,7 +13,8 @@ from watchbell.actors import may
 from watchbell.errors import StoreUnavailable
 from watchbell.fleet import tokens
 from watchbell.fleet.model import AgentToken
-from watchbell.web.access import SESSION_COOKIES, Access, AgentAccess, Identity
+from watchbell.web import call_parameters
+from watchbell.web.access import SESSION_COOKIES, Access, AgentAccess, CallAccess, Identity
 from watchbell.web.problems import HttpProblem
 from watchbell.web.request_envelope import WEBSOCKET_CODES
 from watchbell.web.secrets import same
@@ -31,10 +32,13 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     if isinstance(access, AgentAccess):
         connection.scope["user"] = await _agent(connection)
         return
+    if isinstance(access, CallAccess) and isinstance(connection, Request):
+        connection.scope["user"] = await _caller(connection)
+        return
     if not isinstance(access, Access) or not isinstance(connection, Request):
         raise refusal(connection, 403, "this is for nobody")
     if connection.method not in SAFE:
-        _same_origin(connection)
+        check_origin(connection)
     if access.scope is None:
         return
     identity = await identified(connection)
@@ -68,6 +72,19 @@ async def _agent(connection: ASGIConnection[Any, Any, Any, Any]) -> AgentToken:
     return token
 
 
+async def _caller(request: Asked) -> Identity:
+    """Who calls the app API. Its handlers check what they may do."""
+    if request.method not in SAFE:
+        check_origin(request)
+    given = await call_parameters.read(request)
+    identity = await identified(request)
+    if identity.session and request.method not in SAFE:
+        token = request.headers.get(CSRF_HEADER) or given.csrf
+        if not same(token, identity.csrf):
+            raise wrong_csrf()
+    return identity
+
+
 async def identified(request: Asked, *, touch: bool = True) -> Identity:
     """Who asks, by key or by session; `touch` counts it as used. Raises HttpProblem."""
     given = _key_of(request)
@@ -85,10 +102,11 @@ def is_secure(request: Asked) -> bool:
 
 
 def _key_of(request: ASGIConnection[Any, Any, Any, Any]) -> str | None:
-    """The key of an `Authorization` header: a bearer token, or a basic password."""
+    """The key of an `Authorization` header: a bearer token, or a basic password. Calls of the app
+    API can also have it elsewhere."""
     header = request.headers.get("authorization")
     if header is None:
-        return None
+        return call_parameters.key_of(request)
     kind, _, value = header.partition(" ")
     if kind.lower() == "bearer":
         return value.strip()
@@ -130,10 +148,14 @@ async def _token_fits(request: Asked, identity: Identity) -> None:
         form = await request.form()
         given = str(form.get("csrf", ""))
     if not same(given, identity.csrf):
-        raise HttpProblem(403, "the CSRF token is missing or wrong; reload the page", code="csrf")
+        raise wrong_csrf()
 
 
-def _same_origin(request: Asked) -> None:
+def wrong_csrf() -> HttpProblem:
+    return HttpProblem(403, "the CSRF token is missing or wrong; reload the page", code="csrf")
+
+
+def check_origin(request: Asked) -> None:
     """Refuses requests that a page of another site makes a browser send."""
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if site is not None:

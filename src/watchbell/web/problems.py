@@ -76,7 +76,7 @@ def wrong_cursor() -> HttpProblem:
 
 def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
     """The one place where an error becomes a response."""
-    problem, headers = _problem_of(request, error)
+    problem, headers = problem_of(request, error)
     return answered(request, problem, headers)
 
 
@@ -112,10 +112,12 @@ def _sign_in_url(request: Request[Any, Any, Any]) -> str:
 def wants_page(request: Request[Any, Any, Any]) -> bool:
     """Whether a browser requests a page."""
     accepts = request.headers.get("accept", "")
-    return "text/html" in accepts and not request.url.path.startswith("/api/v")
+    return "text/html" in accepts and not request.url.path.startswith(
+        ("/api/v", "/api/app/", "/api/user/")
+    )
 
 
-def _problem_of(
+def problem_of(
     request: Request[Any, Any, Any], error: Exception
 ) -> tuple[Problem, Mapping[str, str]]:
     if isinstance(error, HttpProblem):

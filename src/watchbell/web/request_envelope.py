@@ -31,8 +31,9 @@ _PAIRS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 WEBSOCKET_CODES = 4_000
 """A WebSocket that is closed before it was accepted, by a code of this plus a status of HTTP, is
 answered by that status."""
-SLOW_UPLOADS = "/api/agent/"
-"""Paths to which large bodies are sent: each part of one gets as much time as other requests."""
+AGENT_UPLOADS = "/api/agent/"
+CALLS = "/api/app/"
+_FILES = b"multipart/form-data"
 
 
 class RequestEnvelope:
@@ -65,10 +66,10 @@ class RequestEnvelope:
                 deadline.reschedule(asyncio.get_running_loop().time() + self._seconds)
             return message
 
-        is_slow = scope["path"].startswith(SLOW_UPLOADS)
+        source = received if _is_upload(scope) else receive
         try:
             async with deadline:
-                await self._app(_asked(scope), received if is_slow else receive, framed)
+                await self._app(_asked(scope), source, framed)
         except TimeoutError:
             if begun or not deadline.expired():
                 raise
@@ -89,6 +90,16 @@ def _refusing(send: Send) -> Send:
         await send_problem(send, status, message.get("reason") or "", {}, "websocket.http.response")
 
     return answered
+
+
+def _is_upload(scope: Scope) -> bool:
+    """Whether the body may be large: each part of it gets as much time as other requests. It is
+    read once it is known who sends it."""
+    path: str = scope["path"]
+    if path.startswith(AGENT_UPLOADS):
+        return True
+    kinds = (value for name, value in scope["headers"] if name == b"content-type")
+    return path.startswith(CALLS) and any(value.lower().startswith(_FILES) for value in kinds)
 
 
 def _asked(scope: Scope) -> Scope:

@@ -8,12 +8,13 @@ import pytest
 from litestar import get
 from litestar.routes import HTTPRoute, WebSocketRoute
 
-from tests.web.site import Site, served, serving_app
+from tests.web.site import Answer, Site, served, serving_app
 from watchbell.actors import ROLE_PRIVILEGES, ROLES, SCOPE_PRIVILEGES, KeyScope, Privilege, system
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
-from watchbell.web.access import Access, AgentAccess
+from watchbell.web.access import Access, AgentAccess, CallAccess
 from watchbell.web.app import HANDLERS, application
+from watchbell.web.app_api.table import HANDLERS as HANDLERS_OF_CALLS
 from watchbell.web.audit import Stamp
 from watchbell.web.guard import SAFE
 
@@ -50,11 +51,12 @@ def endpoints(site: Site) -> Iterator[Endpoint]:
             continue
         assert isinstance(route, HTTPRoute), f"{route.path} is guarded by nobody"
         for handler in route.route_handlers:
-            if isinstance(handler.opt.get("access"), AgentAccess):
+            if isinstance(handler.opt.get("access"), AgentAccess | CallAccess):
                 continue
             for method in sorted(handler.http_methods - {"OPTIONS"}):
                 access = handler.opt.get("access")
                 yield Endpoint(method, route.path_format, access, _url(route))
+    yield from calls()
 
 
 def _url(route: HTTPRoute) -> str:
@@ -64,6 +66,24 @@ def _url(route: HTTPRoute) -> str:
 
 def _value(kind: type) -> str:
     return "1" if kind is int else "nothing"
+
+
+def calls() -> Iterator[Endpoint]:
+    """Those of the app API, which has one route for all its handlers."""
+    urls = {f"/api/app/{one.name}/v1": one.needs for one in HANDLERS_OF_CALLS.values()}
+    urls |= {"/api/app/run_event/v1/wait": "run_jobs", "/api/user/admin_get_users": "admin"}
+    for url, privilege in urls.items():
+        for method in ("GET", "POST"):
+            yield Endpoint(method, url, Access(privilege), url)
+
+
+def is_call(endpoint: Endpoint) -> bool:
+    return endpoint.path.startswith(("/api/app/", "/api/user/"))
+
+
+def reason(answer: Answer) -> str:
+    found: dict[str, str] = answer.json()
+    return found.get("detail") or found["description"]
 
 
 def guarded(site: Site) -> list[tuple[Endpoint, Privilege]]:
@@ -101,7 +121,8 @@ async def test_nobody_gets_in_without_credentials(site: Site) -> None:
             answer = await visitor.ask(endpoint.method, endpoint.url)
             assert answer.status == 401, endpoint
             assert answer.headers["WWW-Authenticate"].startswith("Bearer")
-            assert answer.headers["Content-Type"] == "application/problem+json"
+            kind = "application/json" if is_call(endpoint) else "application/problem+json"
+            assert answer.headers["Content-Type"] == kind
 
 
 async def test_no_role_gets_further_than_it_may(site: Site) -> None:
@@ -111,7 +132,7 @@ async def test_no_role_gets_further_than_it_may(site: Site) -> None:
                 if scope not in ROLE_PRIVILEGES[role]:
                     answer = await visitor.ask(endpoint.method, endpoint.url)
                     assert (answer.status, endpoint) == (403, endpoint)
-                    assert f"needs the privilege {scope}" in answer.json()["detail"]
+                    assert f"needs the privilege {scope}" in reason(answer)
 
 
 async def test_no_scope_gets_further_than_it_may(site: Site) -> None:
@@ -133,7 +154,7 @@ async def test_without_the_csrf_token_nothing_is_changed(site: Site) -> None:
                 if endpoint.method not in SAFE:
                     answer = await alice.ask(endpoint.method, endpoint.url)
                     assert (answer.status, endpoint) == (403, endpoint)
-                    assert "CSRF" in answer.json()["detail"]
+                    assert "CSRF" in reason(answer)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +174,7 @@ async def test_a_page_of_another_site_changes_nothing(site: Site, headers: dict[
             if endpoint.method not in SAFE:
                 answer = await alice.ask(endpoint.method, endpoint.url, headers=headers)
                 assert (answer.status, endpoint) == (403, endpoint)
-                assert "another site" in answer.json()["detail"]
+                assert "another site" in reason(answer)
 
 
 async def test_a_key_that_a_browser_remembers_is_of_no_use_to_another_site(site: Site) -> None:
@@ -161,7 +182,7 @@ async def test_a_key_that_a_browser_remembers_is_of_no_use_to_another_site(site:
         headers = {"Sec-Fetch-Site": "cross-site"}
         answer = await program.post("/api/v1/users", json={"name": "bob"}, headers=headers)
     assert answer.status == 403
-    assert "another site" in answer.json()["detail"]
+    assert "another site" in reason(answer)
 
 
 async def test_a_page_of_this_site_may_also_behind_a_proxy(store: Store) -> None:
