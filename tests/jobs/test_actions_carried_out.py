@@ -28,7 +28,7 @@ from watchbell.jobs.action_runner import ActionRunner
 from watchbell.jobs.action_work import NO_SNAPSHOTS, ActionWork
 from watchbell.jobs.decide import actions
 from watchbell.jobs.keys import Jobs
-from watchbell.jobs.model import Action, JobReference, Limit
+from watchbell.jobs.model import PUSHED, Action, JobReference, Limit
 from watchbell.jobs.outcomes import ActionOutcome
 from watchbell.settings import Delivery as DeliverySettings
 from watchbell.store.client import Store
@@ -214,6 +214,27 @@ async def test_another_event_is_run_with_the_data_of_the_job(store: Store) -> No
     await store.call("RPUSH", Jobs(store.prefix).actions(), actions.item("j1", 0))
     await carry_out(store)
     assert (await record(store)).jobs == (JobReference(child.id, "action"),)
+
+
+@pytest.mark.parametrize(
+    ("event", "params", "words"),
+    [
+        ("tidy", {"script": "evil"}, "a job can't push parameters for the event Tidy up"),
+        ("pay", {}, "a job can't run Pay, which is in another category"),
+    ],
+)
+async def test_a_job_does_not_decide_what_other_events_run(
+    store: Store, event: str, params: dict[str, Any], words: str
+) -> None:
+    await acting.known(store)
+    await definitions.create(store, "event", {"id": "tidy", "title": "Tidy up"}, acting.WHO, NOW)
+    foreign = {"id": "pay", "title": "Pay", "category": "payroll"}
+    await definitions.create(store, "event", foreign, acting.WHO, NOW)
+    pushed = Action(trigger="error", type="run_event", event_id=event, params=params, source=PUSHED)
+    await finish(store, job(pushed))
+    await carry_out(store)
+    assert (await result(store)).description == words
+    assert await store.call("EXISTS", Jobs(store.prefix).live()) == 0
 
 
 async def test_an_event_whose_manual_timing_is_disabled_is_not_run(store: Store) -> None:

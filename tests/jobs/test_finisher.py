@@ -173,6 +173,30 @@ async def test_a_change_that_is_refused_is_in_the_activity_log(
     assert line.msg.startswith("The event was not changed: timings")
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"params": {"script": "evil"}},
+        {"targets": ["main"]},
+        {"plugin": "other"},
+        {"category": "other"},
+        {"actions": [{"trigger": "success", "type": "run_event", "event_id": "e2"}]},
+        {"notes": "harmless", "triggers": [{"type": "manual", "params": {"script": "evil"}}]},
+    ],
+)
+async def test_a_job_does_not_change_what_its_event_runs(
+    store: Store, finisher: Finisher, changes: dict[str, Any]
+) -> None:
+    event = Event(id="e1", title="Backup", targets=("s1",))
+    await define(store, event)
+    await end(store, job(update_event=changes))
+    await finish(finisher)
+    kept = msgspec.json.decode(await store.call("HGET", KEYS.events(), "e1"), type=Event)
+    assert kept == event
+    [line] = (await record(store)).job.activity
+    assert line.msg.startswith("The event was not changed: a job can't change ")
+
+
 async def test_tags_that_exist_are_kept(store: Store, finisher: Finisher) -> None:
     await store.call("HSET", KEYS.tags(), "slow", msgspec.json.encode(Tag(id="slow", title="S")))
     await end(store, job(tags=("slow", "nosuch")))

@@ -191,6 +191,16 @@ async def test_data_is_merged_exactly(
     assert await field(store, "j1", "data") == data
 
 
+async def test_a_job_does_not_push_without_end(store: Store) -> None:
+    server, _ = await connected(store)
+    await sent(store, server.id, "j1")
+    some = [changes(push={"tags": [f"{n}-{i}" for i in range(400)]}) for n in range(4)]
+    await reports.apply(store, server.id, "one", numbered("j1", *some))
+    assert len(await field(store, "j1", "tags")) == 1_000
+    lines = [line["msg"] for line in await field(store, "j1", "activity")]
+    assert lines[-1] == "items of push.tags were ignored: a job has at most 1,000"
+
+
 async def test_what_a_job_pushes_is_added(store: Store) -> None:
     server, _ = await connected(store)
     await sent(store, server.id, "j1", tags=("a",))
@@ -204,7 +214,7 @@ async def test_what_a_job_pushes_is_added(store: Store) -> None:
     applied = await reports.apply(store, server.id, "one", numbered("j1", changes(push=pushed)))
     assert applied.acknowledged == {"j1": 1}
     assert await field(store, "j1", "tags") == ["a", "b"]
-    assert await field(store, "j1", "actions") == [mail]
+    assert await field(store, "j1", "actions") == [mail | {"source": "job"}]
     assert await field(store, "j1", "limits") == [{"type": "time", "duration": 60.0}]
     assert await field(store, "j1", "server") == server.id
     lines = [line["msg"] for line in await field(store, "j1", "activity")]

@@ -176,6 +176,8 @@ class ActionWork:
         job, target = task.job, self._known.events.get(event)
         if target and not timetable.of(target.timings, self._timezone).is_manual:
             raise Refused(f"{target.title} may not be run on demand: its manual timing is disabled")
+        if target and (reason := actions.pushed_refusal(task.action, job, target)):
+            raise Refused(reason)
         wish = Wish(
             event=event,
             source="action",

@@ -17,7 +17,7 @@ from watchbell.clock import Clock
 from watchbell.errors import Changed, LeaseLost, NotFound, Refused
 from watchbell.fleet.model import Server
 from watchbell.jobs import check_reports, definitions, finish_scripts, links
-from watchbell.jobs.decide import completion
+from watchbell.jobs.decide import completion, event_changes
 from watchbell.jobs.decide.completion import Result
 from watchbell.jobs.finish_scripts import Ended, FinishedJob
 from watchbell.jobs.keys import Jobs
@@ -139,6 +139,8 @@ class Finisher:
 
     async def _changed_event(self, job: Job, now: float) -> list[str]:
         """Makes the changes that the job wants. Returns why it was not possible, if so."""
+        if reason := event_changes.refusal(job.update_event):
+            return [f"The event was not changed: {reason}."]
         who = Actor(name=f"job {job.id}", way="system")
         try:
             await patiently(

@@ -10,9 +10,11 @@ from typing import Any
 import msgspec
 
 from watchbell.fleet.messages import Changes, LimitReached, Result
-from watchbell.jobs.model import Action, Activity, JobFile, Limit
+from watchbell.jobs.model import PUSHED, Action, Activity, JobFile, Limit
 
 MOST_ACTIVITY = 1_000
+MOST_PUSHED = 1_000
+"""Tags, actions or limits of a job after which no more are added."""
 MERGED = ("data", "tags", "actions", "limits", "activity")
 """Fields of which the next value depends on the last one."""
 
@@ -106,12 +108,15 @@ class ChangedJob:
         good = []
         for item in items if isinstance(items, list | tuple) else [items]:
             try:
-                good.append(msgspec.json.decode(msgspec.json.encode(msgspec.convert(item, kind))))
+                good.append(_checked(item, kind))
             except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
                 self.log(at, f"an item of push.{name} was ignored: {error}")
         if name == "tags":
             good = [tag for tag in dict.fromkeys(good) if tag not in self._list(name)]
-        self._append(name, good)
+        room = max(MOST_PUSHED - len(self._list(name)), 0)
+        if len(good) > room:
+            self.log(at, f"items of push.{name} were ignored: a job has at most {MOST_PUSHED:,}")
+        self._append(name, good[:room])
 
     def _list(self, name: str) -> list[Any]:
         if name not in self._lists:
@@ -168,6 +173,13 @@ def result(given: Result, job: str, server: str) -> Result:
 def folder(job: str) -> str:
     """Where the files of a job are."""
     return f"jobs/{job}/files/"
+
+
+def _checked(item: Any, kind: Any) -> Any:
+    found = msgspec.convert(item, kind)
+    if isinstance(found, Action):
+        found = msgspec.structs.replace(found, source=PUSHED)
+    return msgspec.json.decode(msgspec.json.encode(found))
 
 
 def _files(given: Iterable[Mapping[str, Any]], job: str, server: str) -> Iterable[dict[str, Any]]:

@@ -90,6 +90,10 @@ class Limit(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where a limit of a job comes from: `category` or `settings`; empty for its event."""
 
 
+PUSHED = "job"
+"""The source of an action that a job has pushed."""
+
+
 class Action(Struct, frozen=True, kw_only=True, omit_defaults=True):
     trigger: str
     """`start`, `complete`, `success`, `error`, `warning`, `critical`, `abort` or `tag:ID`."""
@@ -116,7 +120,7 @@ class Action(Struct, frozen=True, kw_only=True, omit_defaults=True):
     text: str = ""
     """Text before the message."""
     source: str = ""
-    """As in `Limit`."""
+    """As in `Limit`, or `job` if the job has pushed it."""
     # What became of it, in a job's record.
     date: float | None = None
     elapsed_ms: int | None = None

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from watchbell.jobs.model import ABORTED, Action, Job, JobReference, Limit
+from watchbell.jobs.model import ABORTED, PUSHED, Action, Event, Job, JobReference, Limit
 from watchbell.jobs.outcomes import has_failed
 
 SUSPENDED = "suspended by an action until somebody resumes it"
@@ -238,3 +238,15 @@ def fresh(found: Iterable[Action]) -> tuple[Action, ...]:
         for one in found
         if not one.trigger.startswith(LIMIT)
     )
+
+
+def pushed_refusal(action: Action, job: Job, event: Event) -> str:
+    """Why an action that a job has pushed does not run this event; empty if it does. Its server is
+    not trusted with other servers, so it can't decide what they run."""
+    if action.source != PUSHED:
+        return ""
+    if action.params:
+        return f"a job can't push parameters for the event {event.title}"
+    if event.category != job.category:
+        return f"a job can't run {event.title}, which is in another category"
+    return ""
