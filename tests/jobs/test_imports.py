@@ -154,10 +154,13 @@ async def test_an_export_has_both_spellings(ready: Store) -> None:
 
 
 async def test_secrets_are_exported_only_on_demand(ready: Store) -> None:
-    params = [{"id": "token", "type": "text", "secret": True}, {"id": "host", "type": "text"}]
+    token: dict[str, Any] = {"id": "token", "type": "text", "secret": True, "value": "hush too"}
+    params = [token, {"id": "host", "type": "text"}]
     plugin = {"id": "p9", "title": "P", "command": "sh", "params": params}
     await definitions.create(ready, "plugin", plugin, ALICE, NOW)
-    value = {"id": "e9", "title": "E", "plugin": "p9", "params": {"token": "hush", "host": "db1"}}
+    value: dict[str, Any] = {"id": "e9", "title": "E", "plugin": "p9"}
+    value["params"] = {"token": "hush", "host": "db1"}
+    value["timings"] = [{"type": "interval", "duration": 60, "params": {"token": "hush at times"}}]
     await definitions.create(ready, "event", value, ALICE, NOW)
     assert b"hush" not in await exports.export(ready)
     assert b"db1" in await exports.export(ready)

@@ -23,7 +23,7 @@ async def export(
     events: Collection[str] | None = None,
     secrets: bool = False,
 ) -> bytes:
-    """The definitions of these kinds, or of some events alone. Parameters that are secret are left
+    """The definitions of these kinds, or of some events alone. Values of secret parameters are left
     out, unless `secrets`. What a new store has by itself is left out, unless somebody edited it."""
     plugins = await definitions.every(store, "plugin")
     items: list[dict[str, Any]] = []
@@ -33,8 +33,7 @@ async def export(
         for record in await _records(store, kind):
             if events is not None and record["id"] not in events:
                 continue
-            is_masked = kind == "event" and not secrets
-            shown = _without_secrets(record, plugins) if is_masked else record
+            shown = record if secrets else _without_secrets(kind, record, plugins)
             items.append({"type": kind, "data": aliases.both(kind, shown)})
     document = {
         "type": "xypdf",
@@ -64,10 +63,26 @@ def _is_stock(record: Any) -> bool:
     return isinstance(record, Plugin) and record.stock and record.revision == 1
 
 
-def _without_secrets(event: dict[str, Any], plugins: Mapping[str, Any]) -> dict[str, Any]:
-    plugin = plugins.get(event.get("plugin", "shellplug"))
-    if not isinstance(plugin, Plugin) or not event.get("params"):
-        return event
-    secret = {one.id for one in plugin.params if one.secret}
-    params = {name: each for name, each in event["params"].items() if name not in secret}
-    return {**event, "params": params}
+def _without_secrets(
+    kind: str, record: dict[str, Any], plugins: Mapping[str, Any]
+) -> dict[str, Any]:
+    if kind == "plugin":
+        params = [_without_default(one) for one in record.get("params", ())]
+        return {**record, "params": params} if params else record
+    if kind != "event":
+        return record
+    plugin = plugins.get(record.get("plugin", "shellplug"))
+    secret = {one.id for one in plugin.params if one.secret} if plugin else set()
+    timings = [_without_params(one, secret) for one in record.get("timings", ())]
+    return {**_without_params(record, secret), "timings": timings}
+
+
+def _without_default(parameter: dict[str, Any]) -> dict[str, Any]:
+    return {**parameter, "value": ""} if parameter.get("secret") else parameter
+
+
+def _without_params(owner: dict[str, Any], secret: Collection[str]) -> dict[str, Any]:
+    params = owner.get("params")
+    if not params:
+        return owner
+    return {**owner, "params": {k: each for k, each in params.items() if k not in secret}}
