@@ -1,7 +1,7 @@
 """What will run in a stretch of time, for a timeline."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
 
@@ -42,6 +42,10 @@ class DayPlan(Struct, frozen=True):
     """Later runs that did not fit."""
 
 
+def _every(_event: Event) -> bool:
+    return True
+
+
 class DayPlanner:
     """Remembers the timetables of events, since computing them takes longer than using them."""
 
@@ -55,6 +59,7 @@ class DayPlanner:
         until: float,
         most: int = 5_000,
         counted: Mapping[str, int] = MappingProxyType({}),
+        is_wanted: Callable[[Event], bool] = _every,
     ) -> DayPlan:
         """What will run after `since`, up to and including `until`. `counted` is what
         `preview.all_matches` returns, for events that run every n-th time."""
@@ -65,7 +70,7 @@ class DayPlanner:
         for place, event in enumerate(list(events.values())):
             if place % _SLICE == _SLICE - 1:
                 await asyncio.sleep(0)
-            times = self._timetable(event)
+            times = self._timetable(event) if is_wanted(event) else None
             if times is None or launch.obstacle(self._definitions, event):
                 continue
             fires = list(islice(_starts(times, since, until, counted.get(event.id, 0)), _OFTEN + 1))

@@ -110,6 +110,18 @@ def masked(plugin: Plugin | None, params: Mapping[str, Any]) -> dict[str, Any]:
     return {name: MASK if name in secret and value else value for name, value in params.items()}
 
 
+def without_secrets(plugin: Plugin) -> Plugin:
+    """The plugin for people who may not see secrets: variables and secret defaults are masked."""
+    return msgspec.structs.replace(
+        plugin,
+        env=dict.fromkeys(plugin.env, MASK),
+        params=tuple(
+            msgspec.structs.replace(one, value=MASK) if one.secret and one.value else one
+            for one in plugin.params
+        ),
+    )
+
+
 def _yes_or_no(field: str, value: Any) -> bool:
     words = {"true": True, "false": False, "1": True, "0": False, "": False}
     found = words.get(value.lower()) if isinstance(value, str) else value

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from watchbell.actors import Actor, Privilege, Subject, may
 from watchbell.errors import Refused
 from watchbell.fleet.model import Server
+from watchbell.jobs.model import Action, Event, Job
 
 
 def subject(category: str, targets: Iterable[str], servers: Mapping[str, Server]) -> Subject:
@@ -21,3 +22,33 @@ def check(actor: Actor, privilege: Privilege, about: Subject) -> None:
     permission = may(actor, privilege, about)
     if not permission:
         raise Refused(permission.reason, code="forbidden")
+
+
+def check_actions(
+    actor: Actor,
+    added: Iterable[Action],
+    events: Mapping[str, Event],
+    servers: Mapping[str, Server],
+) -> None:
+    """An action runs another event, with any parameters: only who may run that may add it. Raises
+    Refused."""
+    for action in added:
+        event = events.get(action.event_id) if action.type == "run_event" else None
+        if event is not None:
+            check(actor, "run_jobs", subject(event.category, event.targets, servers))
+
+
+class ReadAccess:
+    """Which events and jobs somebody may read. Lists ask for very many, most of them alike."""
+
+    def __init__(self, actor: Actor, servers: Mapping[str, Server]) -> None:
+        self._actor, self._servers = actor, servers
+        self._known: dict[tuple[str, tuple[str, ...]], bool] = {}
+
+    def allows(self, item: Event | Job) -> bool:
+        alike = item.category, item.targets
+        allowed = self._known.get(alike)
+        if allowed is None:
+            about = subject(item.category, item.targets, self._servers)
+            allowed = self._known[alike] = bool(may(self._actor, "read", about))
+        return allowed

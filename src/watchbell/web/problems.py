@@ -130,7 +130,8 @@ def problem_of(
         return _problem(404, str(error)), {}
     if isinstance(error, Refused):
         errors = [field_error(error)] if error.field else []
-        return _problem(422, error.reason, errors, error.code), {}
+        status = 403 if error.code == "forbidden" else 422
+        return _problem(status, error.reason, errors, error.code), {}
     if isinstance(error, HTTPException) and (error.status_code < 500 or error.detail == _GONE):
         return _of_framework(request, error), dict(error.headers or {})
     if isinstance(error, UnicodeDecodeError | RecursionError):

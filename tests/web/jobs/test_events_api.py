@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from tests.web.site import Site, Visitor
+from tests.web.site import BY, Site, Visitor
 from watchbell.jobs import stock
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.parameters import MASK
 from watchbell.store.client import Store
 from watchbell.web import audit
+from watchbell.web.people.rights import Rights
 
 DAILY = {"type": "schedule", "hours": [2], "minutes": [30], "timezone": "Europe/Rome"}
 BACKUP: dict[str, Any] = {
@@ -169,3 +170,58 @@ async def test_options_name_what_an_event_can_be_made_of(site: Site) -> None:
         assert "shellplug" in [one["id"] for one in found["plugins"]]
         assert [one["id"] for one in found["targets"]] == ["main"]
         assert len(found["algorithms"]) == 7
+
+
+async def test_events_of_a_foreign_category_are_not_shown(site: Site) -> None:
+    await site.services.users.add("dave", "editor", BY, Rights(categories=("reports",)))
+    async with site.somebody("editor") as alice, site.somebody("editor", "dave") as dave:
+        foreign = f"/api/v1/events/{await made(alice, category='payroll')}"
+        own = await made(alice, title="Report", category="reports")
+        assert await titles(dave) == ["Report"]
+        assert (await dave.get("/api/v1/events")).json()["counts"]["all"] == 1
+        assert (await dave.get(f"/api/v1/events/{own}")).status == 200
+        for path in (foreign, f"{foreign}/revisions"):
+            assert (await dave.get(path)).status == 403
+        now = site.services.clock.now()
+        day = {"start": now, "end": now + 2 * 86_400}
+        planned = (await alice.get("/api/v1/timeline", params=day)).json()["ahead"]
+        assert {one["title"] for one in planned} == {"Nightly backup", "Report"}
+        planned = (await dave.get("/api/v1/timeline", params=day)).json()["ahead"]
+        assert {one["title"] for one in planned} == {"Report"}
+        await alice.ask("DELETE", foreign)
+        assert (await dave.get(f"{foreign}/revisions")).status == 403
+
+
+async def test_an_event_that_moved_away_is_not_brought_back_by_a_revision(site: Site) -> None:
+    await site.services.users.add("dave", "editor", BY, Rights(categories=("reports",)))
+    async with site.somebody("editor") as alice, site.somebody("editor", "dave") as dave:
+        one = f"/api/v1/events/{await made(alice, category='reports')}"
+        await alice.ask("PUT", one, json={"category": "payroll"})
+        assert (await dave.post(f"{one}/revisions/1/restore")).status == 403
+        assert (await alice.get(one)).json()["event"]["category"] == "payroll"
+
+
+async def test_variables_and_secret_defaults_of_plugins_are_masked_for_viewers(site: Site) -> None:
+    secret = {"id": "token", "type": "text", "value": "canary-1", "secret": True}
+    plugin = {"id": "deploy", "title": "Deploy", "command": "deploy", "params": [secret]}
+    async with site.somebody("administrator") as alice, site.somebody("viewer") as charlie:
+        plugin["env"] = {"KEY": "canary-2"}  # type: ignore[assignment]
+        assert (await alice.post("/api/v1/plugins", json=plugin)).status == 201
+        for path in ("/events/options", "/plugins", "/plugins/deploy", "/plugins/deploy/revisions"):
+            shown = await charlie.get(f"/api/v1{path}")
+            assert shown.status == 200
+            assert "canary" not in shown.text, path
+
+
+async def test_an_action_runs_no_event_that_its_author_may_not_run(site: Site) -> None:
+    await site.services.users.add("dave", "editor", BY, Rights(categories=("reports",)))
+    async with site.somebody("editor") as alice, site.somebody("editor", "dave") as dave:
+        foreign = await made(alice, category="payroll")
+        run = {"trigger": "success", "type": "run_event", "event_id": foreign}
+        run["params"] = {"script": "evil"}  # type: ignore[assignment]
+        asked = BACKUP | {"category": "reports", "actions": [run]}
+        assert (await dave.post("/api/v1/events", json=asked)).status == 403
+        one = f"/api/v1/events/{await made(dave, category='reports')}"
+        assert (await dave.ask("PUT", one, json={"actions": [run]})).status == 403
+        assert (await alice.ask("PUT", one, json={"actions": [run]})).status == 200
+        assert (await dave.ask("PUT", one, json={"notes": "Ask Bob."})).status == 200

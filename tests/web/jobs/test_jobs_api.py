@@ -155,3 +155,14 @@ async def test_a_delayed_job_is_started_now(site: Site) -> None:
         assert (shown["row"]["state"], shown["is_suspended"]) == ("ready", False)
         again = await alice.post(f"/api/v1/jobs/{id}/skip-delay")
         assert (again.status, again.json()["code"]) == (409, "not_delayed")
+
+
+async def test_jobs_on_foreign_groups_are_not_listed(site: Site, store: Store) -> None:
+    await finish(store, over(1, targets=("db",)), over(2, targets=("web",)))
+    await begun(store, job("j1", state="active", targets=("db",)))
+    await site.services.users.add("dave", "operator", BY, Rights(groups=("web",)))
+    async with site.somebody("operator", "dave") as dave:
+        assert await found(dave) == ["j0002"]
+        assert (await dave.get("/api/v1/jobs")).json()["items"] == []
+        assert (await dave.get("/api/v1/jobs/j1")).status == 403
+        assert (await dave.get("/api/v1/jobs/j1/output")).status == 403

@@ -41,10 +41,9 @@ def revision_of(if_match: str) -> int | None:
 
 
 def _whole(record: Record, *, masked: bool) -> dict[str, Any]:
-    fields = msgspec.structs.asdict(record)
     if masked and isinstance(record, Plugin):
-        fields["env"] = dict.fromkeys(record.env, parameters.MASK)
-    return fields
+        record = parameters.without_secrets(record)
+    return msgspec.structs.asdict(record)
 
 
 async def _saved(request: Asked, kind: Kind, record: Record, verb: str) -> SavedDefinition:
@@ -130,7 +129,7 @@ def _handlers(kind: Kind) -> list[HTTPRouteHandler]:  # noqa: C901 one closure f
     )
     async def history(request: Asked, id: Id) -> list[RevisionShown]:  # noqa: A002
         found = await revisions.of(services_of(request).store, kind, id)
-        return revision_view.shown(found, hidden=("env",) if is_masked(request) else ())
+        return revision_view.shown(found, hidden=("env", "params") if is_masked(request) else ())
 
     @post(
         f"{path}/{{id:str}}/revisions/{{number:int}}/restore",

@@ -9,7 +9,7 @@ import msgspec
 from litestar import Router, delete, get, post, put
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
-from watchbell.actors import ANYTHING, Privilege, Subject, may
+from watchbell.actors import Privilege, Subject, may
 from watchbell.errors import Changed, NotFound, Refused
 from watchbell.fleet import groups as fleet_groups
 from watchbell.fleet import presence, servers
@@ -17,6 +17,7 @@ from watchbell.fleet.model import Server
 from watchbell.jobs import (
     definitions,
     event_overview,
+    parameters,
     permissions,
     revisions,
     run_event,
@@ -26,7 +27,9 @@ from watchbell.jobs import (
 from watchbell.jobs.catalogue import Catalogue
 from watchbell.jobs.decide.launch import obstacle
 from watchbell.jobs.event_overview import EventFilter, Sort
-from watchbell.jobs.model import Algorithm, Event
+from watchbell.jobs.model import Action, Algorithm, Event
+from watchbell.jobs.permissions import ReadAccess
+from watchbell.jobs.revisions import Revision
 from watchbell.web.access import needs
 from watchbell.web.jobs import event_view, revision_view
 from watchbell.web.jobs.definition_routes import revision_of
@@ -96,6 +99,10 @@ async def check_access(
         raise HttpProblem(403, permission.reason, code="forbidden")
 
 
+async def read_access_of(request: Asked) -> ReadAccess:
+    return ReadAccess(actor_of(request), await _servers(request))
+
+
 async def _servers(request: Asked) -> dict[str, Server]:
     return {one.id: one for one in await servers.every(services_of(request).store)}
 
@@ -119,7 +126,9 @@ async def list_events(
     """List events with their next and last runs."""
     services = services_of(request)
     catalogue, seen = await services.definitions.catalogue(), await services.definitions.overview()
-    counts = event_view.counts(catalogue, seen)
+    access = await read_access_of(request)
+    events = [event for event in catalogue.events.values() if access.allows(event)]
+    counts = event_view.counts(events, catalogue, seen)
     if invalid:
         spoiled = [
             event_view.spoiled(name, reason)
@@ -137,9 +146,7 @@ async def list_events(
         failing=failing,
         running=running,
     )
-    found = event_overview.ordered(
-        event_overview.filtered(catalogue.events.values(), wanted, seen), sort, seen
-    )
+    found = event_overview.ordered(event_overview.filtered(events, wanted, seen), sort, seen)
     first = _after(found, cursor) if cursor else 0
     chosen = found[first : first + limit]
     following = _cursor(chosen[-1], first + limit) if first + limit < len(found) else None
@@ -175,7 +182,11 @@ async def options(request: Asked) -> Options:
     services, catalogue = services_of(request), await catalogue_of(request)
     return Options(
         categories=sorted(catalogue.categories.values(), key=lambda one: one.sort_order),
-        plugins=[one for one in catalogue.plugins.values() if one.type == "event"],
+        plugins=[
+            parameters.without_secrets(one)
+            for one in catalogue.plugins.values()
+            if one.type == "event"
+        ],
         channels=list(catalogue.channels.values()),
         tags=list(catalogue.tags.values()),
         targets=await _targets(request),
@@ -225,6 +236,7 @@ async def create_event(request: Asked, data: JSONBody[dict[str, Any]]) -> SavedE
     services = services_of(request)
     draft = _event(validation.read("event", {"id": "new", **data}))
     await check_access(request, "create_events", draft.category, draft.targets)
+    await _check_actions(request, draft.actions)
     made = await definitions.create(
         services.store, "event", data, actor_of(request), services.clock.now()
     )
@@ -242,6 +254,7 @@ async def one_event(request: Asked, id: Id) -> EventShown:  # noqa: A002
         if problem := catalogue.invalid.get(("event", id)):
             raise HttpProblem(409, f"another program has spoiled this event: {problem}")
         raise NotFound(f"there is no event {id!r}")
+    await check_access(request, "read", event.category, event.targets)
     now = services.clock.now()
     masked = not may(actor_of(request), "edit_events", Subject(event.category))
     return EventShown(
@@ -268,6 +281,7 @@ async def replace_event(
     await check_access(request, "edit_events", old.category, old.targets)
     draft = _event(validation.read("event", {**msgspec.to_builtins(old), **data}, current=old))
     await check_access(request, "edit_events", draft.category, draft.targets)
+    await _check_actions(request, [one for one in draft.actions if one not in old.actions])
     revision = revision_of(if_match)
     try:
         made = await definitions.update(
@@ -276,6 +290,11 @@ async def replace_event(
     except Changed as error:
         raise HttpProblem(412, str(error)) from None
     return await _saved(request, _event(made), "events.update")
+
+
+async def _check_actions(request: Asked, added: Sequence[Action]) -> None:
+    catalogue, known = await catalogue_of(request), await _servers(request)
+    permissions.check_actions(actor_of(request), added, catalogue.events, known)
 
 
 def _event(record: object) -> Event:
@@ -401,22 +420,32 @@ async def _one_of_many(request: Asked, id: str, action: str) -> BulkItem:  # noq
 @get("/events/{id:str}/revisions", opt=needs("read"))
 async def list_revisions(request: Asked, id: Id) -> list[RevisionShown]:  # noqa: A002
     """List the revisions of an event, newest first, each with what it changed."""
-    services, catalogue = services_of(request), await catalogue_of(request)
-    event = catalogue.events.get(id)
-    about = Subject(event.category) if event else ANYTHING
-    masked = not may(actor_of(request), "edit_events", about)
-    found = await revisions.of(services.store, "event", id)
+    actor, found = actor_of(request), await revisions.of(services_of(request).store, "event", id)
+    subjects = await _subjects(request, found)
+    for about in subjects:
+        permissions.check(actor, "read", about)
+    masked = not all(may(actor, "edit_events", about) for about in subjects)
     return revision_view.shown(found, hidden=("params", "timings") if masked else ())
+
+
+async def _subjects(request: Asked, found: Sequence[Revision]) -> set[Subject]:
+    """What an event was about in its revisions: it may have moved from another category."""
+    known = await _servers(request)
+    records = [one.record for one in found if one.record]
+    return {
+        permissions.subject(str(one.get("category", "")), one.get("targets", ()), known)
+        for one in records
+    }
 
 
 @post("/events/{id:str}/revisions/{number:int}/restore", status_code=200, opt=needs("edit_events"))
 async def restore(request: Asked, id: Id, number: Number) -> SavedEvent:  # noqa: A002
     """Make a new revision like an earlier one. A deleted event is created again."""
     services = services_of(request)
-    for one in await revisions.of(services.store, "event", id):
-        if one.record and one.revision == number:
-            category, targets = one.record.get("category", ""), one.record.get("targets", ())
-            await check_access(request, "edit_events", category, targets)
+    found = await revisions.of(services.store, "event", id)
+    affected = [one for one in found if one is found[0] or one.revision == number]
+    for about in await _subjects(request, affected):
+        permissions.check(actor_of(request), "edit_events", about)
     made = await revisions.restore(
         services.store, "event", id, number, actor_of(request), services.clock.now()
     )

@@ -1,6 +1,6 @@
 """Events as the API shows them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -71,8 +71,7 @@ def spoiled(id: str, problem: str) -> EventRow:  # noqa: A002
     )
 
 
-def counts(catalogue: Catalogue, seen: Overview) -> EventCounts:
-    events = catalogue.events.values()
+def counts(events: Sequence[Event], catalogue: Catalogue, seen: Overview) -> EventCounts:
     invalid = sum(kind == "event" for kind, _ in catalogue.invalid)
     enabled = sum(event.enabled for event in events)
     return EventCounts(

@@ -29,7 +29,12 @@ from watchbell.jobs.model import Job
 from watchbell.jobs.timelines import Timelines
 from watchbell.web.access import needs
 from watchbell.web.jobs import job_view
-from watchbell.web.jobs.event_routes import catalogue_of, check_access, timezone_of
+from watchbell.web.jobs.event_routes import (
+    catalogue_of,
+    check_access,
+    read_access_of,
+    timezone_of,
+)
 from watchbell.web.jobs.event_shapes import Launched
 from watchbell.web.jobs.job_shapes import (
     AbortAsked,
@@ -101,14 +106,14 @@ async def jobs_in_progress(
 ) -> LiveJobs:
     """List jobs in progress, newest first: those that run, wait or are delayed."""
     services, names = services_of(request), await names_of(request)
-    actor, now = actor_of(request), services.clock.now()
+    access, now = await read_access_of(request), services.clock.now()
     found = [
         job
         for job in await job_records.live(services.store)
         if event in ("", job.event)
         and server in ("", job.server)
         and category in ("", job.category)
-        and may(actor, "read", Subject(job.category))
+        and access.allows(job)
     ]
     counts = _counts(found)
     if phase:
@@ -149,7 +154,8 @@ async def finished_jobs(
     """Search finished jobs, newest first. A page may be empty and still have a next one, since each
     request looks at a limited number of jobs."""
     services, names = services_of(request), await names_of(request)
-    catalogue, actor, now = await catalogue_of(request), actor_of(request), services.clock.now()
+    catalogue, now = await catalogue_of(request), services.clock.now()
+    access = await read_access_of(request)
     query = Query(
         events=job_view.events_named(catalogue, text, event),
         categories=_one(category),
@@ -166,11 +172,7 @@ async def finished_jobs(
         page = await history.search(services.store, query, limit, cursor)
     except Refused as error:
         raise wrong_cursor() from error
-    rows = [
-        job_view.row(job, names, now)
-        for job in page.jobs
-        if may(actor, "read", Subject(job.category))
-    ]
+    rows = [job_view.row(job, names, now) for job in page.jobs if access.allows(job)]
     return JobPage(items=rows, next=page.following)
 
 

@@ -1,11 +1,12 @@
 """Jobs and servers, for the overview."""
 
-from watchbell.actors import Actor, Subject, may
+from watchbell.actors import Actor
 from watchbell.fleet import presence, servers
 from watchbell.fleet.model import Server
 from watchbell.jobs import history, job_records
 from watchbell.jobs.history import Query
 from watchbell.jobs.keys import Jobs
+from watchbell.jobs.permissions import ReadAccess
 from watchbell.web.jobs import job_view
 from watchbell.web.jobs.job_view import Names
 from watchbell.web.services import Services
@@ -21,15 +22,14 @@ async def jobs(services: Services, actor: Actor) -> JobsView:
     catalogue = await services.definitions.catalogue()
     known = {one.id: one for one in await servers.every(store)}
     names = Names(catalogue, known)
-    live = [
-        job for job in await job_records.live(store) if may(actor, "read", Subject(job.category))
-    ]
+    access = ReadAccess(actor, known)
+    live = [job for job in await job_records.live(store) if access.allows(job)]
     running = [job for job in job_view.visible(live) if job.state in _RUNNING]
     recent = await history.search(store, Query(codes=("error",), since=now - RECENT), 50)
-    failed = [job for job in recent.jobs if may(actor, "read", Subject(job.category))]
+    failed = [job for job in recent.jobs if access.allows(job)]
     down = await _down(services, known)
     return JobsView(
-        events=len(catalogue.events),
+        events=sum(map(access.allows, catalogue.events.values())),
         active=len(running),
         waiting=len(live) - len(running),
         finished=int(await store.call("HLEN", Jobs(store.prefix).finished())),

@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from watchbell.actors import Actor, Subject, may
 from watchbell.cron import history as cron_history
 from watchbell.cron.history import Place, RunRecord
 from watchbell.cron.history import Verdict as CronVerdict
@@ -16,6 +15,7 @@ from watchbell.errors import Refused
 from watchbell.jobs import history, job_records
 from watchbell.jobs.history import Query
 from watchbell.jobs.model import Job
+from watchbell.jobs.permissions import ReadAccess
 from watchbell.store.client import Store
 from watchbell.web.cron import run_view
 from watchbell.web.jobs import job_view
@@ -84,12 +84,12 @@ def _after(part: Part, chosen: Sequence[Ended], before: str | None) -> str | Non
 class Reader(NamedTuple):
     """Who reads the list, and when."""
 
-    actor: Actor
+    access: ReadAccess
     names: Names
     now: float
 
     def may_see(self, item: Job | RunRecord) -> bool:
-        return isinstance(item, RunRecord) or bool(may(self.actor, "read", Subject(item.category)))
+        return isinstance(item, RunRecord) or self.access.allows(item)
 
     def rows(self, items: Iterable[Job | RunRecord]) -> list[RunOrJob]:
         return [row(one, self.names, self.now) for one in items if self.may_see(one)]

@@ -6,10 +6,11 @@ from litestar import Router, get
 from litestar.params import QueryParameter
 
 from watchbell.web.access import needs
+from watchbell.web.jobs.event_routes import read_access_of
 from watchbell.web.jobs.job_routes import names_of
 from watchbell.web.listing import Page
 from watchbell.web.problems import HttpProblem
-from watchbell.web.services import Asked, actor_of, services_of
+from watchbell.web.services import Asked, services_of
 from watchbell.web.system import run_list, timeline
 from watchbell.web.system.run_list import Reader
 from watchbell.web.system.run_shapes import ActiveRuns, RunOrJob, Timeline
@@ -33,7 +34,7 @@ End = Annotated[
 
 async def reader_of(request: Asked) -> Reader:
     names = await names_of(request)
-    return Reader(actor_of(request), names, services_of(request).clock.now())
+    return Reader(await read_access_of(request), names, services_of(request).clock.now())
 
 
 @get("/runs", opt=needs("read"))

@@ -51,7 +51,7 @@ async def timeline(services: Services, reader: Reader, stretch: Stretch) -> Time
     jobs, runs = await _jobs(store, stretch), await _runs(store, stretch)
     rows = reader.rows([*jobs.items, *runs.items])
     past = sorted([*active, *rows] if stretch.start <= now else rows, key=_newest_first)
-    planned = await _ahead(services, max(now, stretch.start), stretch.end)
+    planned = await _ahead(services, reader, max(now, stretch.start), stretch.end)
     return Timeline(
         start=stretch.start,
         end=stretch.end,
@@ -93,12 +93,12 @@ async def _runs(store: Store, stretch: Stretch) -> _Found:
     return _Found(found[:MOST_PAST], is_all and len(found) <= MOST_PAST)
 
 
-async def _ahead(services: Services, since: float, until: float) -> _Ahead:
+async def _ahead(services: Services, reader: Reader, since: float, until: float) -> _Ahead:
     if until <= since:
         return _Ahead([], [], is_complete=True)
     planner = await services.definitions.planner()
     counted = await preview.all_matches(services.store)
-    plan = await planner.plan(since, until, MOST_AHEAD, counted)
+    plan = await planner.plan(since, until, MOST_AHEAD, counted, reader.access.allows)
     known = await services.cron_jobs.jobs()
     cron = await _cron_ahead([one for _, one in known.of("next")], since, until)
     fires = [
