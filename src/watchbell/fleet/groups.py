@@ -6,6 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from watchbell import ids
+from watchbell.alerting import expressions
 from watchbell.errors import Changed, NotFound, Refused
 from watchbell.fleet import grouping, records, validation
 from watchbell.fleet.model import Group, Server
@@ -24,6 +25,13 @@ async def get(store: Store, id_: str) -> Group:
     if group is None:
         raise NotFound(f"there is no group {id_[:100]!r}")
     return group
+
+
+async def matching(store: Store, expression: str) -> list[str]:
+    """The hostnames of the servers that it matches. Raises Refused."""
+    validation.check_hostname_match(expression)
+    known = (await records.every(store, Server)).values()
+    return sorted(one.hostname for one in known if expressions.matches(expression, one.hostname))
 
 
 async def create(

@@ -126,6 +126,13 @@ async def disconnect(store: Store, server: str, session: str) -> bool:
     return bool(await _DISCONNECT(store, [keys.links()], [server, session, keys.changes()]))
 
 
+async def reconnect(store: Store, server: str) -> None:
+    """Ends the connection of the server, if there is one, so that its agent connects again."""
+    link = (await read(store)).links.get(server)
+    if link is not None:
+        await disconnect(store, server, link.session)
+
+
 async def leave(store: Store, server: str, link: Link) -> None:
     """The agent takes no more jobs, and stays connected to report on those that it has."""
     keys, left = Fleet(store.prefix), msgspec.structs.replace(link, is_leaving=True)

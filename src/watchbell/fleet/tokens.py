@@ -115,6 +115,33 @@ async def joining(store: Store) -> list[AgentToken]:
     return [token for token in await every(store) if not token.server]
 
 
+async def of_server(store: Store, server: str) -> list[AgentToken]:
+    """One, and for a short time also the one that replaces it."""
+    return [token for token in await every(store) if token.server == server]
+
+
+async def current(store: Store, id_: str) -> AgentToken:
+    """The token, or the one that has replaced it."""
+    token, _ = await records.find(store, AgentToken, id_)
+    found = token or next((one for one in await every(store) if one.previous == id_), None)
+    if found is None:
+        raise NotFound(f"there is no token {id_[:100]!r}")
+    return found
+
+
+async def request_rotation(store: Store, server: str) -> bool:
+    """Lets the server get a new token when it connects the next time. False if it has none."""
+    while True:
+        found = await of_server(store, server)
+        if len(found) != 1:  # two: its agent is getting a new one already
+            return bool(found)
+        token, old = await records.find(store, AgentToken, found[0].id)
+        if token is not None:
+            change = Change(AgentToken, token.id, old, replace(token, previous=""))
+            if await records.write(store, [change]):
+                return True
+
+
 async def revoke(store: Store, id_: str) -> AgentToken:
     """The connection of an agent that uses it is closed."""
     while True:
@@ -137,8 +164,8 @@ async def revoke_of(store: Store, server: str) -> int:
 
 async def deletions(store: Store, server: str) -> list[Change]:
     """The deletion of each token of the server."""
-    ids = [token.id for token in await every(store) if token.server == server]
-    return [change for id_ in ids for change in await _deletion(store, id_)]
+    found = await of_server(store, server)
+    return [change for token in found for change in await _deletion(store, token.id)]
 
 
 async def _deletion(store: Store, id_: str) -> list[Change]:

@@ -72,13 +72,17 @@ def changed_group(group: Group, changes: Mapping[str, Any]) -> Group:
     if not whole.title.strip():
         raise Refused("a group needs a title", field="title")
     if whole.hostname_match:
-        try:
-            expressions.compiled(whole.hostname_match)
-        except Refused as error:
-            raise Refused(error.reason, field="hostname_match") from None
+        check_hostname_match(whole.hostname_match)
     if whole.max_jobs_per_server is not None and not 0 <= whole.max_jobs_per_server <= _MOST_SLOTS:
         raise Refused(f"expected 0 to {_MOST_SLOTS:,}", field="max_jobs_per_server")
     return whole
+
+
+def check_hostname_match(expression: str) -> None:
+    try:
+        expressions.compiled(expression)
+    except Refused as error:
+        raise Refused(error.reason, field="hostname_match") from None
 
 
 def _changed(record: R, changes: Mapping[str, Any], allowed: Collection[str]) -> R:

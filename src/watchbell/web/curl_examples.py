@@ -122,6 +122,7 @@ _VALUES = {
     "key": "PING_KEY",
     "medium": "email",
     "signal": "0",
+    "hostname_match": "^db-",
 }
 _VALUES_BY_PATH = {
     "/api/v1/users/": {"name": "bob"},

@@ -164,6 +164,52 @@ async def test_the_tokens_of_a_server_are_revoked(site: Site) -> None:
         assert (await agent.refused()).is_final
 
 
+async def test_a_token_names_the_server_that_has_joined_with_it(site: Site) -> None:
+    async with site.program("admin") as program:
+        made = (await program.post("/api/v1/servers/tokens", json={"hostname": "db-1"})).json()
+        path = f"/api/v1/servers/tokens/{made['token']['id']}"
+        assert (await program.get(path)).json()["server"] == ""
+        async with linked(site, made["secret"]) as agent:
+            first = await agent.greet("db-1")
+            assert (await program.get(path)).json()["server"] == first.server
+        async with linked(site, first.token) as agent:  # and so it has replaced the one before
+            await agent.greet("db-1")
+            assert (await program.get(path)).json()["server"] == first.server
+        listed = (await program.get(f"/api/v1/servers/{first.server}/tokens")).json()["items"]
+        assert [one["id"] for one in listed] == [first.token.split("_")[1]]
+        assert (await program.get("/api/v1/servers/tokens/none")).status == 404
+
+
+async def test_the_token_of_a_server_is_rotated(site: Site) -> None:
+    async with joined(site) as (_, welcome):
+        pass
+    path = f"/api/v1/servers/{welcome.server}"
+    async with site.program("admin") as program:
+        async with linked(site, welcome.token) as agent:
+            assert (await agent.greet("db-1")).token == ""
+            for _ in range(2):  # to repeat it changes nothing
+                assert (await program.post(f"{path}/rotate")).status == 204
+            assert not (await agent.refused()).is_final
+        async with linked(site, welcome.token) as agent:
+            second = await agent.greet("db-1")
+            assert second.token
+        async with linked(site, second.token) as agent:
+            assert (await agent.greet("db-1")).token == ""
+        assert len((await program.get(f"{path}/tokens")).json()["items"]) == 1
+        assert (await program.post(f"{path}/revoke")).status == 204
+        assert (await program.post(f"{path}/rotate")).status == 422
+
+
+async def test_an_expression_is_tried_before_a_group_is_saved(site: Site, store: Store) -> None:
+    for hostname in ("db-2", "db-1", "web-1"):
+        await join(store, hostname)
+    async with site.program("read") as program:
+        answer = await program.get("/api/v1/groups/matching?hostname_match=%5Edb-")
+        assert answer.json() == {"hostnames": ["db-1", "db-2"], "count": 2}
+        wrong = await program.get("/api/v1/groups/matching?hostname_match=(")
+        assert (wrong.status, wrong.json()["errors"][0]["field"]) == (422, "hostname_match")
+
+
 async def test_groups_are_managed(site: Site, store: Store) -> None:
     await join(store, "db-1")
     async with site.somebody("editor", "bob") as bob:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 from litestar import Router, delete, get, patch, post
-from litestar.params import JSONBody, PathParameter
+from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from watchbell.errors import Changed
 from watchbell.fleet import groups
@@ -13,12 +13,19 @@ from watchbell.fleet.model import Group
 from watchbell.jobs import server_status
 from watchbell.web.access import needs
 from watchbell.web.fleet.server_routes import revision_of
-from watchbell.web.fleet.server_shapes import GroupChange, Groups, GroupShown, NewGroup
+from watchbell.web.fleet.server_shapes import (
+    GroupChange,
+    Groups,
+    GroupShown,
+    MatchingServers,
+    NewGroup,
+)
 from watchbell.web.problems import HttpProblem
 from watchbell.web.services import Asked, actor_of, audited, services_of
 from watchbell.web.versions import STALE, IfMatch
 
 Id = Annotated[str, PathParameter(max_length=100, description="A group's id.")]
+MOST_NAMED = 100
 
 
 @get("/groups", opt=needs("read"))
@@ -26,6 +33,19 @@ async def list_groups(request: Asked) -> Groups:
     """List groups, with the number of their servers."""
     found = await groups.every(services_of(request).store)
     return Groups(await _shown(request, found))
+
+
+@get("/groups/matching", opt=needs("read"))
+async def matching_servers(
+    request: Asked,
+    hostname_match: Annotated[
+        str,
+        QueryParameter(min_length=1, max_length=500, description="A regular expression (RE2)."),
+    ],
+) -> MatchingServers:
+    """List the servers whose hostname an expression matches, to try it before it is saved."""
+    found = await groups.matching(services_of(request).store, hostname_match)
+    return MatchingServers(hostnames=found[:MOST_NAMED], count=len(found))
 
 
 @get("/groups/{id:str}", opt=needs("read"))
@@ -99,5 +119,7 @@ async def _shown(request: Asked, found: list[Group]) -> list[GroupShown]:
 ROUTES = Router(
     "/",
     tags=["Server groups"],
-    route_handlers=[list_groups, one_group, create_group, change_group, remove_group],
+    route_handlers=[
+        *(list_groups, matching_servers, one_group, create_group, change_group, remove_group)
+    ],
 )

@@ -8,8 +8,8 @@ from litestar.di import NamedDependency, Provide
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from watchbell.actors import Subject, may
-from watchbell.errors import Changed
-from watchbell.fleet import samples, servers, tokens
+from watchbell.errors import Changed, Refused
+from watchbell.fleet import presence, samples, servers, tokens
 from watchbell.fleet.model import AgentToken, Server
 from watchbell.jobs import server_status
 from watchbell.jobs.server_status import ServerStatus
@@ -21,6 +21,7 @@ from watchbell.web.fleet.server_shapes import (
     ServerChange,
     ServerShown,
     ServersPage,
+    Tokens,
     TokenShown,
 )
 from watchbell.web.fleet.server_table import ServerFilter, Sort, changes, row_of
@@ -183,6 +184,25 @@ async def revoke_server(request: Asked, id: Id) -> None:  # noqa: A002
     await audited(request, "server.revoke", server.hostname)
 
 
+@post("/servers/{id:str}/rotate", status_code=204, opt=needs("update_servers"))
+async def rotate_server(request: Asked, id: Id) -> None:  # noqa: A002
+    """Replace the token of a server. Its agent connects again and gets a new one; the present one
+    is valid until then. An agent that is not connected gets it when it comes."""
+    server, store = await _allowed(request, id), services_of(request).store
+    if not await tokens.request_rotation(store, id):
+        raise Refused("the server has no token; create one with which it joins again")
+    await presence.reconnect(store, id)
+    await audited(request, "server.rotate", server.hostname)
+
+
+@get("/servers/{id:str}/tokens", opt=needs("update_servers"))
+async def server_tokens(request: Asked, id: Id) -> Tokens:  # noqa: A002
+    """List the tokens of a server: one, or two while it is replaced."""
+    await _allowed(request, id)
+    found = await tokens.of_server(services_of(request).store, id)
+    return Tokens([_token(one) for one in found])
+
+
 @get("/servers/{id:str}/samples", opt=needs("read"))
 async def server_samples(
     request: Asked,
@@ -227,6 +247,12 @@ async def create_token(request: Asked, data: JSONBody[NewToken]) -> CreatedToken
     return CreatedToken(token=_token(token), secret=text, command=command)
 
 
+@get("/servers/tokens/{id:str}", opt=needs("add_servers"))
+async def one_token(request: Asked, id: TokenId) -> TokenShown:  # noqa: A002
+    """Get a token, or the one that has replaced it. It names the server once that has joined."""
+    return _token(await tokens.current(services_of(request).store, id))
+
+
 @delete("/servers/tokens/{id:str}", opt=needs("add_servers"))
 async def revoke_token(request: Asked, id: TokenId) -> None:  # noqa: A002
     """Revoke a token. An agent that uses it is disconnected."""
@@ -253,6 +279,7 @@ ROUTES = Router(
     dependencies={"wanted": Provide(wanted_of)},
     route_handlers=[
         *(list_servers, live, one_server, change_server, remove_server, revoke_server),
-        *(server_samples, list_tokens, create_token, revoke_token),
+        *(rotate_server, server_tokens, server_samples),
+        *(list_tokens, one_token, create_token, revoke_token),
     ],
 )

@@ -27,6 +27,8 @@ class ServerRow(Struct, frozen=True, kw_only=True):
     is_online: bool
     enabled: bool
     groups: tuple[str, ...]
+    auto_group: bool
+    """Whether its groups follow from its hostname."""
     ip: str
     jobs: int
     """Jobs that it runs, or is about to."""
@@ -143,6 +145,11 @@ class TokenShown(Struct, frozen=True, kw_only=True):
     last_used: int | None
 
 
+class Tokens(Struct, frozen=True):
+    items: list[TokenShown]
+    """The oldest first."""
+
+
 class CreatedToken(Struct, frozen=True, kw_only=True):
     token: TokenShown
     secret: str
@@ -169,6 +176,14 @@ class GroupShown(Struct, frozen=True, kw_only=True):
 
 class Groups(Struct, frozen=True):
     items: list[GroupShown]
+
+
+class MatchingServers(Struct, frozen=True, kw_only=True):
+    """The servers whose hostname an expression matches."""
+
+    hostnames: list[str]
+    """The first of them."""
+    count: int
 
 
 class NewGroup(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -92,6 +92,7 @@ def row_of(status: ServerStatus) -> ServerRow:
         is_online=status.is_online,
         enabled=server.enabled,
         groups=server.groups,
+        auto_group=server.auto_group,
         ip=server.ip,
         jobs=status.jobs,
         slots=status.slots,
