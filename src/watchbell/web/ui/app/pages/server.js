@@ -1,0 +1,104 @@
+/** One server: what it uses, its jobs, its machine and its settings. */
+
+import { html } from "htm/preact";
+import { patch, remove, useFetched } from "../api.js";
+import { go, useQuery } from "../location.js";
+import { may } from "../session.js";
+import { confirm } from "../kit/dialog.js";
+import { Button } from "../kit/form.js";
+import { Card, Empty, Fetched, Page, Tabs } from "../kit/layout.js";
+import { Since, When } from "../kit/time.js";
+import { attempt, showToast, showToastWithUndo } from "../kit/toast.js";
+import { useLive } from "../live.js";
+import { Access } from "./server/access.js";
+import { Gauges } from "./server/gauges.js";
+import { Jobs } from "./server/jobs.js";
+import { Machine } from "./server/machine.js";
+import { Plots } from "./server/plots.js";
+import { Settings } from "./server/settings.js";
+import { nameOf, ServerState } from "./servers/words.js";
+
+/** @typedef {import("./servers/words.js").Shown} Shown */
+
+const above = html`<a href="/servers">Servers</a>`;
+/** Seconds between two readings of the gauges. */
+const EVERY = 5;
+
+export default function Server() {
+  const [query] = useQuery();
+  const id = query.get("id") ?? "";
+  if (!id) return html`<${Page} title="Server" above=${above}><${Empty} title="No server selected." action=${html`<${Button} href="/servers">Show all servers<//>`} /><//>`;
+  return html`<${Known} key=${id} id=${id} />`;
+}
+
+/** @param {{id: string}} props */
+function Known({ id }) {
+  const path = `/servers/${encodeURIComponent(id)}`;
+  const fetched = useFetched(path, { every: EVERY });
+  useLive("/live?topics=servers", { servers: fetched.reload, reset: fetched.reload });
+  const groups = useFetched("/groups", { every: 60 }).value?.items;
+  const shown = /** @type {Shown | null} */ (fetched.value);
+  if (!shown) return html`<${Page} title="Server" above=${above}><${Fetched} of=${fetched} lines=${8}>${() => null}<//><//>`;
+  return html`<${Body} shown=${shown} path=${path} groups=${groups} reload=${fetched.reload} problem=${fetched.problem} />`;
+}
+
+/** @param {{shown: Shown, path: string, groups: import("./servers/words.js").Group[] | undefined, reload: () => void, problem: import("../api.js").Problem | null}} props */
+function Body({ shown, path, groups, reload, problem }) {
+  const [query] = useQuery();
+  const { row } = shown;
+  const tab = query.get("tab") ?? "overview";
+  return html`<${Page} wide title=${nameOf(row)} above=${above} lead=${html`<${Lead} row=${row} />`} actions=${html`<${Acts} shown=${shown} path=${path} reload=${reload} />`}>
+    ${problem?.status === 404 && html`<div class="notice notice-warn notice-wide" role="status"><span>This server was removed.</span><${Button} href="/servers">Show all servers<//></div>`}
+    ${!row.enabled && html`<div class="notice notice-wide" role="status">This server is disabled: it gets no new jobs.${row.jobs > 0 && " Jobs that it runs continue."}</div>`}
+    <${Tabs} tabs=${[["overview", "Overview"], ["jobs", "Jobs"], ["settings", "Settings"]]} />
+    ${tab === "settings"
+      ? html`<div class="server-columns"><${Settings} shown=${shown} path=${path} groups=${groups} reload=${reload} />
+          <div>${may("update_servers") && html`<${Access} shown=${shown} path=${path} /><${Removal} shown=${shown} path=${path} />`}</div></div>`
+      : tab === "jobs"
+        ? html`<${Jobs} server=${row.id} />`
+        : html`<${Gauges} shown=${shown} />
+          <${Plots} path=${path} at=${shown.sample?.at ?? 0} />
+          <div class="columns"><${Machine} shown=${shown} groups=${groups} /><div><${Jobs} server=${row.id} isShort /></div></div>`}
+  <//>`;
+}
+
+/** @param {{row: Shown["row"]}} props */
+function Lead({ row }) {
+  return html`<span class="server-lead"><${ServerState} row=${row} />
+    <span>${row.is_online ? html`connected for <${Since} since=${row.since} />` : row.seen === null ? "never connected" : html`last seen <${When} at=${row.seen} />`}</span>
+    ${row.title && html`<span>${row.hostname}</span>`}${row.ip && html`<span>${row.ip}</span>`}</span>`;
+}
+
+/** @param {{shown: Shown, path: string, reload: () => void}} props */
+function Acts({ shown, path, reload }) {
+  if (!may("update_servers")) return null;
+  const { row } = shown;
+  const set = async (/** @type {boolean} */ enabled) => {
+    const words = (/** @type {boolean} */ isOn) => `${nameOf(row)} ${isOn ? "enabled" : "disabled"}.`;
+    const change = (/** @type {boolean} */ to) => patch(path, { enabled: to });
+    if (await attempt(() => change(enabled))) showToastWithUndo(words(enabled), () => change(!enabled), words(!enabled), reload);
+    reload();
+  };
+  return row.enabled ? html`<${Button} onClick=${() => set(false)}>Disable<//>` : html`<${Button} kind="main" onClick=${() => set(true)}>Enable<//>`;
+}
+
+/** @param {{shown: Shown, path: string}} props */
+function Removal({ shown, path }) {
+  const name = nameOf(shown.row);
+  const ask = () =>
+    confirm({
+      title: `Remove ${name}?`,
+      words: html`<p>Its agent is disconnected, and its token is revoked. Its settings and measurements are deleted; the history of its jobs stays.</p>
+        <p>Events that run on this server alone can't run any more. To come back, the machine has to join again.</p>`,
+      yes: "Remove",
+      async act() {
+        await remove(path);
+        showToast(`${name} removed.`);
+        go("/servers");
+      },
+    });
+  return html`<${Card} title="Remove server">
+    <div class="stack"><p class="soft">${shown.row.jobs > 0 ? "A server that runs jobs can't be removed. Disable it and wait for its jobs, or abort them." : "Use this when the machine is gone for good. To give it no more jobs for now, disable it."}</p>
+    <div class="actions"><${Button} kind="danger" disabled=${shown.row.jobs > 0} onClick=${ask}>Remove server<//></div></div>
+  <//>`;
+}
