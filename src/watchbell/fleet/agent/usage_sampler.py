@@ -1,6 +1,6 @@
 """What the processes of jobs use, once a second."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from watchbell.fleet.agent.masking import Masker
@@ -46,13 +46,19 @@ class JobUsageMeter:
         self._connections = 0
         self._samples = 0
         self._last: tuple[float, float] | None = None
+        self._processes: dict[int, ProcessUsage] = {}
+        self.shares: dict[int, float] = {}
+        """Percent of one core, by process, since the sample before."""
 
     def add(self, at: float, processes: list[ProcessUsage]) -> None:
         """`at`: seconds of the monotonic clock."""
         seconds = sum(process.cpu for process in processes)
         if self._last and at > self._last[0]:
-            self.cpu.add(max(seconds - self._last[1], 0) / (at - self._last[0]) * 100)
-        self._last = at, seconds
+            passed = at - self._last[0]
+            self.cpu.add(max(seconds - self._last[1], 0) / passed * 100)
+            spent = spent_since(self._processes, processes)
+            self.shares = {pid: one / passed * 100 for pid, one in spent.items()}
+        self._last, self._processes = (at, seconds), {one.pid: one for one in processes}
         self.mem.add(sum(process.memory for process in processes))
         for process in processes:
             self._disk[process.pid] = process.disk_read + process.disk_written
@@ -79,15 +85,35 @@ class JobUsageMeter:
         return {"total": self._connections, "count": self._samples}
 
 
-def shown(processes: Iterable[ProcessUsage], masker: Masker) -> dict[str, dict[str, Any]]:
-    """Processes, as the document has them."""
+def spent_since(
+    before: Mapping[int, ProcessUsage], processes: Iterable[ProcessUsage]
+) -> dict[int, float]:
+    """Seconds of CPU time, by process. The time of a child that has ended is its parent's now, so
+    what the child had spent before is no news."""
+    current = {one.pid: one for one in processes}
+    inherited: dict[int, float] = {}
+    for pid, old in before.items():
+        if pid not in current or current[pid].started != old.started:
+            inherited[old.parent] = inherited.get(old.parent, 0) + old.cpu
+    spent = {}
+    for pid, one in current.items():
+        known = before.get(pid)
+        past = known.cpu + inherited.get(pid, 0) if known and known.started == one.started else 0
+        spent[pid] = max(one.cpu - past, 0)
+    return spent
+
+
+def shown(
+    processes: Iterable[ProcessUsage], shares: Mapping[int, float], masker: Masker
+) -> dict[str, dict[str, Any]]:
+    """Processes, as the document has them. `shares`: what each uses of one core, in percent."""
     return {
         str(one.pid): {
             "pid": one.pid,
             "parentPid": one.parent,
             "command": masker.mask_text(one.command or one.name),
             "state": one.state,
-            "cpu": round(one.cpu, 2),
+            "cpu": round(shares.get(one.pid, 0), 2),
             "memRss": one.memory,
             "disk": one.disk_read + one.disk_written,
             "started": round(one.started, 2),

@@ -76,6 +76,6 @@ def _sampled(job: JobProcess, roots: list[int], clock: Clock, with_connections: 
         at=clock.now(),
         cpu=job.meter.cpu.shown(),
         mem=job.meter.mem.shown(),
-        procs=usage_sampler.shown(processes, job.masker),
+        procs=usage_sampler.shown(processes, job.meter.shares, job.masker),
         conns=connections,
     )
