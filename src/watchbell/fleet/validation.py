@@ -9,7 +9,7 @@ from msgspec.structs import fields
 
 from watchbell.alerting import expressions
 from watchbell.errors import Refused
-from watchbell.fleet.model import Group, Server, ServerInfo
+from watchbell.fleet.model import Group, Sample, Server, ServerInfo
 
 ID = re.compile("[a-z0-9_]{1,50}")
 _HOSTNAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?")
@@ -24,8 +24,10 @@ _LONGEST = {"title": 100, "icon": 50, "notes": 20_000, "hostname_match": 500}
 _MOST_INFO = 16 << 10
 _MOST_USER_DATA = 64 << 10
 _MOST_GROUPS = 100
+_MOST_FIGURE = 1 << 60
 
 R = TypeVar("R", Server, Group)
+N = TypeVar("N", int, float)
 
 
 def hostname(text: str) -> str:
@@ -40,6 +42,19 @@ def info(given: ServerInfo) -> ServerInfo:
     if len(msgspec.json.encode(given)) > _MOST_INFO:
         raise Refused(f"what the agent says about its machine is longer than {_MOST_INFO:,} bytes")
     return given
+
+
+def sample(given: Sample) -> Sample:
+    """The sample with figures that can be added up, whatever the agent has sent."""
+    figures = msgspec.structs.asdict(given)
+    one, five, fifteen = (_figure(each) for each in figures.pop("load"))
+    within = {name: _figure(each) for name, each in figures.items()}
+    return Sample(**within, load=(one, five, fifteen))
+
+
+def _figure(given: N) -> N:
+    """0 for what can't be a figure of a machine."""
+    return given if 0 <= given < _MOST_FIGURE else type(given)(0)
 
 
 def changed_server(server: Server, changes: Mapping[str, Any], groups: Collection[str]) -> Server:

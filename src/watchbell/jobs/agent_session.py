@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
-from watchbell.fleet import presence, tokens
+from watchbell.fleet import presence, tokens, validation
 from watchbell.fleet.messages import (
     Abort,
     Acks,
@@ -170,6 +170,7 @@ class AgentSession:
             case Renew():
                 self.wishes.renew = message
             case Sampled():
+                message = msgspec.structs.replace(message, sample=validation.sample(message.sample))
                 self.wishes.sample = message
                 self.wishes.minute = message if message.is_minute else self.wishes.minute
             case Usages():

@@ -56,7 +56,7 @@ class ChangedJob:
             self.log(change.at, line)
 
     def log(self, at: float, text: str) -> None:
-        line = Activity(epoch=round(at, 3), msg=text[:_LONGEST_LINE], server=self._server)
+        line = Activity(epoch=round(time_of(at), 3), msg=text[:_LONGEST_LINE], server=self._server)
         self._append("activity", [msgspec.to_builtins(line)])
 
     def _set(self, name: str, value: Any, at: float) -> None:
@@ -168,6 +168,11 @@ def result(given: Result, job: str, server: str) -> Result:
         files=tuple(_files(given.files, job, server)),
         activity=tuple(line[:_LONGEST_LINE] for line in given.activity[-MOST_ACTIVITY:]),
     )
+
+
+def time_of(at: float) -> float:
+    """A time that an agent has sent; 0 for what is no time."""
+    return at if 0 <= at < 1e11 else 0.0
 
 
 def folder(job: str) -> str:

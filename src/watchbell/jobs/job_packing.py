@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from watchbell.jobs.big_numbers import bounded
 from watchbell.jobs.log_lines import Chunk
 from watchbell.jobs.model import Job
 
@@ -103,9 +104,23 @@ _DICTIONARY = _sample()
 
 
 def pack(job: Job, log: Iterable[Chunk] = ()) -> bytes:
-    plain = msgspec.msgpack.encode(Packed(job, tuple(log)))
+    try:
+        plain = msgspec.msgpack.encode(Packed(job, tuple(log)))
+    except OverflowError:
+        plain = msgspec.msgpack.encode(Packed(_bounded(job), tuple(log)))
     squeezer = zlib.compressobj(9, zlib.DEFLATED, -15, zdict=_DICTIONARY)
     return _VERSION + squeezer.compress(plain) + squeezer.flush()
+
+
+def _bounded(job: Job) -> Job:
+    """The job without numbers that can't be packed."""
+    found = bounded(msgspec.to_builtins(job))
+    numbers = {name: 0 for name, each in found.items() if _is_beyond(getattr(job, name), each)}
+    return msgspec.convert({**found, **numbers}, Job)
+
+
+def _is_beyond(before: object, after: object) -> bool:
+    return isinstance(before, int) and not isinstance(after, int)
 
 
 def unpack(value: bytes) -> Packed | None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from watchbell.jobs.big_numbers import SUSPECT, bounded
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Plugin
 from watchbell.jobs.orders import Order
@@ -69,6 +70,7 @@ def _secret_names(text: bytes | None) -> set[str]:
 
 def _parsed(text: msgspec.Raw) -> Any:
     try:
-        return msgspec.json.decode(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+        found = msgspec.json.decode(text)
+        return bounded(found) if SUSPECT.search(text) else found
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return msgspec.UNSET

@@ -26,6 +26,9 @@ from watchbell.store.client import Store
 from watchbell.store.effects import verbatim
 from watchbell.store.script import RAISE_NOT_NOW, READ, Script
 
+AT_ONCE = 2_000
+"""Reports that one call of the store applies, since it does nothing else meanwhile."""
+
 _STARTED, _OUTPUT, _FIELDS, _ACTION, _RESULT = 1, 2, 3, 4, 5
 
 # KEYS[1] ready; ARGV job ids. Returns for each the last number, and the fields of MERGED.
@@ -148,8 +151,17 @@ class Applied(Struct, frozen=True):
     """Jobs that are over, or not of this server."""
 
 
-async def apply(store: Store, server: str, session: str, reports: Iterable[Report]) -> Applied:
+async def apply(store: Store, server: str, session: str, reports: Sequence[Report]) -> Applied:
     """Writes reports of jobs of a server. May be repeated. Raises SessionLost."""
+    acknowledged, drop = dict[str, int](), dict[str, None]()
+    for first in range(0, len(reports), AT_ONCE):
+        applied = await _applied(store, server, session, reports[first : first + AT_ONCE])
+        acknowledged |= applied.acknowledged
+        drop |= dict.fromkeys(applied.drop)
+    return Applied(acknowledged, tuple(drop))
+
+
+async def _applied(store: Store, server: str, session: str, reports: Iterable[Report]) -> Applied:
     left = _by_job(reports)
     acknowledged, drop = dict[str, int](), list[str]()
     while left:
@@ -212,11 +224,17 @@ def _plain(report: Report, server: str) -> list[Any]:
     body = report.body
     match body:
         case Started():
-            return [report.n, _STARTED, body.at, body.pid]
+            pid = body.pid if 0 <= body.pid < 1 << 31 else 0
+            return [report.n, _STARTED, job_changes.time_of(body.at), pid]
         case Output():
             end = body.offset + len(body.text)
             ended = body.line + body.text.count(b"\n")
-            words = [f"{body.at:.3f}", str(body.offset), str(body.line), verbatim(body.text)]
+            words = [
+                f"{job_changes.time_of(body.at):.3f}",
+                str(body.offset),
+                str(body.line),
+                verbatim(body.text),
+            ]
             return [report.n, _OUTPUT, *words, str(end), str(ended)]
         case Result():
             text = msgspec.json.encode(job_changes.result(body, report.job, server))

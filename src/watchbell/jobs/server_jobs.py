@@ -18,6 +18,9 @@ from watchbell.store.client import Store
 from watchbell.store.effects import verbatim
 from watchbell.store.script import RAISE_NOT_NOW, READ, Script
 
+_AT_ONCE = 5_000
+"""Jobs that one call of the store looks at."""
+
 # KEYS[1] ready; ARGV[1] server. Returns for each of its jobs the id and the fields that matter.
 _READ = Script(
     LAYOUT
@@ -88,19 +91,16 @@ return 1
 """
 )
 
-# KEYS[1] ready; ARGV[1] msgpack: {server, jobs}. Returns for each those of the jobs that are over.
+# KEYS[1] ready; ARGV[1] msgpack: {server, job}. Returns for each 1 where the job is over, or not of
+# the server, else 0.
 _OVER = Script(
     LAYOUT
     + READ
     + """
 local answers = {}
 for i, one in ipairs(cmsgpack.unpack(ARGV[1])) do
-  local over = {}
-  for _, id in ipairs(one[2]) do
-    local found = read('HMGET', jobs.job .. id, 'server', '_result') or {}
-    if text_of(found[1]) ~= one[1] or found[2] then over[#over + 1] = id end
-  end
-  answers[i] = over
+  local found = read('HMGET', jobs.job .. one[2], 'server', '_result') or {}
+  answers[i] = (text_of(found[1]) ~= one[1] or found[2]) and 1 or 0
 end
 return answers
 """
@@ -151,8 +151,11 @@ def _lost(job: StoredJob, reason: str, label: str, now: float) -> list[Any]:
 
 async def over(store: Store, asked: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
     """By server: those of its jobs that are over, or not its own."""
-    packed = msgspec.msgpack.encode(list(asked.items()))
-    answers = await _OVER(store, [Jobs(store.prefix).ready()], [packed])
-    return {
-        server: tuple(map(replies.text, some)) for server, some in zip(asked, answers, strict=True)
-    }
+    found: dict[str, list[str]] = {server: [] for server in asked}
+    pairs = [(server, id_) for server, some in asked.items() for id_ in some]
+    for first in range(0, len(pairs), _AT_ONCE):
+        some = pairs[first : first + _AT_ONCE]
+        answers = await _OVER(store, [Jobs(store.prefix).ready()], [msgspec.msgpack.encode(some)])
+        for (server, id_), is_over in zip(some, answers, strict=True):
+            found[server] += [id_] if is_over else []
+    return {server: tuple(some) for server, some in found.items()}

@@ -16,6 +16,7 @@ from watchbell.store.script import RAISE_NOT_NOW, Script
 
 SECONDS = 300
 MINUTES = 1_440
+_AT_ONCE = 1_000
 _LONGEST = 64 << 10
 """Bytes of a list of processes or connections as JSON."""
 
@@ -62,10 +63,10 @@ class Used(Struct, frozen=True):
 
 
 async def record(store: Store, used: Sequence[Used]) -> None:
-    """All in one call."""
+    """Many in one call."""
     packed = [item for one in used if (item := _item(one)) is not None]
-    if packed:
-        batch = msgspec.msgpack.encode(packed)
+    for first in range(0, len(packed), _AT_ONCE):
+        batch = msgspec.msgpack.encode(packed[first : first + _AT_ONCE])
         await _RECORD(store, [Jobs(store.prefix).ready()], [SECONDS, MINUTES, batch])
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from watchbell.errors import Refused
+from watchbell.jobs.big_numbers import SUSPECT, bounded
 from watchbell.schedule.fields import integer, refuse
 
 Reader = Callable[[str, Any], Any]
@@ -38,6 +39,7 @@ def plain(value: object) -> Any:
         if len(raw) > MOST_BYTES:
             raise Refused(f"{len(raw):,} bytes are too many; expected at most {MOST_BYTES:,}")
         found = msgspec.json.decode(raw)
+        found = bounded(found) if SUSPECT.search(raw) else found
     except _UNREADABLE as error:
         raise Refused(f"expected JSON: {error}") from None
     if _is_deep(found):
