@@ -3,7 +3,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.jobs.logs import NOW, job
-from watchbell.jobs.decide import completion, file_limits
+from watchbell.jobs.decide import actions, completion, file_limits
 from watchbell.jobs.decide.completion import Completion, Result
 from watchbell.jobs.model import (
     Action,
@@ -200,6 +200,37 @@ def test_the_activity_log_keeps_its_newest_lines() -> None:
 
 def file(name: str, size: int) -> JobFile:
     return JobFile(id=name, filename=name, path=name, size=size, job="j0", server="s1")
+
+
+LIMITED = Limit(type="time", duration=5, tags=("slow", "nosuch"), email="alice@example.com")
+
+
+@pytest.mark.parametrize("limits", [(LIMITED,), (LIMITED, RETRY)])
+def test_a_limit_that_aborts_a_job_also_tags_and_notifies(limits: tuple[Limit, ...]) -> None:
+    ended = Result(at=END, code="abort", description="Aborted: too long.", retry_ok=True, limit=0)
+    tagged = Action(trigger="tag:slow", type="disable")
+    found = done(job(limits=limits, actions=(tagged,)), ended)
+    item, *others = [msgspec.json.decode(one) for one in found.items]
+    assert item == {"job": found.job.id, "limit": 0, "text": "Aborted: too long."}
+    assert others == ([] if found.retry else [{"job": found.job.id, "n": 0}])
+    assert found.job.tags[0] == "slow"
+    assert "nosuch" not in found.job.tags
+    kinds = [(one.trigger, one.type, one.code) for one in found.job.actions]
+    assert kinds == [("tag:slow", "disable", None), ("limit:time", "tag", 0)]
+    left = actions.undone(found.job, 0)
+    assert [one.type for one in left] == ["email"]
+
+
+@pytest.mark.parametrize("place", [None, -1, 1, 99])
+def test_a_result_that_names_no_limit_sets_none_off(place: int | None) -> None:
+    found = done(job(limits=(LIMITED,)), Result(at=END, code="abort", limit=place))
+    assert (found.items, found.job.actions) == ((), ())
+
+
+def test_a_limit_that_only_tags_needs_nobody_else() -> None:
+    limit = Limit(type="mem", tags=("slow",))
+    found = done(job(limits=(limit,)), Result(at=END, code="abort", limit=0))
+    assert (found.items, found.job.tags[0]) == ((), "slow")
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,8 @@ class Result(_Message, frozen=True, tag="result"):
     elapsed: float = 0
     retry_ok: bool = False
     """Of an aborted job: whether it may be retried."""
+    limit: int | None = None
+    """The place among the job's limits of the one that aborted it."""
     size: int = 0
     """Bytes of its output."""
     lines: int = 0

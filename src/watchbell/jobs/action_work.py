@@ -267,7 +267,7 @@ def _named(job: Job, item: ActionItem) -> list[tuple[str, Action]]:
     if item.limit is not None:
         if not 0 <= item.limit < len(job.limits):
             return []
-        found = actions.of_limit(job.limits[item.limit])
+        found = actions.undone(job, item.limit)
         return [(f"{job.id}-limit{item.limit}-{one.type}", one) for one in found]
     if item.n is None or not 0 <= item.n < len(job.actions):
         return []

@@ -128,10 +128,10 @@ class JobProcess:
             ended = await self.process.ended()
         await self._finish(job_result.outcome(self._reports.state, ended, self._abort), ended)
 
-    def abort(self, reason: str, *, retry_ok: bool) -> None:
+    def abort(self, reason: str, *, retry_ok: bool, limit: int | None = None) -> None:
         if self._abort or self.is_over:
             return
-        self._abort = Abort(self.masker.mask_text(reason), retry_ok)
+        self._abort = Abort(self.masker.mask_text(reason), retry_ok, limit)
         self._end_process()
 
     def drop(self) -> None:
@@ -255,6 +255,7 @@ class JobProcess:
             description=outcome.description,
             elapsed=round(ended.seconds, 6),
             retry_ok=outcome.retry_ok,
+            limit=outcome.limit,
             size=state.offset,
             lines=state.lines,
             cut=state.cut,
@@ -329,14 +330,17 @@ class JobProcess:
         self._watch_time()
 
     def _reach(self, reached: Sequence[Reached]) -> None:
+        """The result names the limit that aborts the job; others are reported. The one that aborts
+        is not recorded as reached, so that an agent that is killed now reaches it again."""
         for place, description, is_abort in reached:
+            if is_abort and not self._abort and not self.is_over:
+                self.abort(f"Aborted: {description}.", retry_ok=True, limit=place)
+                continue
             state = self._reports.state
             state = structs.replace(state, reached=(*state.reached, place))
             text = f"Limit reached: {description}."
             report = LimitReached(at=self._clock.now(), limit=place, description=text)
             self._reports.hold([report], state)
-            if is_abort:
-                self.abort(f"Aborted: {description}.", retry_ok=True)
 
 
 def _items(value: Any) -> list[Any]:

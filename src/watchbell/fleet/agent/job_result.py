@@ -16,12 +16,15 @@ class Abort(NamedTuple):
 
     reason: str
     retry_ok: bool
+    limit: int | None = None
+    """The place of the limit that was reached."""
 
 
 class Outcome(NamedTuple):
     code: int | float | str
     description: str
     retry_ok: bool = False
+    limit: int | None = None
 
 
 LOST = Outcome(
@@ -31,7 +34,7 @@ LOST = Outcome(
 
 def outcome(state: JobState, ended: Ended, abort: Abort | None) -> Outcome:
     if abort:
-        return Outcome(ABORTED, abort.reason, abort.retry_ok)
+        return Outcome(ABORTED, abort.reason, abort.retry_ok, abort.limit)
     if ended.cause is not Cause.ITSELF:
         reason = f"{ended.cause.value[0].upper()}{ended.cause.value[1:]}."
         return Outcome(ABORTED, reason, retry_ok=True)

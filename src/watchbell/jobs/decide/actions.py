@@ -204,6 +204,26 @@ def of_limit(limit: Limit) -> list[Action]:
     return found
 
 
+def limited(job: Job, limit: int | None, now: float) -> Completed:
+    """What the limit sets off that aborted the job: its tags at once, and an item for the rest."""
+    if limit is None or not 0 <= limit < len(job.limits):
+        return Completed(job, [])
+    wanted = of_limit(job.limits[limit])
+    tagging = [done(one, now, 0, tagged(one.tags)) for one in wanted if one.type == "tag"]
+    tags = with_tags(job.tags, (tag for one in tagging for tag in one.tags))
+    marked = replace(job, actions=(*job.actions, *tagging), tags=tags)
+    is_all = len(tagging) == len(wanted)
+    return Completed(marked, [] if is_all else [limit_item(job.id, limit, job.description)])
+
+
+def undone(job: Job, limit: int) -> list[Action]:
+    """What a limit that was reached does, without the tags that the end of the job has added."""
+    added = [one for one in job.actions if one.type == "tag" and one.code == 0]
+    known = {(one.trigger, one.tags) for one in added}
+    found = of_limit(job.limits[limit])
+    return [one for one in found if one.type != "tag" or (one.trigger, one.tags) not in known]
+
+
 def recorded(job: Job, item: ActionItem) -> Job:
     """The job with these results. Recording them again changes nothing."""
     actions, tags, jobs = list(job.actions), job.tags, list(job.jobs)

@@ -39,6 +39,7 @@ class Result(Struct, frozen=True, kw_only=True):
     description: str = ""
     elapsed: float = 0
     retry_ok: bool = False
+    limit: int | None = None
     size: int = 0
     lines: int = 0
     cut: int = 0
@@ -83,7 +84,8 @@ def complete(
     now: float,
 ) -> Completion:
     """`retry_id` is for a new attempt, if there is one."""
-    final = _tagged(_ended(job, ended, now), known_tags)
+    final, reached = actions.limited(_ended(job, ended, now), ended.limit, now)
+    final = _tagged(final, known_tags)
     limit = retrying.verdict(final).limit
     retry = launch.retry(job, retry_id, now, limit.duration or 0) if limit else None
     if retry is not None:
@@ -94,7 +96,7 @@ def complete(
     return Completion(
         job=_with_system_tags(final),
         retry=retry,
-        items=tuple(items),
+        items=(*reached, *items),
         counts=not final.retried and not final.test,
         fired=tuple(fired),
     )
