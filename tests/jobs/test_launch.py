@@ -205,3 +205,26 @@ def test_a_retry_starts_over_with_the_same_orders() -> None:
     )
     assert again == expected
     assert launch.retry(again, "j3", NOW + 50, 0).state == "ready"
+
+
+def input_file(name: str) -> JobFile:
+    return JobFile(id=name, filename=name, path=f"jobs/{name}", size=10, job="", server="")
+
+
+def test_a_limit_leaves_out_input_files_and_the_activity_says_so() -> None:
+    one, two = input_file("a.csv"), input_file("b.exe")
+    limit = Limit(type="file", accept=".csv", amount=1)
+    parent = Parent(id="j0", files=(one, two))
+    wish = Wish(event="backup", data=5, files=(one, two), parent=parent)
+    job = launch.prepare(defined(event(limits=(limit,))), wish, "j1", NOW)
+    assert job.input == {"data": 5, "files": (one,)}
+    assert job.parent == Parent(id="j0", files=(one,))
+    assert [line.msg for line in job.activity] == [
+        "The file 'b.exe' was left out: only .csv is accepted."
+    ]
+    nothing = launch.prepare(
+        defined(event(limits=(Limit(type="file", amount=0),))), wish, "j1", NOW
+    )
+    assert (nothing.input, nothing.parent) == ({"data": 5}, Parent(id="j0"))
+    again = launch.retry(job, "j2", NOW, 0)
+    assert (again.input, again.parent) == (job.input, job.parent)

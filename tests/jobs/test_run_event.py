@@ -174,6 +174,25 @@ async def test_a_job_is_run_again_with_what_it_ran_with(store: Store) -> None:
     assert again.id != first.id
 
 
+async def test_a_job_is_run_again_with_its_files_within_the_limit_of_now(store: Store) -> None:
+    files = [
+        JobFile(id=name, filename=name, path=f"jobs/{name}", size=1, job="", server="")
+        for name in ("a", "b")
+    ]
+    known = defined(event())
+    first = await run_event.run(
+        store, known, ALICE, {"id": "backup"}, NOW, timezone="UTC", files=files
+    )
+    stored = await job_records.read(store, first.id)
+    assert stored
+    known.events["backup"] = event(limits=(Limit(type="file", amount=1),))
+    again = await run_event.rerun(store, known, ALICE, stored, NOW, timezone="UTC")
+    assert again.input == {"files": (files[0],)}
+    assert [line.msg for line in again.activity] == [
+        "The file 'b' was left out: the limit is 1 files."
+    ]
+
+
 async def test_a_job_whose_event_is_gone_or_not_ours_is_not_run_again(store: Store) -> None:
     job = Job(id="j1", event="backup", state="complete", targets=("main",))
     with pytest.raises(NotFound, match="was deleted"):

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
+import msgspec
+
 from watchbell import ids
 from watchbell.actors import Actor, Subject, may
 from watchbell.errors import NotFound, Refused
@@ -87,7 +89,7 @@ async def rerun(
         "tags": tuple(tag for tag in job.tags if not tag.startswith("_")),
         "algo": job.algo,
         "data": job.input.get("data"),
-        "files": tuple(job.input.get("files", ())),
+        "files": _files(job),
         "test": job.test,
     }
     if job.targets != event.targets:
@@ -95,6 +97,16 @@ async def rerun(
     times = timetable.of(event.timings, timezone)
     again = _prepared(definitions, actor, event, times, overrides, now, defaults)
     return await _launched(store, event, times, again, timezone)
+
+
+def _files(job: Job) -> tuple[JobFile, ...]:
+    """The files that a job was launched with, which are not typed in its record."""
+    try:
+        return msgspec.convert(
+            job.input.get("files", ()), tuple[JobFile, ...], from_attributes=True
+        )
+    except msgspec.ValidationError as error:
+        raise Refused(f"the input files of job {job.id} can't be read: {error}") from None
 
 
 def _prepared(

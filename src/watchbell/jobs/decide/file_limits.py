@@ -2,8 +2,31 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from watchbell.jobs.decide.retrying import first_limit
-from watchbell.jobs.model import Job, JobFile, Limit
+from watchbell.jobs.model import Activity, Job, JobFile, Limit
+
+
+def pruned(job: Job, now: float) -> Job:
+    """A new job with the input files that its limit accepts; its activity names the others."""
+    given: Sequence[JobFile] = job.input.get("files", ())
+    inherited = job.parent.files if job.parent else ()
+    # A job that an action launches gets the files of its parent twice.
+    distinct = {file.path: file for file in (*given, *inherited)}
+    kept, reasons = accepted(job, list(distinct.values()))
+    if not reasons:
+        return job
+    paths = {file.path for file in kept}
+    files = tuple(file for file in given if file.path in paths)
+    parent_files = tuple(file for file in inherited if file.path in paths)
+    others = {name: value for name, value in job.input.items() if name != "files"}
+    return replace(
+        job,
+        input={**others, "files": files} if files else others,
+        parent=replace(job.parent, files=parent_files) if job.parent else None,
+        activity=(*job.activity, *(Activity(epoch=now, msg=reason) for reason in reasons)),
+    )
 
 
 def accepted(job: Job, files: Sequence[JobFile]) -> tuple[list[JobFile], list[str]]:

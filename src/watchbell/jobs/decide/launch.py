@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from watchbell.errors import NotFound, Refused
 from watchbell.jobs import parameters
+from watchbell.jobs.decide import file_limits
 from watchbell.jobs.decide.actions import fresh
 from watchbell.jobs.model import (
     Action,
@@ -135,7 +136,7 @@ def prepare(
     limits = () if wish.test and not wish.test_limits else _limits(event, category, defaults)
     actions = () if wish.test and not wish.test_actions else _actions(event, category, defaults)
     is_delayed = wish.until is not None and wish.until > now
-    return Job(
+    job = Job(
         id=job_id,
         event=event.id,
         state="start_delay" if is_delayed else "ready",
@@ -172,6 +173,7 @@ def prepare(
         env={**defaults.env, **plugin.env},
         launched=now,
     )
+    return file_limits.pruned(job, now)
 
 
 def retry(job: Job, job_id: str, now: float, delay: float) -> Job:
