@@ -10,6 +10,8 @@ from tests.jobs.timed import KEYS
 from watchbell import actors
 from watchbell.actors import Actor, Grant
 from watchbell.errors import NotFound, Refused
+from watchbell.fleet.keys import Fleet
+from watchbell.fleet.model import Server
 from watchbell.jobs import job_records, run_event
 from watchbell.jobs.model import Job, JobFile, Limit, Parameter, Timing
 from watchbell.store.client import Store
@@ -127,6 +129,22 @@ async def test_whoever_may_not_run_an_event_is_refused(
 async def test_people_run_events_in_their_category_on_their_servers(store: Store) -> None:
     bob = limited("main", categories=("general",))
     assert (await run(store, defined(event(targets=("main", "db"))), bob)).targets == ("main", "db")
+
+
+async def test_people_run_events_on_a_server_of_their_group_by_its_id(store: Store) -> None:
+    one = Server(id="s1", hostname="db-1", groups=("db",))
+    await store.call("HSET", Fleet(store.prefix).servers(), "s1", msgspec.json.encode(one))
+    known = defined(event(targets=("s1",)))
+    assert (await run(store, known, limited("db"))).targets == ("s1",)
+    assert (await run(store, defined(event()), limited("db"), targets=["s1"])).targets == ("s1",)
+    for request in ({}, {"targets": ["s1"]}):
+        with pytest.raises(Refused, match="no access to its server groups"):
+            await run(store, known, limited("web"), **request)
+    ended = Job(id="j1", event="backup", state="complete", targets=("s1",))
+    again = await run_event.rerun(store, known, limited("db"), ended, NOW, timezone="UTC")
+    assert again.targets == ("s1",)
+    with pytest.raises(Refused, match="no access"):
+        await run_event.rerun(store, known, limited("web"), ended, NOW, timezone="UTC")
 
 
 async def test_an_event_whose_manual_timing_is_disabled_is_run_as_a_test_only(store: Store) -> None:

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping
 
 from watchbell.actors import Actor, Privilege, Subject, may
 from watchbell.errors import Refused
+from watchbell.fleet import servers as fleet_servers
 from watchbell.fleet.model import Server
 from watchbell.jobs.model import Action, Event, Job
+from watchbell.store.client import Store
 
 
 def subject(category: str, targets: Iterable[str], servers: Mapping[str, Server]) -> Subject:
@@ -15,6 +17,12 @@ def subject(category: str, targets: Iterable[str], servers: Mapping[str, Server]
         server = servers.get(target)
         groups |= set(server.groups) if server else {target}
     return Subject(category, frozenset(groups))
+
+
+async def subject_of(store: Store, category: str, targets: Iterable[str]) -> Subject:
+    """As `subject`, with the servers that there are now."""
+    known = await fleet_servers.every(store)
+    return subject(category, targets, {server.id: server for server in known})
 
 
 def check(actor: Actor, privilege: Privilege, about: Subject) -> None:

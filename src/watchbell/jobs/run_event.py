@@ -6,9 +6,9 @@ from typing import Any, get_args
 import msgspec
 
 from watchbell import ids
-from watchbell.actors import Actor, Subject, may
+from watchbell.actors import Actor
 from watchbell.errors import NotFound, Refused
-from watchbell.jobs import launches, timetable
+from watchbell.jobs import launches, permissions, timetable
 from watchbell.jobs import value_readers as read
 from watchbell.jobs.decide import launch
 from watchbell.jobs.decide.launch import HIGHEST_PRIORITY, NO_DEFAULTS, Defaults, Definitions, Wish
@@ -64,6 +64,7 @@ async def run(
     if found.get("delay"):
         overrides["until"] = now + found["delay"]
     overrides["files"] = tuple(files)
+    await _check_permission(store, actor, event, overrides.get("targets"))
     times = timetable.of(event.timings, timezone)
     job = _prepared(definitions, actor, event, times, overrides, now, defaults)
     return await _launched(store, event, times, job, timezone)
@@ -84,7 +85,7 @@ async def rerun(
     event = definitions.events.get(job.event)
     if event is None:
         raise NotFound(f"the event {job.event!r} of the job was deleted")
-    overrides = {
+    overrides: dict[str, Any] = {
         "params": job.params,
         "tags": tuple(tag for tag in job.tags if not tag.startswith("_")),
         "algo": job.algo,
@@ -94,6 +95,7 @@ async def rerun(
     }
     if job.targets != event.targets:
         overrides["targets"] = job.targets
+    await _check_permission(store, actor, event, overrides.get("targets"))
     times = timetable.of(event.timings, timezone)
     again = _prepared(definitions, actor, event, times, overrides, now, defaults)
     return await _launched(store, event, times, again, timezone)
@@ -118,7 +120,6 @@ def _prepared(
     now: float,
     defaults: Defaults,
 ) -> Job:
-    _check_permission(actor, event, overrides.get("targets"))
     if not times.is_manual and not overrides.get("test"):
         reason = f"{event.title} may not be run on demand: its manual timing is disabled"
         raise Refused(reason, code="not_manual")
@@ -157,12 +158,13 @@ def _event(definitions: Definitions, found: Mapping[str, Any]) -> Event:
     return named[0]
 
 
-def _check_permission(actor: Actor, event: Event, targets: tuple[str, ...] | None) -> None:
+async def _check_permission(
+    store: Store, actor: Actor, event: Event, targets: tuple[str, ...] | None
+) -> None:
     """Whoever selects other targets needs access to each of them."""
     if targets == ():
         raise Refused("expected at least one server or group", field="targets")
-    wanted = [frozenset({one}) for one in targets or ()] or [frozenset(event.targets)]
-    for groups in wanted:
-        permission = may(actor, "run_jobs", Subject(event.category, groups))
-        if not permission:
-            raise Refused(permission.reason, code="forbidden")
+    wanted: list[tuple[str, ...]] = [(one,) for one in targets or ()]
+    for some in wanted or [event.targets]:
+        about = await permissions.subject_of(store, event.category, some)
+        permissions.check(actor, "run_jobs", about)

@@ -92,9 +92,8 @@ async def check_access(
     request: Asked, privilege: Privilege, category: str, targets: Sequence[str]
 ) -> None:
     """Refuses what the actor's categories and groups do not allow."""
-    actor = actor_of(request)
-    known = await _servers(request)
-    permission = may(actor, privilege, permissions.subject(category, targets, known))
+    about = await permissions.subject_of(services_of(request).store, category, targets)
+    permission = may(actor_of(request), privilege, about)
     if not permission:
         raise HttpProblem(403, permission.reason, code="forbidden")
 
