@@ -27,11 +27,10 @@ _OF_CODES = {"csrf": "session", "api": "api", "search": "search", "test": "test"
 
 def answer(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     problem, headers = problem_of(request, _http(error))
-    word = _OF_CODES.get(problem.code) or _WORDS.get(problem.status) or _word_of(request)
-    if problem.errors:
-        word = "api"
+    word = _OF_CODES.get(problem.code) or _WORDS.get(problem.status)
+    word = word or ("api" if problem.errors else _word_of(request))
     status = problem.status
-    if word == "api" and status == HTTPStatus.UNPROCESSABLE_ENTITY:
+    if word in ("api", "search") and status == HTTPStatus.UNPROCESSABLE_ENTITY:
         status = HTTPStatus.BAD_REQUEST
     fields = [f"{one.field}: {one.reason}" for one in problem.errors if one.field]
     body = {"code": word, "description": "; ".join(fields) or problem.detail}

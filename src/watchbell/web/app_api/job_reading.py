@@ -5,10 +5,14 @@ from typing import Any
 
 from watchbell.errors import NotFound
 from watchbell.jobs import job_records
+from watchbell.jobs.job_log import JobLog
 from watchbell.jobs.job_records import JobRecord
 from watchbell.jobs.model import Job
 from watchbell.web.app_api import records
 from watchbell.web.app_api.calls import Call, CallerAccess
+
+MOST_OUTPUT = 1 << 20
+"""Bytes of a log that a job is shown with."""
 
 
 async def shown_jobs(
@@ -22,6 +26,15 @@ async def shown_jobs(
         shown = records.job(job, catalogue, is_masked=not may_edit)
         found.append(records.without(shown, records.HEAVY) if is_short else shown)
     return found
+
+
+async def with_output(call: Call, job: Job, shown: dict[str, Any]) -> dict[str, Any]:
+    """A finished job with its log, if that is not long, as clients of xyOps expect it."""
+    if job.state != "complete" or not 0 < job.log_file_size <= MOST_OUTPUT:
+        return shown
+    log = JobLog(call.store, call.services.files(), job.id)
+    text = b"".join([part async for part in log.download()])
+    return {**shown, "output": text.decode(errors="replace")}
 
 
 async def visible_record(call: Call, access: CallerAccess, name: str = "id") -> JobRecord:

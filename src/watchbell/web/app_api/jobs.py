@@ -21,7 +21,7 @@ from watchbell.jobs.job_records import JobRecord
 from watchbell.jobs.model import Job
 from watchbell.web.app_api import records
 from watchbell.web.app_api.calls import Answer, Call, CallerAccess, Group
-from watchbell.web.app_api.job_reading import shown_jobs, visible_record
+from watchbell.web.app_api.job_reading import shown_jobs, visible_record, with_output
 
 JOBS = Group("job")
 _FILTERS = ("state", "event", "category", "plugin", "server", "source", "username")
@@ -87,6 +87,8 @@ async def get_job(call: Call) -> Answer:
         used = await job_records.processes(call.store, record.job.id)
         shown |= {"procs": used.procs, "conns": used.conns} if used else {}
     removed = call.texts("remove") if call.value("remove") is not None else []
+    if "output" not in removed:
+        shown = await with_output(call, record.job, shown)
     # Logs need credentials like everything else, so there is no token for them.
     return {"job": records.without(shown, removed), "token": ""}
 

@@ -20,6 +20,7 @@ _TERM = re.compile(r'([-+]?)(?:([A-Za-z_][\w.]*):)?("(?:[^"\\]|\\.)*"|[^\s"]+)')
 _YEAR_FIRST = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})", re.ASCII)
 _YEAR_LAST = re.compile(r"(\d{1,2})[-/](\d{1,2})[-/](\d{4})", re.ASCII)
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?", re.ASCII)
+_NO_VALUE = re.compile(r"[A-Za-z_][\w.]*:")
 _COMPARED = re.compile(r"(>=|<=|>|<)(.+)", re.DOTALL)
 
 
@@ -76,7 +77,7 @@ def _term(field: str, value: str, fields: Fields, zone: ZoneInfo, *, is_negated:
         known = ", ".join(sorted((*fields.words, *fields.numbers, *fields.times)))
         raise _wrong(f"there is no field {field[:40]!r}; expected one of {known}")
     values = tuple(one for one in value.split("|") if one)
-    if not values:
+    if not values or (not field and _NO_VALUE.fullmatch(value)):
         raise _wrong(f"a value is missing after {field or value!r}")
     return Term(field=field, values=values, is_negated=is_negated)
 

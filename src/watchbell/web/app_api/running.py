@@ -14,7 +14,7 @@ from watchbell.jobs.model import JobFile
 from watchbell.web import call_parameters
 from watchbell.web.app_api import form_files
 from watchbell.web.app_api.calls import Answer, Call, Group
-from watchbell.web.app_api.job_reading import shown_jobs
+from watchbell.web.app_api.job_reading import shown_jobs, with_output
 from watchbell.web.app_api.stored_files import input_files
 from watchbell.web.output_view import LATEST, SOONEST
 
@@ -160,5 +160,5 @@ async def _until_over(call: Call, id: str) -> AsyncIterator[bytes]:  # noqa: A00
         error = NotFound(f"the record of job {id} was deleted")
         yield msgspec.json.encode({"code": "job", "description": str(error)})
         return
-    shown = (await shown_jobs(call, [job]))[0]
+    shown = await with_output(call, job, (await shown_jobs(call, [job]))[0])
     yield msgspec.json.encode({"code": 0, "id": id, "job": shown})
