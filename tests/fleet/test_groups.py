@@ -56,6 +56,14 @@ async def test_groups_that_a_person_assigns_stay(store: Store) -> None:
     assert back.groups == ("db",)
 
 
+async def test_a_server_is_put_into_main_by_hand(store: Store) -> None:
+    await groups.create(store, {"title": "Databases", "hostname_match": "^db-"}, "alice", NOW, "db")
+    server, _ = await join(store, "db-1")
+    assert server.groups == ("db",)
+    changed = await servers.update(store, server.id, {"groups": ["main"]}, NOW)
+    assert (changed.groups, changed.auto_group) == (("main",), False)
+
+
 async def test_a_server_whose_last_group_is_deleted_is_assigned_automatically_again(
     store: Store,
 ) -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import fields
 
 from watchbell.alerting import expressions
 from watchbell.errors import Refused
+from watchbell.fleet import grouping
 from watchbell.fleet.model import Group, Sample, Server, ServerInfo
 
 ID = re.compile("[a-z0-9_]{1,50}")
@@ -78,7 +79,7 @@ def check_groups(chosen: Collection[str], known: Collection[str]) -> None:
     if len(chosen) > _MOST_GROUPS:
         raise Refused(f"expected at most {_MOST_GROUPS} groups", field="groups")
     for id_ in chosen:
-        if id_ not in known:
+        if id_ not in known and id_ != grouping.MAIN:
             raise Refused(f"there is no group {id_[:100]!r}", field="groups")
 
 

@@ -34,7 +34,8 @@ function Picker({ group, rows, onClose, onSaved }) {
     for (const row of changed) {
       // A server that was assigned by hostname alone leaves Main with the first group that it gets by hand.
       const rest = row.groups.filter((id) => id !== group.id && !(row.auto_group && id === MAIN));
-      await patch(`/servers/${row.id}`, { groups: chosen.has(row.id) ? [...rest, group.id] : rest });
+      const next = chosen.has(row.id) ? [...rest, group.id] : rest;
+      await patch(`/servers/${row.id}`, { groups: next.length > 0 ? next : [MAIN] });
     }
     onSaved(changed.length);
   };
