@@ -1,0 +1,125 @@
+"""Agents that are suspended or cut off: a job runs on one machine at a time, and its log is
+complete."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.faults.job_fleet import JobFleet, job_fleet
+from tests.faults.proxy import Mode, Proxy
+from tests.servers import HOST
+from tests.waiting import eventually
+from watchbell.jobs.model import ABORTED, Limit
+from watchbell.store.client import patiently
+
+RETRY = Limit(type="retry", amount=1, duration=0)
+
+
+async def test_a_suspended_agent_has_lost_its_job_before_the_retry_starts(folder: Path) -> None:
+    lost = {"WATCHBELL_JOBS_LOST_AFTER": "10", "WATCHBELL_JOBS_DOWN_AFTER": "5"}
+    async with job_fleet(folder, **lost) as fleet:
+        gate, lock = folder / "gate", folder / "lock"
+        alone = f"exec 9>>{lock}; flock -n 9 || echo $JOB_ID overlap $JOB_EVENT >>{fleet.ledger}"
+        await fleet.serve()
+        fleet.conductor().start()
+        first = (await fleet.agent("a1")).start()
+        await fleet.launch(
+            ["j1"], f"{alone}; until test -e {gate}; do sleep 0.01; done", limits=(RETRY,)
+        )
+        await eventually(lambda: fleet.count("start")["j1"])
+        first.signal(signal.SIGSTOP)
+        (await fleet.agent("a2")).start()
+        (lost_job,) = await fleet.finished()
+        assert (lost_job.code, lost_job.retried) == (ABORTED, True)
+        assert "a1 was lost" in lost_job.description
+        (retry,) = lost_job.jobs
+        await eventually(lambda: fleet.count("start")[retry.id])
+        assert first.children("j1") == []
+        gate.touch()
+        (second,) = await fleet.finished([retry.id])
+        assert (second.code, second.server != lost_job.server) == (0, True)
+        first.signal(signal.SIGCONT)
+        await eventually(lambda: not first.jobs, why="the agent forgets the job")
+        after = await fleet.record("j1")
+        assert (after.code, after.description) == (ABORTED, lost_job.description)
+        assert fleet.count("start") == {"j1": 1, second.id: 1}
+        assert fleet.count("end") == {second.id: 1}
+        assert not fleet.count("overlap")
+        await fleet.check_empty()
+
+
+async def test_a_log_is_complete_after_the_link_was_cut_in_every_way(folder: Path) -> None:
+    """The last cut lasts until the server counts as down."""
+    async with job_fleet(folder, WATCHBELL_JOBS_DOWN_AFTER="3") as fleet:
+        gate, reached = folder / "gate", folder / "reached"
+        reached.write_text("0")
+        script = (
+            f"i=0; until test -e {gate}; do i=$((i+1)); echo line $i; echo $i >{reached}.new;"
+            f" mv {reached}.new {reached}; done"
+        )
+        await fleet.serve()
+        fleet.conductor().start()
+        with Proxy((HOST, fleet.port)) as proxy:
+            agent = await fleet.agent("a1", url=f"http://{HOST}:{proxy.port}")
+            agent.start()
+            await fleet.launch(["j1"], script)
+            for mode in (Mode.STALL, Mode.BLACK_HOLE, Mode.HALF_CLOSE, Mode.RESET):
+                await stored(fleet, int(reached.read_text()) + 1)
+                proxy.set(mode)
+                before = int(reached.read_text())
+                await eventually(lambda b=before: int(reached.read_text()) > b + 50)  # type: ignore[misc]
+                if mode is Mode.RESET:
+                    await eventually(lambda: is_cut_off(fleet), why="the server is down")
+                proxy.set(Mode.PASS)
+            await stored(fleet, int(reached.read_text()))
+            gate.touch()
+            (job,) = await fleet.finished()
+        assert (job.code, job.reconnected is not None) == (0, True)
+        lines = (await fleet.log("j1")).decode().splitlines()
+        assert lines == [f"line {n}" for n in range(1, int(reached.read_text()) + 1)]
+        fleet.check_run_once()
+        await fleet.check_empty()
+
+
+async def stored(fleet: JobFleet, lines: int) -> None:
+    """So many lines of the job are in the store."""
+
+    async def has_lines() -> bool:
+        found = await patiently(lambda: fleet.store.call("HGET", "{jobs}:job:j1", "_lines"))
+        return int(found or 0) >= lines
+
+    await eventually(has_lines, why=f"{lines} lines in the store")
+
+
+async def is_cut_off(fleet: JobFleet) -> bool:
+    job = await fleet.record("j1")
+    return any("can't be reached" in line.msg for line in job.activity)
+
+
+async def test_an_agent_returns_with_many_finished_jobs(
+    folder: Path, repetitions: Callable[[int], int]
+) -> None:
+    count = 20 * repetitions(50)
+    async with job_fleet(folder) as fleet:
+        fifo = folder / "fifo"
+        os.mkfifo(fifo)
+        await fleet.serve()
+        fleet.conductor().start()
+        with Proxy((HOST, fleet.port)) as proxy:
+            agent = await fleet.agent("a1", slots=count, url=f"http://{HOST}:{proxy.port}")
+            agent.start()
+            await fleet.launch([f"j{n}" for n in range(count)], f"read line <{fifo}; echo done")
+            await eventually(lambda: len(fleet.count("start")) == count, why="the start of all")
+            proxy.set(Mode.RESET)
+            writer = os.open(fifo, os.O_RDWR)
+            os.write(writer, b"go\n" * count)
+            await eventually(lambda: len(fleet.count("end")) == count, why="the end of all")
+            os.close(writer)
+            assert await fleet.count_finished() == 0
+            proxy.set(Mode.PASS)
+            jobs = await fleet.finished()
+            assert {job.code for job in jobs} == {0}
+            assert {await fleet.log(job.id) for job in jobs} == {b"done\n"}
+            fleet.check_run_once()
+            await fleet.check_empty()
