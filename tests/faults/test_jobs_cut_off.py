@@ -6,10 +6,11 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.faults.job_fleet import JobFleet, job_fleet
+from tests.faults.job_fleet import AgentProcess, JobFleet, job_fleet
 from tests.faults.proxy import Mode, Proxy
 from tests.servers import HOST
 from tests.waiting import eventually
+from watchbell.fleet import tokens
 from watchbell.jobs.model import ABORTED, Limit
 from watchbell.store.client import patiently
 
@@ -123,3 +124,25 @@ async def test_an_agent_returns_with_many_finished_jobs(
             assert {await fleet.log(job.id) for job in jobs} == {b"done\n"}
             fleet.check_run_once()
             await fleet.check_empty()
+
+
+async def test_an_agent_whose_token_is_revoked_loses_its_job(folder: Path) -> None:
+    """Nobody who has its token, or one of another fleet, gets in."""
+    lost = {"WATCHBELL_JOBS_LOST_AFTER": "10", "WATCHBELL_JOBS_DOWN_AFTER": "5"}
+    async with job_fleet(folder, **lost) as fleet:
+        await fleet.serve()
+        fleet.conductor().start()
+        agent = (await fleet.agent("a1")).start()
+        await fleet.launch(["j1"], "sleep 1000", limits=(RETRY,))
+        await eventually(lambda: fleet.count("start")["j1"])
+        stolen = (agent.data / "agent" / "token").read_text().strip()
+        await tokens.revoke_of(fleet.store, (await fleet.record("j1")).server)
+        (job,) = await fleet.finished()
+        assert (job.code, job.retried) == (ABORTED, True)
+        await eventually(lambda: not agent.children(), why="the end of the job's process")
+        for name, token in (("thief", stolen), ("stranger", "wba_" + stolen[::-1])):
+            intruder = AgentProcess(folder, name, fleet.url, token, fleet.environment)
+            fleet.agents.append(intruder)
+            assert await intruder.start().ended() != 0
+            assert "does not accept the token" in intruder.log.read_text()
+        assert fleet.count("start") == {"j1": 1}
