@@ -7,8 +7,9 @@ import pytest
 
 from tests.fleet.crew import NOW
 from tests.jobs.assigned import BOOT, FLEET, JOBS, assign, connected, field, sent
+from watchbell.actors import system
 from watchbell.fleet.messages import KnownJob, Result
-from watchbell.jobs import orders, server_jobs
+from watchbell.jobs import definitions, order_details, orders, server_jobs
 from watchbell.jobs.orders import SessionLost
 from watchbell.jobs.reconcile import FORGOTTEN, REBOOTED, StoredJob, reconcile
 from watchbell.store.client import Store
@@ -201,3 +202,31 @@ async def test_an_agent_learns_which_of_its_jobs_are_over(store: Store) -> None:
     asked = {server.id: ["j1", "j2", "j3", "none"], other.id: ["j3"]}
     found = await server_jobs.over(store, asked)
     assert found == {server.id: ("j2", "j3", "none"), other.id: ()}
+
+
+async def test_an_agent_masks_secret_parameters_and_the_environment_of_the_plugin(
+    store: Store,
+) -> None:
+    plugin = {
+        "id": "vault",
+        "title": "Vault",
+        "command": "/bin/true",
+        "env": {"KEY": "of the plugin"},
+        "params": [
+            {"id": "token", "type": "text", "secret": True},
+            {"id": "login", "type": "json", "secret": True},
+            {"id": "flag", "type": "checkbox", "secret": True},
+            {"id": "host", "type": "text"},
+        ],
+    }
+    await definitions.create(store, "plugin", plugin, system("tests"), NOW)
+    server, _ = await connected(store)
+    params = {"token": "hunter2", "login": {"password": "open"}, "flag": True, "host": "db-1"}
+    env = {"KEY": "of the plugin", "LANG": "of the settings"}
+    await assign(store, server.id, "j1", plugin="vault", params=params, env=env)
+    await assign(store, server.id, "j2", plugin="gone", params=params)
+    taken = await orders.take(store, server.id, "one", BOOT)
+    assert await order_details.secrets(store, taken.orders) == [
+        {"token": "hunter2", "login": '{"password":"open"}', "KEY": "of the plugin"},
+        {},
+    ]

@@ -15,6 +15,14 @@ from watchbell.store.client import Store
 class _Parameters(msgspec.Struct):
     plugin: str = ""
     params: dict[str, Any] = {}
+    env: dict[str, str] = {}
+
+
+class _Hidden(msgspec.Struct, frozen=True):
+    """Names of what a plugin keeps secret."""
+
+    params: frozenset[str] = frozenset()
+    env: frozenset[str] = frozenset()
 
 
 class _Abort(msgspec.Struct):
@@ -38,19 +46,25 @@ def abort(reason: bytes) -> tuple[str, bool]:
 
 
 async def secrets(store: Store, orders: Sequence[Order]) -> list[dict[str, str]]:
-    """For each job the values of parameters that its plugin keeps secret."""
+    """For each job the values that its plugin keeps secret: of parameters, and of its
+    environment."""
     jobs = [_parameters(record(order)) for order in orders]
     names = sorted({job.plugin for job in jobs})
     texts = await store.call("HMGET", Jobs(store.prefix).plugins(), *names)
     hidden = {name: _secret_names(text) for name, text in zip(names, texts, strict=True)}
-    return [
-        {
-            name: value
-            for name, value in job.params.items()
-            if name in hidden[job.plugin] and isinstance(value, str) and value
-        }
-        for job in jobs
-    ]
+    return [_values(job, hidden[job.plugin]) for job in jobs]
+
+
+def _values(job: _Parameters, hidden: _Hidden) -> dict[str, str]:
+    params = {name: _text(value) for name, value in job.params.items() if name in hidden.params}
+    env = {name: value for name, value in job.env.items() if name in hidden.env}
+    return {name: value for name, value in {**params, **env}.items() if value}
+
+
+def _text(value: Any) -> str:
+    if value in (None, True, False):
+        return ""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _parameters(job: dict[str, Any]) -> _Parameters:
@@ -60,12 +74,13 @@ def _parameters(job: dict[str, Any]) -> _Parameters:
         return _Parameters()
 
 
-def _secret_names(text: bytes | None) -> set[str]:
+def _secret_names(text: bytes | None) -> _Hidden:
     try:
         plugin = msgspec.json.decode(text or b"", type=Plugin)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return set()
-    return {one.id for one in plugin.params if one.secret}
+        return _Hidden()
+    params = frozenset(one.id for one in plugin.params if one.secret)
+    return _Hidden(params, frozenset(plugin.env))
 
 
 def _parsed(text: msgspec.Raw) -> Any:

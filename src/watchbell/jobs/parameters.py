@@ -1,14 +1,15 @@
 """The parameters that a plugin asks for: their types, defaults, and who may see and change them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from watchbell.alerting import expressions
 from watchbell.errors import Refused
-from watchbell.jobs.model import Parameter, Plugin
+from watchbell.jobs.model import Action, Category, Parameter, Plugin
 from watchbell.jobs.value_readers import DEEPEST, plain
 from watchbell.schedule.fields import refuse
 
@@ -120,6 +121,15 @@ def without_secrets(plugin: Plugin) -> Plugin:
             for one in plugin.params
         ),
     )
+
+
+def masked_category(category: Category) -> Category:
+    return replace(category, actions=masked_actions(category.actions))
+
+
+def masked_actions(actions: Iterable[Action]) -> tuple[Action, ...]:
+    """Likewise. The parameters of an action belong to another event, so all are masked."""
+    return tuple(replace(one, params=dict.fromkeys(one.params, MASK)) for one in actions)
 
 
 def _yes_or_no(field: str, value: Any) -> bool:

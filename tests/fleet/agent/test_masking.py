@@ -52,3 +52,8 @@ def test_a_value_that_is_part_of_anything_is_not_masked() -> None:
 def test_values_are_masked_at_any_depth() -> None:
     masked = Masker(["hunter2"]).mask_values({"hunter2": ["hunter2", 1, {"a": "x hunter2"}]})
     assert masked == {"***": ["***", 1, {"a": "x ***"}]}
+
+
+def test_the_texts_within_a_secret_object_are_masked_but_not_their_names() -> None:
+    masker = Masker(['{"password":"open sesame","pins":[123456],"is_old":true}'])
+    assert masker.mask_text("password: open sesame, 123456, true") == "password: ***, ***, true"

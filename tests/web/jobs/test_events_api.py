@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.web.site import BY, Site, Visitor
-from watchbell.jobs import stock
+from watchbell.jobs import job_records, stock
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.parameters import MASK
 from watchbell.store.client import Store
@@ -140,6 +140,49 @@ async def test_secret_parameters_are_masked_for_readers(site: Site) -> None:
         shown = (await bob.get(f"/api/v1/events/{event}")).json()
         assert (shown["event"]["params"], shown["is_masked"]) == ({"token": MASK}, True)
         assert "hunter2" not in (await bob.get(f"/api/v1/events/{event}/revisions")).text
+
+
+async def test_secrets_of_plugins_jobs_and_actions_are_masked_for_readers(
+    site: Site, store: Store
+) -> None:
+    secret = {"id": "token", "type": "text", "secret": True, "value": "hunter-default"}
+    plugin = {
+        "id": "vault",
+        "title": "Vault",
+        "command": "/bin/true",
+        "env": {"KEY": "hunter-env"},
+        "params": [secret],
+    }
+    async with site.somebody("editor") as alice, site.somebody("operator") as bob:
+        assert (await alice.post("/api/v1/plugins", json=plugin)).status == 201
+        event = await made(alice, plugin="vault", params={"token": "hunter-param"})
+        action = {
+            "trigger": "error",
+            "type": "run_event",
+            "event_id": event,
+            "params": {"token": "hunter-action"},
+        }
+        changes = {"actions": [action], "timings": [{"type": "manual"}]}
+        changed = await alice.ask("PUT", f"/api/v1/events/{event}", json=changes)
+        assert changed.status == 200, changed.text
+        category = {"id": "vaults", "title": "Vaults", "actions": [action]}
+        assert (await alice.post("/api/v1/categories", json=category)).status == 201
+        job = (await bob.post(f"/api/v1/events/{event}/run", json={})).json()["id"]
+        paths = [
+            *("/api/v1/events", f"/api/v1/events/{event}", f"/api/v1/events/{event}/revisions"),
+            *("/api/v1/events/options", "/api/v1/plugins", "/api/v1/plugins/vault"),
+            *("/api/v1/plugins/vault/revisions", "/api/v1/categories", "/api/v1/categories/vaults"),
+            *("/api/v1/categories/vaults/revisions", "/api/v1/jobs", f"/api/v1/jobs/{job}"),
+        ]
+        for path in paths:
+            answer = await bob.get(path)
+            assert answer.status == 200, (path, answer.text)
+            assert "hunter" not in answer.text, path
+        stored = await job_records.read(store, job)
+        assert stored
+        assert stored.params["token"] == "hunter-param"
+        mine = (await alice.get(f"/api/v1/jobs/{job}")).json()["job"]
+        assert (mine["params"]["token"], mine["env"]["KEY"]) == ("hunter-param", "hunter-env")
 
 
 async def test_a_spoiled_event_is_listed_with_its_problem_and_can_be_deleted(

@@ -120,7 +120,8 @@ class JobProcess:
 
     async def fail(self, reason: str) -> None:
         """Ends it after an error of ours."""
-        self._abort = Abort(f"Aborted: the agent has failed: {reason}", retry_ok=True)
+        text = self.masker.mask_text(f"Aborted: the agent has failed: {reason}")
+        self._abort = Abort(text, retry_ok=True)
         ended = _NO_END
         if self.process:
             self.process.kill()

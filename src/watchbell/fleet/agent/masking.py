@@ -56,10 +56,29 @@ class Masker:
 
 def _forms(secret: str) -> Iterator[bytes]:
     yield from _whole_forms(secret)
+    for text in _texts(_parsed(secret)):
+        yield from _whole_forms(text)
     lines = secret.splitlines()
     if len(lines) > 1:  # such as a key in PEM, of which every line is secret
         for line in lines:
             yield from _whole_forms(line)
+
+
+def _parsed(secret: str) -> Any:
+    """The value of a secret that is an object or a list."""
+    try:
+        return json.loads(secret) if secret[:1] in ("{", "[") else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts and numbers within a value, but no names."""
+    if isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield str(value)
 
 
 def _whole_forms(secret: str) -> Iterator[bytes]:

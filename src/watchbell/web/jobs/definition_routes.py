@@ -10,7 +10,7 @@ from litestar.params import JSONBody, PathParameter
 from watchbell.actors import Kind, may, privilege_to
 from watchbell.errors import Changed
 from watchbell.jobs import definitions, parameters, revisions
-from watchbell.jobs.model import Plugin
+from watchbell.jobs.model import Category, Plugin
 from watchbell.jobs.validation import Record
 from watchbell.web.access import needs
 from watchbell.web.jobs import revision_view
@@ -43,6 +43,8 @@ def revision_of(if_match: str) -> int | None:
 def _whole(record: Record, *, masked: bool) -> dict[str, Any]:
     if masked and isinstance(record, Plugin):
         record = parameters.without_secrets(record)
+    if masked and isinstance(record, Category):
+        record = parameters.masked_category(record)
     return msgspec.structs.asdict(record)
 
 
@@ -129,7 +131,9 @@ def _handlers(kind: Kind) -> list[HTTPRouteHandler]:  # noqa: C901 one closure f
     )
     async def history(request: Asked, id: Id) -> list[RevisionShown]:  # noqa: A002
         found = await revisions.of(services_of(request).store, kind, id)
-        return revision_view.shown(found, hidden=("env", "params") if is_masked(request) else ())
+        return revision_view.shown(
+            found, hidden=("env", "params", "actions") if is_masked(request) else ()
+        )
 
     @post(
         f"{path}/{{id:str}}/revisions/{{number:int}}/restore",

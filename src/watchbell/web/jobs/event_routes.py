@@ -179,8 +179,9 @@ def _after(found: Sequence[Event], cursor: str) -> int:
 async def options(request: Asked) -> Options:
     """List what an event can be made of: categories, plugins, targets and so on."""
     services, catalogue = services_of(request), await catalogue_of(request)
+    categories = sorted(catalogue.categories.values(), key=lambda one: one.sort_order)
     return Options(
-        categories=sorted(catalogue.categories.values(), key=lambda one: one.sort_order),
+        categories=[parameters.masked_category(one) for one in categories],
         plugins=[
             parameters.without_secrets(one)
             for one in catalogue.plugins.values()
@@ -424,7 +425,7 @@ async def list_revisions(request: Asked, id: Id) -> list[RevisionShown]:  # noqa
     for about in subjects:
         permissions.check(actor, "read", about)
     masked = not all(may(actor, "edit_events", about) for about in subjects)
-    return revision_view.shown(found, hidden=("params", "timings") if masked else ())
+    return revision_view.shown(found, hidden=("params", "timings", "actions") if masked else ())
 
 
 async def _subjects(request: Asked, found: Sequence[Revision]) -> set[Subject]:

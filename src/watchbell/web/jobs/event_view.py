@@ -124,6 +124,7 @@ def whole(event: Event, plugin: Plugin | None, *, masked: bool) -> dict[str, Any
     fields: dict[str, Any] = msgspec.structs.asdict(event)
     if masked:
         fields["params"] = parameters.masked(plugin, event.params)
+        fields["actions"] = parameters.masked_actions(event.actions)
         fields["timings"] = [
             msgspec.structs.replace(one, params=parameters.masked(plugin, one.params))
             for one in event.timings

@@ -117,6 +117,8 @@ def whole(job: Job, catalogue: Catalogue, *, masked: bool) -> dict[str, Any]:
     if masked:
         fields["params"] = parameters.masked(catalogue.plugins.get(job.plugin), job.params)
         fields["env"] = dict.fromkeys(job.env, parameters.MASK)
+        fields["actions"] = parameters.masked_actions(job.actions)
+        fields["update_event"] = dict.fromkeys(job.update_event, parameters.MASK)
         fields["script"] = parameters.MASK if job.script else ""
     return fields
 
