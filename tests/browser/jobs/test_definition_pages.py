@@ -1,5 +1,6 @@
 """Categories, plugins, channels and tags in a browser."""
 
+import re
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from tests.browser.visits import Look, Visits
 from tests.web.site import Site
 from watchbell.actors import system
 from watchbell.clock import SYSTEM
-from watchbell.jobs import definitions, stock
+from watchbell.jobs import definitions, job_records, stock
 from watchbell.store.client import Store
 
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
@@ -116,6 +117,27 @@ async def test_an_event_asks_for_what_its_plugin_asks_for(
     await expect(page.get_by_role("heading", name="Dump the customers")).to_be_visible()
     event = await stored(store, "event", page.url.partition("id=")[2])
     assert (event.plugin, event.params) == ("dump", {"database": "crm"})
+
+
+async def test_a_plugin_is_tried_twice_by_jobs_that_count_nowhere(
+    site: Site, store: Store, visit: Visits
+) -> None:
+    visit.forgive("answered 4")
+    page = await visit(site, "editor", "/plugins?id=httpplug&tab=try")
+    await page.get_by_role("button", name="Run a test job").click()
+    await expect(page.get_by_label("URL")).to_be_focused()
+    for number in (1, 2):
+        await page.goto("/plugins?id=httpplug&tab=try")
+        await page.get_by_label("URL").fill(f"https://example.com/{number}")
+        await page.get_by_role("button", name="Run a test job").click()
+        await expect(page).to_have_url(re.compile("/jobs/job"))
+    jobs = await job_records.live(store)
+    assert sorted(job.params["url"] for job in jobs) == [
+        "https://example.com/1",
+        "https://example.com/2",
+    ]
+    assert {(job.event, job.test) for job in jobs} == {("try_httpplug", True)}
+    assert (await stored(store, "event", "try_httpplug")).enabled is False
 
 
 async def test_viewers_can_read_definitions_and_change_nothing(

@@ -57,7 +57,7 @@ function Known({ id }) {
   const canEdit = may("edit_plugins");
   const actions = record?.enabled !== false && may("create_events") && html`<${Button} href=${url("/events/new", { plugin: id })}>New event<//>`;
   return html`<${Page} title=${record?.title ?? "Plugin"} above=${html`<a href="/plugins">Plugins</a>`} lead=${record?.notes} actions=${actions}>
-    <${Tabs} tabs=${[["edit", canEdit ? "Edit" : "Definition"], ...(may("run_jobs") ? [["try", "Try it"]] : []), ["history", "History"]]} />
+    <${Tabs} tabs=${[["edit", canEdit ? "Edit" : "Definition"], ...(may("run_jobs") && may("create_events") ? [["try", "Try it"]] : []), ["history", "History"]]} />
     <${Fetched} of=${fetched} lines=${8}>${() =>
       tab === "history"
         ? html`<${Revisions} path=${path} current=${found.revision} canRestore=${canEdit} onRestored=${fetched.reload} />`
