@@ -224,6 +224,11 @@ def test_the_fingerprint_follows_enabled_timings() -> None:
         ([], "only on demand"),
         ([Timing(type="continuous")], "all the time"),
         ([Timing(type="startup")], "when Watchbell starts"),
+        ([Timing(type="interval", duration=600, start=0)], "every 10 minutes"),
+        (
+            [Timing(type="interval", duration=600, start=NOON)],
+            "every 10 minutes since 2026-11-20 12:00:00 UTC",
+        ),
         (
             [Timing(type="schedule", hours=(4,), minutes=(30,)), Timing(type="delay", duration=60)],
             "at 04:30 every day, UTC, delayed by 1 minute",

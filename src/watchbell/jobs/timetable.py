@@ -61,7 +61,8 @@ class Interval(Schedule):
         return self.start + (floor(instant - self.start) // self.seconds + 1) * self.seconds
 
     def describes(self) -> str:
-        return f"every {in_words(self.seconds)} since {utc_time(self.start)}"
+        since = f" since {utc_time(self.start)}" if self.start else ""
+        return f"every {in_words(self.seconds)}{since}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
