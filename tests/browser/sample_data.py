@@ -42,12 +42,15 @@ async def fill(house: House) -> list[str]:
         await checks(house, alice)
         await windows(alice)
         run = await cron(alice)
+        event = await events(alice)
         await sent(alice, "api-keys", {"name": "deploy script", "scopes": ["read"]})
         await sent(alice, "users", {"name": "bob", "role": "operator"})
     names = ("web-1:HTTP", f"{LONG}:HTTP")
     return [
         *(f"/check?id={quote(name, safe='')}" for name in names),
         *("/contact?id=alice", "/cron/job?name=backup", f"/cron/run?id={run}"),
+        *(f"/events/event?id={event}{tab}" for tab in ("", "&tab=edit", "&tab=history")),
+        *("/categories?id=databases", "/channels?id=dba", "/plugins?id=httpplug&tab=try"),
     ]
 
 
@@ -121,3 +124,26 @@ async def cron(alice: Visitor) -> str:
         return str(items[0]["id"]) if items and items[0]["status"] == "fail" else ""
 
     return await eventually(ended, 30, "the job has run")
+
+
+async def events(alice: Visitor) -> str:
+    """An event with timings, limits and actions, and what it is made of; its id."""
+    limits = [{"type": "time", "duration": 3_600}, {"type": "job", "amount": 1}]
+    await sent(alice, "categories", {"id": "databases", "title": "Databases", "limits": limits})
+    await sent(alice, "tags", {"id": "nightly", "title": "Nightly"})
+    await sent(alice, "channels", {"id": "dba", "title": LONG, "email": "alice@example.com"})
+    nightly = {"type": "schedule", "hours": [2], "minutes": [30], "timezone": "Europe/Rome"}
+    event = {
+        "title": "Nightly backup",
+        "category": "databases",
+        "params": {"script": SHOUT},
+        "tags": ["nightly"],
+        "timings": [nightly, {"type": "schedule", "weekdays": [1], "hours": [8, 9]}],
+        "limits": limits,
+        "actions": [{"trigger": "error", "type": "channel", "channel_id": "dba"}],
+    }
+    identifier: str = (await sent(alice, "events", event))["id"]
+    change = {"notes": "Ask Alice."}
+    await alice.ask("PUT", f"/api/v1/events/{identifier}", json=change)
+    await sent(alice, f"events/{identifier}/run", {})
+    return identifier

@@ -15,7 +15,7 @@ const MONTH_NAMES = ["January", "February", "March", "April", "May", "June", "Ju
 /** @type {[value: number, words: string, name: string][]} */
 const MONTHS = MONTH_NAMES.map((name, i) => [i + 1, name.slice(0, 3), name]);
 /** @type {[value: number, words: string, name: string][]} */
-const HOURS = Array.from({ length: 24 }, (_, hour) => [hour, String(hour).padStart(2, "0"), `${hour} o'clock`]);
+const HOURS = Array.from({ length: 24 }, (_, hour) => [hour, String(hour).padStart(2, "0"), `${String(hour).padStart(2, "0")} o'clock`]);
 /** The lists that each mode can show. @type {Record<string, string[]>} */
 const USED = { hourly: ["minutes"], daily: ["hours", "minutes"], weekly: ["weekdays", "hours", "minutes"], monthly: ["days", "hours", "minutes"] };
 const LISTS = ["years", "months", "days", "weekdays", "hours", "minutes"];
@@ -105,7 +105,7 @@ function Toggles({ label, list, values, item, change, path }) {
     change({ [list]: (selected.includes(value) ? selected.filter((one) => one !== value) : [...selected, value]).toSorted((a, b) => Number(a) - Number(b)) });
   return html`<div class="field" role="group" aria-labelledby=${id}>
     <div class="field-label" id=${id}>${label}</div>
-    <div class="toggles">${values.map(([value, words, name]) => html`<button type="button" aria-label=${name} aria-pressed=${selected.includes(value) ? "true" : "false"} onClick=${() => toggle(value)}>${words}</button>`)}</div>
+    <div class="toggles">${values.map(([value, words, name]) => html`<button type="button" title=${name} aria-pressed=${selected.includes(value) ? "true" : "false"} onClick=${() => toggle(value)}>${words}</button>`)}</div>
     ${wrong && html`<div class="wrong" data-wrong tabindex="-1">${wrong}</div>`}
   </div>`;
 }
