@@ -47,11 +47,10 @@ async def visible_event(call: Call, id: str, access: CallerAccess) -> Event:  # 
 async def get_events(call: Call) -> Answer:
     catalogue, access = await call.catalogue(), await call.access()
     found = [
-        await _shown(call, one, access)
-        for one in sorted(catalogue.events.values(), key=lambda one: (one.title.casefold(), one.id))
-        if access.allows("read", one.category, one.targets)
+        one for one in catalogue.events.values() if access.allows("read", one.category, one.targets)
     ]
-    return call.listed(found)
+    page = call.listed(sorted(found, key=lambda one: (one.title.casefold(), one.id)))
+    return {**page, "rows": [await _shown(call, one, access) for one in page["rows"]]}
 
 
 @EVENTS.reads(takes="id", gives="event jobs queued")

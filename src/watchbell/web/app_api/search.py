@@ -130,9 +130,10 @@ class JobSearch:
         found: list[Job] = []
         after, walked = "", 0
         while len(found) < most and walked < MOST_WALKED + most:
-            page = await history.search(call.store, self.query, _PAGE, after)
+            size = _PAGE if self.rest or self._is_limited else min(most - len(found), _PAGE)
+            page = await history.search(call.store, self.query, size, after)
             found += [one for one in page.jobs if self._is_wanted(one)]
-            walked += _PAGE
+            walked += size
             if page.following is None:
                 return found
             after = page.following
@@ -238,13 +239,16 @@ _KINDS: dict[str, Kind] = {"events": "event", **{plural: kind for kind, plural i
 
 @SEARCH.reads(takes=f"type {_LISTED}", gives="rows list")
 async def search_revision_history(call: Call) -> Answer:
-    """Revisions of all records of a kind, the newest first. Those of deleted ones are not found."""
+    """Revisions of records of a kind, the newest first: of those that were changed last, and that
+    exist."""
     kind = _KINDS.get(call.text("type"))
     if kind is None:
         raise Refused(f"expected one of {', '.join(sorted(_KINDS))}", field="type", code="search")
     access, rows = await call.access(), list[dict[str, Any]]()
     edit = privilege_to("edit", kind)
-    for id, record in (await definitions.every(call.store, kind)).items():  # noqa: A001
+    known = await definitions.every(call.store, kind)
+    latest = sorted(known.items(), key=lambda pair: -pair[1].modified)[:MOST_ROWS]
+    for id, record in latest:  # noqa: A001
         may_edit = bool(may(call.actor, edit))
         if isinstance(record, Event):
             if not access.allows("read", record.category, record.targets):
