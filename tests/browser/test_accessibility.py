@@ -30,6 +30,8 @@ DIALOGS = (
     ("/entities", "New entity"),
     ("/users", "New user"),
     ("/api-keys", "New API key"),
+    ("/servers", "Add server"),
+    ("/groups", "New group"),
 )
 """What a button opens: a path, and a part of the button's name."""
 BAD = ("serious", "critical")

@@ -4,26 +4,16 @@ import { html } from "htm/preact";
 import { url, useFetched, useInterval, useList } from "../../api.js";
 import { Button } from "../../kit/form.js";
 import { Card, Fetched } from "../../kit/layout.js";
-import { State } from "../../kit/state.js";
 import { Listed, Table } from "../../kit/table.js";
-import { Lasting, When } from "../../kit/time.js";
+import { Lasting } from "../../kit/time.js";
+import { Ended, EndedAt, jobLink } from "../jobs/words.js";
 
-/** @typedef {{id: string, event: string, title: string, state: string, words: string, verdict: string, started: number, completed: number, elapsed: number, progress: number}} Job */
+/** @typedef {import("../jobs/words.js").JobRow} Job */
 
 /** Seconds between two readings. */
 const EVERY = 5;
 const FEW = 5;
 
-/** @type {Record<string, [state: string, word: string]>} */
-const VERDICTS = {
-  success: ["ok", "success"],
-  warning: ["warning", "warning"],
-  error: ["critical", "failed"],
-  critical: ["critical", "critical"],
-  abort: ["unknown", "aborted"],
-};
-
-const jobLink = (/** @type {string} */ id) => url("/jobs/job", { id });
 const idOf = (/** @type {Job} */ job) => job.id;
 const linkOf = (/** @type {Job} */ job) => jobLink(job.id);
 
@@ -40,16 +30,10 @@ const NOW = [
 /** @type {import("../../kit/table.js").Column<Job>[]} */
 const ENDED = [
   TITLE,
-  { head: "Result", kind: "tight", cell: (job) => html`<${Verdict} verdict=${job.verdict} />` },
-  { head: "Ended", kind: "tight", cell: (job) => html`<${When} at=${job.completed} />` },
+  { head: "Result", kind: "tight", cell: (job) => html`<${Ended} verdict=${job.verdict} />` },
+  { head: "Ended", kind: "tight", cell: (job) => html`<${EndedAt} at=${job.completed} />` },
   { head: "Duration", kind: "tight", cell: (job) => html`<${Lasting} seconds=${job.elapsed < 1 ? job.elapsed : Math.round(job.elapsed)} />` },
 ];
-
-/** @param {{verdict: string}} props */
-function Verdict({ verdict }) {
-  const [state, word] = VERDICTS[verdict] ?? ["none", verdict];
-  return html`<${State} state=${state} word=${word} />`;
-}
 
 /** @param {{server: string, isShort?: boolean}} props `isShort`: only the latest */
 export function Jobs({ server, isShort = false }) {

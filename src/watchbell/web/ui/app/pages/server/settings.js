@@ -64,7 +64,7 @@ function Editor({ base, groups, onSave }) {
     </div>
     <div class="field"><div class="label">Groups</div>
       <${Choice} label="Groups" value=${isAuto ? "auto" : "hand"} options=${[["auto", "By hostname"], ["hand", "By hand"]]} onChange=${(/** @type {string} */ to) => setIsAuto(to === "auto")} />
-      ${isAuto && html`<div class="hint">The groups whose hostname pattern matches. <a href="/groups">Edit groups</a></div>`}</div>
+      ${isAuto && html`<p class="hint">The groups whose hostname pattern matches. <a href="/groups">Edit groups</a></p>`}</div>
     ${!isAuto && (groups.length > 0 ? html`<${GroupChoice} groups=${groups} chosen=${chosen} onChange=${setChosen} />` : html`<p class="soft">There are no groups yet. <a href="/groups">Create a group</a></p>`)}
     <${Field} label="Slots" name="maxJobs" type="number" min="0" max="10000" value=${slots} onInput=${setSlots} placeholder="automatic"
       hint="Jobs that it runs at the same time. Leave it empty to follow its groups, or else its agent (four for each core)." />
