@@ -8,6 +8,7 @@ import subprocess
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Container, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,7 +23,6 @@ from watchbell.files import objects
 from watchbell.fleet import groups, tokens
 from watchbell.jobs import job_records, launches
 from watchbell.jobs.job_log import JobLog
-from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Event, Job, Limit
 from watchbell.process.orphans import marked
 from watchbell.settings import Settings
@@ -268,13 +268,17 @@ class JobFleet:
     async def finished(self, jobs: Iterable[str] | None = None) -> list[Job]:
         """The records of jobs, or of all that were launched, once each of them has ended."""
         wanted = list(self.launched if jobs is None else jobs)
-        await eventually(lambda: self._is_finished(wanted), why="the end of all jobs")
+        while (count := await self._count_of(wanted)) < len(wanted):  # it may take long
+            more = partial(self._has_finished, wanted, count + 1)
+            await eventually(more, why=f"the end of more than {count} of {len(wanted)} jobs")
         return [await self.record(job) for job in wanted]
 
-    async def _is_finished(self, wanted: list[str]) -> bool:
-        key = Jobs(self.store.prefix).finished()
-        found = await patiently(lambda: self.store.call("HMGET", key, *wanted))
-        return all(found)
+    async def _count_of(self, wanted: list[str]) -> int:
+        found = await patiently(lambda: self.store.call("HMGET", KEYS.finished(), *wanted))
+        return sum(map(bool, found))
+
+    async def _has_finished(self, wanted: list[str], count: int) -> bool:
+        return await self._count_of(wanted) >= count
 
     async def log(self, job: str) -> bytes:
         return b"".join([part async for part in JobLog(self.store, self.files, job).download()])
