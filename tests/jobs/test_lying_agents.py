@@ -131,3 +131,27 @@ async def test_numbers_of_more_than_64_bits_reach_agents_and_records(store: Stor
         job, params={"n": [1e27, 2**64 - 1]}, data={"n": -1e27}, pid=0
     )
     assert value_readers.plain({"n": BIG}) == {"n": 1e27}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"path": "jobs/j2/files/f1/x"},
+        {"path": "jobs/j1/files/../../j2/log.gz"},
+        {"id": "../../../servers"},
+        {"id": ""},
+        {"size": -1},
+        {"size": HUGE},
+    ],
+)
+async def test_a_file_that_the_job_can_not_have_uploaded_is_left_out(
+    store: Store, wrong: dict[str, Any]
+) -> None:
+    server, _ = await connected(store)
+    await sent(store, server.id, "j1")
+    good = {"id": "f1", "filename": "x", "path": "jobs/j1/files/f1/x", "size": 5, "date": NAN}
+    result = Result(at=NOW, code=0, files=(good, good | wrong))
+    await reports.apply(store, server.id, "one", received(numbered("j1", result)))
+    raw = await store.call("HGET", JOBS.job("j1"), "_result")
+    kept = msgspec.json.decode(raw, type=Result).files
+    assert kept == ({**good, "job": "j1", "server": server.id, "date": 0.0},)

@@ -4,7 +4,9 @@ An agent is not trusted: a value of another key, or of a wrong type, is ignored,
 activity of the job.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -34,6 +36,8 @@ _REPLACED: dict[str, Any] = {
     "update_event": dict[str, Any],
 }
 _PUSHED: dict[str, Any] = {"tags": str, "actions": Action, "limits": Limit}
+_FILE_ID = re.compile(r"\w{1,64}", re.ASCII)
+_MOST_FILES, _LARGEST_FILE = 1_000, 1 << 50
 _PUSH = "push"
 _FILES = "files"
 """Of interest to the agent alone, which uploads them before the result."""
@@ -188,13 +192,14 @@ def _checked(item: Any, kind: Any) -> Any:
 
 
 def _files(given: Iterable[Mapping[str, Any]], job: str, server: str) -> Iterable[dict[str, Any]]:
-    for one in given:
+    for one in islice(given, _MOST_FILES):
         try:
             file = msgspec.convert({**one, "job": job, "server": server}, JobFile)
         except msgspec.ValidationError:
             continue
-        if file.path.startswith(folder(job)):
-            yield msgspec.to_builtins(file)
+        is_named = _FILE_ID.fullmatch(file.id) and ".." not in file.path
+        if is_named and file.path.startswith(folder(job)) and 0 <= file.size < _LARGEST_FILE:
+            yield msgspec.to_builtins(msgspec.structs.replace(file, date=time_of(file.date)))
 
 
 def _parsed(text: bytes | None) -> Any:
