@@ -211,8 +211,8 @@ class AgentHub:
     def _end_silent(self) -> None:
         limit = self._clock.monotonic() - self._settings.heartbeat * _SILENT_BEATS
         for session in list(self.sessions.values()):
-            if session.heard < limit:
-                session.end("nothing was heard from the agent")
+            if session.last_message < limit:
+                session.end("the agent sent nothing for too long")
 
     async def _beat(self) -> None:
         """Marks the servers as seen that have sent a heartbeat, and answers them."""

@@ -103,8 +103,8 @@ class AgentSession:
         self.wishes = Wishes()
         self._store, self._connection, self._base_url = store, connection, base_url
         self._monotonic, self._backlog = monotonic, LogBacklog(store)
-        self.heard = monotonic()
-        """When the agent sent its last message."""
+        self.last_message = monotonic()
+        """When it came, by the monotonic clock."""
         self._unsent: asyncio.Queue[ToAgent] = asyncio.Queue(MOST_UNSENT)
         self._pending: list[Report] = []
         self._size = 0
@@ -159,7 +159,7 @@ class AgentSession:
     async def _read(self, messages: AsyncIterator[bytes]) -> None:
         """Ends by an exception."""
         async for raw in messages:
-            self.heard = self._monotonic()
+            self.last_message = self._monotonic()
             await self._take(decoded(raw), len(raw))
         raise LinkClosed
 

@@ -333,10 +333,10 @@ async def test_what_comes_while_reports_are_written_is_written_together(site: Si
         for n in range(20):
             await sent(site.store, welcome.server, f"j{n}")
         session = site.services.agents.sessions[welcome.server]
-        before = session.heard
+        before = session.last_message
         await site.store.call("CLIENT", "PAUSE", 100_000, "WRITE")
         await agent.report(*numbered("j0", STARTED, DONE))
-        await eventually(lambda: session.heard != before and not session._pending)
+        await eventually(lambda: session.last_message != before and not session._pending)
         for n in range(1, 20):
             await agent.report(*numbered(f"j{n}", STARTED, DONE))
         await eventually(lambda: len(session._pending) == 38)

@@ -13,7 +13,7 @@ from watchbell.runs import lease_deadlines
 from watchbell.runs.lease_deadlines import Lease
 
 _WORTH = 0.02
-"""The part of a lease by which it has to grow before the wardens are told."""
+"""The part of a lease by which it has to grow before it is extended for the wardens."""
 
 
 class JobLease:
@@ -23,7 +23,7 @@ class JobLease:
         """`extend` tells the wardens until when jobs may continue."""
         self._clock, self._extend = clock, extend
         self._lease = Lease(-inf, -inf)
-        self._told = -inf
+        self._extended_to = -inf
 
     @property
     def until(self) -> float:
@@ -45,8 +45,8 @@ class JobLease:
         if lease.ends <= self._lease.ends:
             return
         self._lease = lease
-        if lease.ends - self._told >= lost_after * _WORTH:
-            self._told = lease.ends
+        if lease.ends - self._extended_to >= lost_after * _WORTH:
+            self._extended_to = lease.ends
             self._extend(lease.ends)
 
     @property
