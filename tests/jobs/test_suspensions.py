@@ -97,3 +97,11 @@ async def test_a_job_runs_once_somebody_resumed_it_whether_announced_before_or_a
         assert (found.state, found.server) == ("active", "s2")
         assert found.actions[0].description == "resumed by alice"
     assert await suspensions.suspended(store) == []
+
+
+async def test_a_suspended_job_without_its_actions_is_resumed(store: Store) -> None:
+    keys = await suspended(store, SUSPEND)
+    await store.call("HDEL", keys.job("j1"), "actions")
+    async with asyncio.timeout(10):
+        await suspensions.resume(store, "j1", ALICE, NOW)
+    assert await store.call("LRANGE", keys.ready(), 0, -1) == [b"j1"]

@@ -18,18 +18,21 @@ Sort = Literal["title", "-title", "last", "-last", "modified", "-modified"]
 
 _NOTHING = EventState()
 
-# KEYS[1] live, KEYS[2] event states; ARGV[1] what the keys of jobs in progress begin with. Returns
-# for each job in progress its event and its state, as JSON, then the states of events.
-_OVERVIEW = Script(
+_AT_ONCE = 2_000
+"""Jobs that one call looks at, since the store does nothing else meanwhile."""
+
+# ARGV[1] what the keys of jobs in progress begin with, then ids. Returns for each job its event and
+# its state, as JSON.
+_EVENTS = Script(
     READ
     + """
 local found = {}
-for _, id in ipairs(read('ZRANGE', KEYS[1], 0, -1) or {}) do
-  local job = read('HMGET', ARGV[1] .. id, 'event', 'state') or {}
+for i = 2, #ARGV do
+  local job = read('HMGET', ARGV[1] .. ARGV[i], 'event', 'state') or {}
   found[#found + 1] = job[1] or ''
   found[#found + 1] = job[2] or ''
 end
-return {found, read('HGETALL', KEYS[2]) or {}}
+return found
 """
 )
 
@@ -74,15 +77,22 @@ class EventFilter(Struct, frozen=True, kw_only=True):
     running: bool | None = None
 
 
+# KEYS live, event states. Returns the ids of jobs in progress, and the states of events.
+_OVERVIEW = Script(
+    READ + "return {read('ZRANGE', KEYS[1], 0, -1) or {}, read('HGETALL', KEYS[2]) or {}}"
+)
+
+
 async def read(store: Store) -> Overview:
     keys = Jobs(store.prefix)
-    live, states = await _OVERVIEW(
-        store, [keys.live(), keys.event_states()], [keys.job.literals[0]]
-    )
+    live, states = await _OVERVIEW(store, [keys.live(), keys.event_states()])
     running, waiting = Counter[str](), Counter[str]()
-    for event, state in zip(live[::2], live[1::2], strict=True):
-        counted = running if state in (b'"active"', b'"finishing"') else waiting
-        counted[_text(event)] += 1
+    for first in range(0, len(live), _AT_ONCE):
+        ids = live[first : first + _AT_ONCE]
+        found = await _EVENTS(store, [keys.live()], [keys.job.literals[0], *ids])
+        for event, state in zip(found[::2], found[1::2], strict=True):
+            counted = running if state in (b'"active"', b'"finishing"') else waiting
+            counted[_text(event)] += 1
     pairs = zip(states[::2], states[1::2], strict=True)
     return Overview(
         running, waiting, {name.decode(errors="replace"): _state(raw) for name, raw in pairs}

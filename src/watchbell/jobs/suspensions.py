@@ -22,7 +22,7 @@ if redis.call('EXISTS', key) == 0 then
   return 'gone'
 end
 if redis.call('SISMEMBER', jobs.suspended, id) == 0 then return 'not suspended' end
-if redis.call('HGET', key, 'actions') ~= ARGV[2] then return 'changed' end
+if (redis.call('HGET', key, 'actions') or '[]') ~= ARGV[2] then return 'changed' end
 redis.call('HSET', key, 'actions', ARGV[3], 'state', '"ready"')
 redis.call('HDEL', key, 'reason')
 redis.call('SREM', jobs.suspended, id)
