@@ -12,6 +12,7 @@ from watchbell.errors import NotFound
 from watchbell.fleet.keys import Fleet
 from watchbell.fleet.model import Link, Server
 from watchbell.jobs import definitions, explain, timetable
+from watchbell.jobs.claims import LeftOut
 from watchbell.jobs.decide import actions, explanation
 from watchbell.jobs.decide.explanation import EventFacts, Explained, JobFacts
 from watchbell.jobs.decide.placement import FleetState, ServerState
@@ -262,3 +263,24 @@ async def test_a_continuous_event_that_somebody_aborted_says_so(store: Store) ->
     state = msgspec.json.encode(EventState(last_job="j1", last_code="abort"))
     await store.call("HSET", Jobs(store.prefix).event_states(), "backup", state)
     assert "somebody aborted it" in (await explained(store, "backup")).headline
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (1, "a scheduled run was left out: too late"),
+        (1_200, "1,200 scheduled runs were left out: too late"),
+        (None, "many scheduled runs were left out: too late"),
+    ],
+)
+async def test_an_event_says_which_runs_were_left_out(
+    store: Store, number: int | None, words: str
+) -> None:
+    note = LeftOut(at=NOW, first=1, last=2, number=number, reason="too late")
+    key = Jobs(store.prefix).left_out()
+    await store.call("HSET", key, "backup", msgspec.json.encode(note))
+    found = await explain.of_event(store, JobsSettings(), BACKUP, NOW)
+    assert explanation.Line(words, NOW) in found.lines
+    await store.call("HSET", key, "backup", "nonsense")
+    spoiled = await explain.of_event(store, JobsSettings(), BACKUP, NOW)
+    assert not [line for line in spoiled.lines if "left out" in line.text]

@@ -3,9 +3,9 @@
 import msgspec
 
 from watchbell.errors import NotFound, Refused
-from watchbell.jobs import action_outcomes, definitions, job_records, timetable
+from watchbell.jobs import action_outcomes, definitions, job_records, left_out_runs, timetable
 from watchbell.jobs.decide import explanation, launch, succession
-from watchbell.jobs.decide.explanation import EventFacts, Explained, JobFacts
+from watchbell.jobs.decide.explanation import EventFacts, Explained, JobFacts, Line
 from watchbell.jobs.decide.placement import FleetState
 from watchbell.jobs.decide.succession import Next
 from watchbell.jobs.fleet_view import FleetView
@@ -87,6 +87,7 @@ async def job(store: Store, settings: JobsSettings, record: JobRecord, now: floa
 async def of_event(store: Store, settings: JobsSettings, event: Event, now: float) -> Explained:
     keys, known = Jobs(store.prefix), await _definitions(store, event.id)
     state, timings = await _state(store, event.id), timetable.of(event.timings, settings.timezone)
+    left_out = await left_out_runs.latest(store, event.id)
     return explanation.event(
         EventFacts(
             event=event,
@@ -99,6 +100,7 @@ async def of_event(store: Store, settings: JobsSettings, event: Event, now: floa
             is_stopped=bool(timings.continuous) and await _is_stopped(store, event, state.last_job),
             in_progress=await store.call("SCARD", keys.occupied(event.id)),
             queued=await store.call("ZCARD", keys.queued(event.id)),
+            left_out=Line(left_out_runs.words(left_out), left_out.at) if left_out else None,
         )
     )
 

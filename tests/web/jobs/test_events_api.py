@@ -268,3 +268,15 @@ async def test_an_action_runs_no_event_that_its_author_may_not_run(site: Site) -
         assert (await dave.ask("PUT", one, json={"actions": [run]})).status == 403
         assert (await alice.ask("PUT", one, json={"actions": [run]})).status == 200
         assert (await dave.ask("PUT", one, json={"notes": "Ask Bob."})).status == 200
+
+
+async def test_an_event_shows_which_scheduled_runs_were_left_out(site: Site, store: Store) -> None:
+    async with site.somebody("editor") as alice:
+        event = await made(alice)
+        one = f"/api/v1/events/{event}"
+        assert (await alice.get(one)).json()["left_out"] is None
+        note = '{"at": 9, "first": 5, "last": 7, "number": 3, "reason": "missed"}'
+        await store.call("HSET", Jobs(store.prefix).left_out(), event, note)
+        shown = (await alice.get(one)).json()["left_out"]
+        words = "3 scheduled runs were left out: missed"
+        assert shown == {"at": 9, "first": 5, "last": 7, "words": words}

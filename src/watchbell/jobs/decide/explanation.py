@@ -54,6 +54,8 @@ class EventFacts(Struct, frozen=True, kw_only=True):
     next_run: float | None = None
     is_stopped: bool = False
     """Whether it would run continuously, and somebody aborted it."""
+    left_out: Line | None = None
+    """The last scheduled runs that launched nothing."""
 
 
 def job(facts: JobFacts) -> Explained:
@@ -194,6 +196,8 @@ def _event_lines(facts: EventFacts) -> Iterator[Line]:
     if facts.queued:
         yield Line(f"{facts.queued} in the queue")
     yield from _last(facts.state)
+    if facts.left_out:
+        yield facts.left_out
 
 
 def _last(state: EventState) -> Iterator[Line]:

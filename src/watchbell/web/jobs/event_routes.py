@@ -17,6 +17,7 @@ from watchbell.fleet.model import Server
 from watchbell.jobs import (
     definitions,
     event_overview,
+    left_out_runs,
     parameters,
     permissions,
     revisions,
@@ -264,6 +265,7 @@ async def one_event(request: Asked, id: Id) -> EventShown:  # noqa: A002
         next=event_view.fires(event.timings, zone, now) if event.enabled else [],
         statistics=event_view.statistics(seen.state(id)),
         obstacle=obstacle(catalogue, event),
+        left_out=event_view.left_out(await left_out_runs.latest(services.store, id)),
     )
 
 

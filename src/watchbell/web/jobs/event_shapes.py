@@ -103,6 +103,16 @@ class EventShown(Struct, frozen=True, kw_only=True):
     statistics: Statistics
     obstacle: str
     """Why it could not run now; empty if it could."""
+    left_out: "LeftOutShown | None"
+    """The last scheduled runs that launched nothing."""
+
+
+class LeftOutShown(Struct, frozen=True, kw_only=True):
+    at: float
+    """When that was decided."""
+    first: float
+    last: float
+    words: str
 
 
 class SavedEvent(Struct, frozen=True, kw_only=True):

@@ -7,8 +7,9 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from watchbell.jobs import parameters, timetable
+from watchbell.jobs import left_out_runs, parameters, timetable
 from watchbell.jobs.catalogue import Catalogue
+from watchbell.jobs.claims import LeftOut
 from watchbell.jobs.event_overview import Overview
 from watchbell.jobs.model import Event, EventState, Plugin, Timing
 from watchbell.jobs.timetable import Timetable
@@ -16,6 +17,7 @@ from watchbell.web.jobs.event_shapes import (
     EventCounts,
     EventRow,
     LastJob,
+    LeftOutShown,
     RecentJob,
     Statistics,
     Upcoming,
@@ -130,3 +132,10 @@ def whole(event: Event, plugin: Plugin | None, *, masked: bool) -> dict[str, Any
             for one in event.timings
         ]
     return fields
+
+
+def left_out(found: LeftOut | None) -> LeftOutShown | None:
+    if found is None:
+        return None
+    words = left_out_runs.words(found)
+    return LeftOutShown(at=found.at, first=found.first, last=found.last, words=words)
