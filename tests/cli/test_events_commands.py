@@ -173,3 +173,20 @@ def test_other_definitions_have_the_same_commands(place: servers.Single, group: 
         ran(place, group, "enable", "extra")
     assert f"removed {kind} An extra (extra)" in ran(place, group, "remove", "extra", "--yes")
     assert f"there is no {kind} 'extra'" in ran(place, group, "show", "extra", code=1)
+
+
+def test_an_event_is_restored_to_an_earlier_revision(place: servers.Single) -> None:
+    ran(place, "events", "add", "Backup", "--id", "backup", "--notes", "old", "--", "true")
+    ran(place, "events", "edit", "backup", "--notes", "new")
+    assert "notes: old → new" in ran(place, "events", "history", "Backup")
+    said = ran(place, "events", "restore", "Backup", "1")
+    assert said == "restored revision 1 of event Backup (backup)\n"
+    assert event(place, "backup")["notes"] == "old"
+    found = json.loads(ran(place, "events", "history", "backup", "--json"))
+    assert [one["revision"] for one in found] == [3, 2, 1]
+    ran(place, "events", "remove", "backup", "--yes")
+    ran(place, "events", "restore", "backup", "2")
+    assert event(place, "backup")["notes"] == "new"
+    assert "there is no event 'other'" in ran(place, "events", "history", "other", code=1)
+    ran(place, "events", "restore", "backup", "99", code=1)
+    assert "event.restore" in ran(place, "audit", "list")

@@ -18,11 +18,12 @@ from watchbell.actors import system
 from watchbell.cli.jobs.log import exit_code
 from watchbell.files import objects
 from watchbell.fleet.model import Server
-from watchbell.jobs import conductor, definitions, job_records, stock
+from watchbell.jobs import conductor, definitions, job_records, stock, suspensions
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Code, Event
 from watchbell.store.client import Store
 
+BY = system("tests")
 ONE = Server(id="s1", hostname="one", groups=("main",), max_jobs=3)
 JOB = re.compile(r"started job (j\w+) of Backup\n")
 
@@ -176,3 +177,52 @@ async def test_an_event_that_may_not_be_run_is_not(fleet: Fleet) -> None:
     await fleet.ran("events", "disable", "backup")
     assert "disabled" in await fleet.ran("events", "run", "backup", code=1)
     assert await fleet.store.call("ZCARD", Jobs(fleet.store.prefix).live()) == 0
+
+
+async def test_a_job_that_ended_is_tagged(fleet: Fleet) -> None:
+    await definitions.create(fleet.store, "tag", {"id": "slow", "title": "Slow"}, BY, 1)
+    async with fleet.agent():
+        job = await fleet.started()
+
+        async def is_over() -> bool:
+            return await fleet.states() == ["complete"]
+
+        await eventually(is_over)
+    assert await fleet.ran("jobs", "tag", job, "Slow") == f"tags of job {job}: slow\n"
+    assert job in await fleet.ran("jobs", "search", "--tag", "slow")
+    assert "there is no tag 'other'" in await fleet.ran("jobs", "tag", job, "other", code=1)
+    assert await fleet.ran("jobs", "tag", job, "slow", "--remove") == f"tags of job {job}: none\n"
+
+
+async def test_a_suspended_job_is_resumed(fleet: Fleet) -> None:
+    actions = [{"trigger": "start", "type": "suspend"}]
+    await definitions.update(fleet.store, "event", "backup", {"actions": actions}, BY, 1)
+    async with fleet.agent():
+        job = await fleet.started()
+
+        async def is_suspended() -> bool:
+            return await suspensions.suspended(fleet.store) == [job]
+
+        await eventually(is_suspended)
+        assert await fleet.ran("jobs", "resume", job) == f"resumed job {job}\n"
+
+        async def is_over() -> bool:
+            return await fleet.states() == ["complete"]
+
+        await eventually(is_over)
+    await fleet.ran("jobs", "resume", job, code=1)
+
+
+async def test_the_queue_of_an_event_is_flushed(fleet: Fleet) -> None:
+    limits = [{"type": "job", "amount": 1}, {"type": "queue", "amount": 9}]
+    await definitions.update(fleet.store, "event", "backup", {"limits": limits}, BY, 1)
+    for _ in range(3):
+        await fleet.started()
+
+    async def are_queued() -> bool:
+        queue = Jobs(fleet.store.prefix).queued("backup")
+        return int(await fleet.store.call("ZCARD", queue)) == 2
+
+    await eventually(are_queued)
+    assert await fleet.ran("events", "flush", "Backup") == "aborted 2 jobs\n"
+    assert await fleet.ran("events", "flush", "backup") == "aborted 0 jobs\n"

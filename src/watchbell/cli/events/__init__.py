@@ -14,6 +14,7 @@ _FILES = {
     },
     "files": {"export": "export", "import": "import_events"},
     "listing": {"list": "list_events", "next": "upcoming", "show": "show"},
+    "revisions": {"flush": "flush", "history": "history", "restore": "restore"},
     "running": {"run": "run"},
 }
 """The commands of each file, with the function of each."""

@@ -5,7 +5,13 @@ import click
 from watchbell.cli.groups import LazyGroup
 
 _FILES = {
-    "changes": {"abort": "abort", "delete": "delete", "rerun": "rerun"},
+    "changes": {
+        "abort": "abort",
+        "delete": "delete",
+        "rerun": "rerun",
+        "resume": "resume",
+        "tag": "tag",
+    },
     "listing": {"list": "list_jobs", "search": "search"},
     "log": {"log": "log"},
     "record": {"show": "show"},

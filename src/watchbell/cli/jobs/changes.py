@@ -1,4 +1,4 @@
-"""`watchbell jobs abort`, `rerun` and `delete`."""
+"""`watchbell jobs abort`, `rerun`, `resume`, `tag` and `delete`."""
 
 import click
 
@@ -13,7 +13,15 @@ from watchbell.cli.store_call import with_store
 from watchbell.clock import SYSTEM
 from watchbell.errors import NotFound, Refused
 from watchbell.files import objects
-from watchbell.jobs import aborts, history, job_defaults, job_records, run_event
+from watchbell.jobs import (
+    aborts,
+    history,
+    job_defaults,
+    job_records,
+    job_tags,
+    run_event,
+    suspensions,
+)
 from watchbell.jobs.model import Event
 from watchbell.settings import Loaded
 from watchbell.store.client import Store
@@ -95,3 +103,46 @@ def delete(*, loaded: Loaded, ids: tuple[str, ...], yes: bool) -> None:
         return count
 
     click.echo(f"deleted {counted(with_store(loaded.settings, deleted), 'job')}")
+
+
+@click.command
+@click.argument("name", metavar="JOB|EVENT", type=storable)
+@with_settings()
+def resume(*, loaded: Loaded, name: str) -> None:
+    """Resume a job that an action has suspended before it started.
+
+    Example: watchbell jobs resume jmwjhuevof4xnzs8gd
+    """
+
+    async def resumed(store: Store) -> str:
+        by, found = operator(), await job_named(store, name)
+        await suspensions.resume(store, found.job.id, by.actor, SYSTEM.now())
+        await record_change(store, "job.resume", found.job.id)
+        return found.job.id
+
+    click.echo(f"resumed job {with_store(loaded.settings, resumed)}")
+
+
+@click.command
+@click.argument("name", metavar="JOB|EVENT", type=storable)
+@click.argument("tags", nargs=-1, required=True, metavar="TAG...", type=storable)
+@click.option("--remove", is_flag=True, help="Remove these tags instead.")
+@with_settings()
+def tag(*, loaded: Loaded, name: str, tags: tuple[str, ...], remove: bool) -> None:
+    """Add tags to a job that has ended, by their ids or titles.
+
+    Example: watchbell jobs tag jmwjhuevof4xnzs8gd important
+    """
+
+    async def tagged(store: Store) -> tuple[str, list[str]]:
+        found = await job_named(store, name)
+        given = [(await find(store, "tag", one)).id for one in tags]
+        known = [one for one in found.job.tags if not one.startswith("_")]
+        kept = [one for one in known if one not in given]
+        wanted = kept if remove else [*known, *(one for one in given if one not in known)]
+        await job_tags.change(store, found.job.id, wanted)
+        await record_change(store, "job.tag", found.job.id, ", ".join(wanted))
+        return found.job.id, wanted
+
+    id_, wanted = with_store(loaded.settings, tagged)
+    click.echo(f"tags of job {id_}: {', '.join(map(plain, wanted)) or 'none'}")
