@@ -1,4 +1,4 @@
-"""Launching jobs by time: events that are not due, and many that are due in one minute."""
+"""Launching jobs by time: loading events, those not due, and many that are due in one minute."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,6 +9,7 @@ import msgspec
 from bench.figures import Figure
 from bench.stores import fresh
 from watchbell.clock import SYSTEM, SetClock
+from watchbell.jobs.catalogue import Catalogue
 from watchbell.jobs.event_agenda import EventAgenda
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Category, Event, Plugin, Timing
@@ -49,10 +50,18 @@ def figures() -> list[Figure]:
 
 async def measured() -> list[Figure]:
     async with fresh() as (store, _):
+        loads = [await loaded(store, 100_000) for _ in range(TIMES)]
         few = await idle(store, 10_000)
         many = await idle(store, 100_000)
         spent, bare = zip(*[await burst(store, 10_000) for _ in range(TIMES)], strict=True)
     return [
+        Figure(
+            name="100,000 events, time to load",
+            unit="s",
+            runs=loads,
+            sense="at most",
+            aim=10,
+        ),
         Figure(
             name="10,000 events, none due",
             unit="ms of CPU a minute",
@@ -79,6 +88,24 @@ async def measured() -> list[Figure]:
     ]
 
 
+async def loaded(store: Store, count: int) -> float:
+    """Seconds until a catalogue has all of them."""
+    await store_events(store, Listing(count, Timing(type="schedule", hours=(2,), minutes=(30,))))
+    begun = SYSTEM.monotonic()
+    catalogue = Catalogue(store)
+    await catalogue.load()
+    assert len(catalogue.events) == count
+    return SYSTEM.monotonic() - begun
+
+
+async def store_events(store: Store, known: Listing) -> None:
+    await store.call("FLUSHALL")
+    events = list(known.events.values())
+    for first in range(0, len(events), 1_000):
+        some = [(one.id, msgspec.json.encode(one)) for one in events[first : first + 1_000]]
+        await store.call("HSET", KEYS.events(), *(word for pair in some for word in pair))
+
+
 async def idle(store: Store, count: int) -> list[float]:
     """Each minute the scheduler is woken, as by a clock that was measured anew."""
     yearly = Timing(type="schedule", months=(1,), days=(1,), hours=(0,), minutes=(0,))
@@ -100,9 +127,7 @@ async def idle(store: Store, count: int) -> list[float]:
 async def burst(store: Store, count: int) -> tuple[float, float]:
     """Seconds until all jobs are launched, and until the store has as many plain records."""
     known = Listing(count, Timing(type="schedule"))
-    await store.call("FLUSHALL")
-    pairs = [(event.id, msgspec.json.encode(event)) for event in known.events.values()]
-    await store.call("HSET", KEYS.events(), *(word for pair in pairs for word in pair))
+    await store_events(store, known)
     clock, scheduler = await scheduling(store, known)
     clock.set(NOW + 1)
     begun = SYSTEM.monotonic()

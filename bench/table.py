@@ -27,6 +27,8 @@ BENCHMARKS = [
     "cron_list",
     "events",
     "job_history",
+    "jobs",
+    "agents",
     "web",
     "pages",
 ]
