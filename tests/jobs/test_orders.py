@@ -226,7 +226,8 @@ async def test_an_agent_masks_secret_parameters_and_the_environment_of_the_plugi
     await assign(store, server.id, "j1", plugin="vault", params=params, env=env)
     await assign(store, server.id, "j2", plugin="gone", params=params)
     taken = await orders.take(store, server.id, "one", BOOT)
-    assert await order_details.secrets(store, taken.orders) == [
+    records = [order_details.record(order) for order in taken.orders]
+    assert order_details.secrets(records, taken.plugins) == [
         {"token": "hunter2", "login": '{"password":"open"}', "KEY": "of the plugin"},
         {},
     ]

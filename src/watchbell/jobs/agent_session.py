@@ -216,7 +216,7 @@ class AgentSession:
                 await self._has_orders.wait()
                 self._has_orders.clear()
                 continue
-            for message in await self._messages(taken.orders):
+            for message in self._messages(taken):
                 await self._sent(message)
             probe("jobs.ordered")
 
@@ -224,18 +224,17 @@ class AgentSession:
         link = self.link
         return orders.take(self._store, self.server.id, link.session, link.boot, sent)
 
-    async def _messages(self, taken: tuple[orders.Order, ...]) -> list[ToAgent]:
-        jobs = [order for order in taken if order.kind == "launch"]
+    def _messages(self, taken: orders.Taken) -> list[ToAgent]:
         found: list[ToAgent] = []
+        jobs = [order_details.record(one) for one in taken.orders if one.kind == "launch"]
         if jobs:
-            secrets_of = partial(order_details.secrets, self._store, jobs)
-            hidden = await self._calling("secrets", secrets_of)
+            hidden = order_details.secrets(jobs, taken.plugins)
             launched = [
-                Order(job=order_details.record(job), secrets=secrets, base_url=self._base_url)
+                Order(job=job, secrets=secrets, base_url=self._base_url)
                 for job, secrets in zip(jobs, hidden, strict=True)
             ]
             found.append(Launch(orders=tuple(launched)))
-        for order in taken:
+        for order in taken.orders:
             if order.kind == "abort":
                 reason, retry_ok = order_details.abort(order.reason)
                 found.append(Abort(job=order.job, reason=reason, retry_ok=retry_ok))

@@ -1,15 +1,15 @@
 """What an agent is sent besides the order itself."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from watchbell.jobs.big_numbers import SUSPECT, bounded
-from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Plugin
 from watchbell.jobs.orders import Order
-from watchbell.store.client import Store
+
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class _Parameters(msgspec.Struct):
@@ -32,6 +32,13 @@ class _Abort(msgspec.Struct):
 
 def record(order: Order) -> dict[str, Any]:
     """The job as its process gets it. A field that other programs spoiled is left out."""
+    members = [b'"%s":%s' % (name.encode(), text) for name, text in order.fields.items()]
+    whole = b"{%s}" % b",".join(members)
+    try:
+        if not SUSPECT.search(whole):
+            return _decode(whole)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
     found = {name: _parsed(text) for name, text in order.fields.items()}
     return {name: value for name, value in found.items() if value is not msgspec.UNSET}
 
@@ -45,14 +52,14 @@ def abort(reason: bytes) -> tuple[str, bool]:
     return found.reason or "the job was aborted", found.retry_ok
 
 
-async def secrets(store: Store, orders: Sequence[Order]) -> list[dict[str, str]]:
+def secrets(
+    records: Sequence[dict[str, Any]], plugins: Mapping[str, bytes]
+) -> list[dict[str, str]]:
     """For each job the values that its plugin keeps secret: of parameters, and of its
     environment."""
-    jobs = [_parameters(record(order)) for order in orders]
-    names = sorted({job.plugin for job in jobs})
-    texts = await store.call("HMGET", Jobs(store.prefix).plugins(), *names)
-    hidden = {name: _secret_names(text) for name, text in zip(names, texts, strict=True)}
-    return [_values(job, hidden[job.plugin]) for job in jobs]
+    hidden = {name: _secret_names(text) for name, text in plugins.items()}
+    jobs = map(_parameters, records)
+    return [_values(job, hidden.get(job.plugin, _Hidden())) for job in jobs]
 
 
 def _values(job: _Parameters, hidden: _Hidden) -> dict[str, str]:
@@ -74,9 +81,9 @@ def _parameters(job: dict[str, Any]) -> _Parameters:
         return _Parameters()
 
 
-def _secret_names(text: bytes | None) -> _Hidden:
+def _secret_names(text: bytes) -> _Hidden:
     try:
-        plugin = msgspec.json.decode(text or b"", type=Plugin)
+        plugin = msgspec.json.decode(text, type=Plugin)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return _Hidden()
     params = frozenset(one.id for one in plugin.params if one.secret)

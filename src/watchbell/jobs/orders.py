@@ -16,6 +16,7 @@ from watchbell.jobs.keys import Jobs
 from watchbell.jobs.lua import LAYOUT
 from watchbell.store.client import Store
 from watchbell.store.effects import verbatim
+from watchbell.store.replies import pairs, text
 from watchbell.store.script import RAISE_NOT_NOW, Script
 
 Kind = Literal["launch", "abort"]
@@ -33,8 +34,9 @@ end
 
 # KEYS[1] ready; ARGV[1] server, ARGV[2] session, ARGV[3] boot, ARGV[4] how many are wanted, ARGV[5]
 # msgpack: texts of orders that were sent. Returns false where another session has taken its place,
-# else for each order its text, and after it, where it is still to be sent, its kind, the job, and
-# the fields or the reason to abort. A job that is to be launched is marked as remote.
+# else two lists: for each order its text, and after it, where it is still to be sent, its kind, the
+# job, and the fields or the reason to abort; and the plugins of the jobs, each after its id. A job
+# that is to be launched is marked as remote.
 _TAKE = Script(
     LAYOUT
     + IS_CURRENT
@@ -47,7 +49,7 @@ for _, text in ipairs(cmsgpack.unpack(ARGV[5])) do redis.call('LREM', list, 1, t
 
 local function fields_of(id)
   local found = redis.pcall('HMGET', jobs.job .. id, 'server', 'state', 'remote', '_boot',
-    '_reported', '_result', '_abort')
+    '_reported', '_result', '_abort', 'plugin')
   if found.err then
     raise_not_now(found)
     return {}
@@ -55,10 +57,20 @@ local function fields_of(id)
   return found
 end
 
+local plugins, flat = {}, {}
+
+-- Raises what the store refuses: without the plugin nobody knows which parameters are secret.
+local function add_plugin(id)
+  if plugins[id] then return end
+  plugins[id] = redis.call('HGET', jobs.plugins, id) or ''
+  flat[#flat + 1], flat[#flat + 2] = id, plugins[id]
+end
+
 local function launched(id)
-  local at, state, remote, sent, reported, result = unpack(fields_of(id), 1, 6)
+  local at, state, remote, sent, reported, result, _, plugin = unpack(fields_of(id), 1, 8)
   if text_of(at) ~= server or state ~= '"active"' or result or reported then return {} end
   if sent and sent ~= boot then return {} end
+  add_plugin(text_of(plugin) or '')
   if remote ~= 'true' or not sent then
     redis.call('HSET', jobs.job .. id, 'remote', 'true', '_boot', boot)
     redis.call('PUBLISH', jobs.news, id)
@@ -81,7 +93,7 @@ for i, text in ipairs(redis.call('LRANGE', list, 0, ARGV[4] - 1)) do
   if type(given.abort) == 'string' then found = aborted(given.abort) end
   taken[i] = {text, unpack(found)}
 end
-return taken
+return {taken, flat}
 """
 )
 
@@ -103,6 +115,8 @@ class Taken(Struct, frozen=True):
     orders: tuple[Order, ...]
     texts: tuple[bytes, ...]
     """To be given to the next call of `take`, once the orders are sent."""
+    plugins: dict[str, bytes]
+    """Records of the plugins of the jobs; empty where there is none."""
 
 
 async def take(
@@ -119,8 +133,10 @@ async def take(
     )
     if found is None:
         raise SessionLost(f"another session has taken the place of {session}")
-    orders = [_order(*rest) for _, *rest in found if rest]
-    return Taken(tuple(orders), tuple(text for text, *_ in found))
+    listed, plugins = found
+    orders = [_order(*rest) for _, *rest in listed if rest]
+    known = {text(id_): record for id_, record in pairs(plugins)}
+    return Taken(tuple(orders), tuple(one for one, *_ in listed), known)
 
 
 def _order(kind: bytes, id_: bytes, rest: Any) -> Order:

@@ -21,6 +21,9 @@ _MOST_VALUE = 100_000
 """Bytes of a variable; no Linux takes more than 128 KiB."""
 _MOST_ENVIRONMENT = 1 << 20
 _PERMISSIONS = 0o700
+_BYTES = 4
+"""Of a character, at most."""
+_NO_NAME = re.compile(r"\W", re.ASCII)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -122,7 +125,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _name(text: str) -> str:
-    return re.sub(r"\W", "_", text, flags=re.ASCII)
+    return text if text.isascii() and text.isidentifier() else _NO_NAME.sub("_", text)
 
 
 def _value(value: Any) -> str:
@@ -136,6 +139,8 @@ def _value(value: Any) -> str:
 def _within_limits(found: Mapping[str, str]) -> dict[str, str]:
     """Leaves out what no process can get, the longest values first; all are in its input."""
     valid = {name: value for name, value in found.items() if _is_valid(name, value)}
+    if sum(map(len, (*valid, *valid.values()))) * _BYTES <= _MOST_ENVIRONMENT:
+        return valid
     total = 0
     kept = {}
     for name, value in sorted(valid.items(), key=lambda item: len(item[1])):
@@ -148,6 +153,8 @@ def _within_limits(found: Mapping[str, str]) -> dict[str, str]:
 def _is_valid(name: str, value: str) -> bool:
     if not name or "=" in name or "\0" in name + value or name.startswith("WB_"):
         return False
+    if name.isascii() and value.isascii():
+        return len(value) <= _MOST_VALUE
     try:
         return len(value.encode(errors="surrogateescape")) <= _MOST_VALUE and bool(name.encode())
     except UnicodeEncodeError:
