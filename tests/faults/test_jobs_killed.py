@@ -29,7 +29,7 @@ MORE_CONDUCTOR_POINTS = [
     "jobs.log_archived",
 ]
 WEB_POINTS = ["jobs.ordered", "jobs.acknowledging:2"]
-MORE_WEB_POINTS = ["jobs.reported", "jobs.reconciled"]
+MORE_WEB_POINTS = ["jobs.reported", "jobs.acknowledging"]
 AGENT_POINTS = ["agent.accepted", "agent.starting", "agent.started", "agent.finished"]
 MORE_AGENT_POINTS = [
     "agent.welcomed",
@@ -147,16 +147,17 @@ async def test_a_killed_warden_takes_its_jobs_along_and_they_are_retried(fleet: 
 async def test_everything_is_killed_at_random_times(
     fleet: JobFleet, repetitions: Callable[[int], int]
 ) -> None:
+    times = repetitions(60) // 2
     await fleet.serve()
     conductors = [fleet.conductor(f"conductor{n}").start() for n in range(2)]
     agents = [(await fleet.agent(f"a{n}")).start() for n in range(2)]
     victims: list[Process] = [fleet.web, *conductors, *agents]
     chance = random.Random(1)
     async with fleet.load(PRINTS):
-        for n in range(1, 1 + repetitions(60)):
+        for n in range(times):
             aim = await fleet.count_finished() + chance.randrange(30)
             await eventually(lambda aim=aim: fleet.has_finished(aim))  # type: ignore[misc]
             victim = victims[n % len(victims)]
             victim.kill()
             victim.start()
-    await check(fleet, most_lost=8 * repetitions(60))
+    await check(fleet, most_lost=8 * times)
