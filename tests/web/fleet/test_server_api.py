@@ -10,10 +10,11 @@ from tests.fleet.crew import NOW, join, sample
 from tests.jobs.assigned import FLEET, JOBS, sent
 from tests.waiting import eventually
 from tests.web.fleet.agents import joined, linked
-from tests.web.site import Site, Visitor
+from tests.web.site import BY, Site, Visitor
 from watchbell.fleet import groups, samples, servers
 from watchbell.fleet.messages import Sampled
 from watchbell.store.client import Store
+from watchbell.web.people.rights import Rights
 
 
 async def rows(visitor: Visitor, query: str = "") -> list[Any]:
@@ -244,3 +245,79 @@ async def test_a_spoilt_key_spoils_no_list(site: Site, store: Store, key: str) -
     async with site.program("read") as program:
         assert [row["hostname"] for row in await rows(program)] == ["db-1"]
         assert (await program.get("/api/v1/groups")).status == 200
+
+
+LIMITED = Rights(privileges=("add_servers", "update_servers"), groups=("web",))
+
+
+@pytest.fixture
+async def grouped(site: Site, store: Store) -> None:
+    """Charlie has access to the group web alone."""
+    for name in ("web", "db"):
+        await groups.create(store, {"title": name, "hostname_match": f"^{name}-"}, "", NOW, name)
+    await join(store, "web-1")
+    await join(store, "db-1")
+    await site.services.users.add("charlie", "editor", BY, LIMITED)
+
+
+@pytest.mark.usefixtures("grouped")
+@pytest.mark.parametrize(
+    ("wish", "status"),
+    [
+        ({"groups": ["web"]}, 201),
+        ({"groups": ["web", "db"]}, 403),
+        ({}, 403),
+        ({"groups": ["web"], "hostname": "DB-1."}, 403),
+        ({"groups": ["web"], "hostname": "web-1"}, 201),
+    ],
+)
+async def test_servers_join_only_the_groups_of_who_created_the_token(
+    site: Site, wish: dict[str, Any], status: int
+) -> None:
+    async with site.somebody("editor", "charlie") as charlie:
+        assert (await charlie.post("/api/v1/servers/tokens", json=wish)).status == status
+
+
+@pytest.mark.usefixtures("grouped")
+async def test_a_token_for_foreign_groups_is_not_revoked(site: Site) -> None:
+    async with site.somebody("administrator") as alice, site.somebody("editor", "charlie") as bob:
+        for wish, status in (({"groups": ["db"]}, 403), ({}, 403), ({"groups": ["web"]}, 204)):
+            made = await alice.post("/api/v1/servers/tokens", json=wish)
+            path = f"/api/v1/servers/tokens/{made.json()['token']['id']}"
+            assert (await bob.ask("DELETE", path)).status == status
+
+
+@pytest.mark.usefixtures("grouped")
+@pytest.mark.parametrize(
+    ("hostname", "change", "status"),
+    [
+        ("web-1", {"title": "Mine"}, 200),
+        ("web-1", {"groups": ["web"]}, 200),
+        ("web-1", {"groups": ["web", "db"]}, 403),
+        ("web-1", {"groups": []}, 403),
+        ("web-1", {"hostname": "db-2"}, 403),
+        ("db-1", {"title": "Mine"}, 403),
+    ],
+)
+async def test_a_server_gets_into_no_foreign_group(
+    site: Site, store: Store, hostname: str, change: dict[str, Any], status: int
+) -> None:
+    (one,) = [one for one in await servers.every(store) if one.hostname == hostname]
+    async with site.somebody("editor", "charlie") as charlie:
+        path = f"/api/v1/servers/{one.id}"
+        assert (await charlie.ask("PATCH", path, json=change)).status == status
+
+
+@pytest.mark.usefixtures("grouped")
+async def test_only_own_groups_are_changed_and_no_servers_drawn_into_them(site: Site) -> None:
+    async with site.somebody("editor", "charlie") as charlie:
+        for path, change, status in (
+            ("web", {"title": "Sites"}, 200),
+            ("web", {"hostname_match": ".*"}, 403),
+            ("db", {"title": "Mine"}, 403),
+        ):
+            answer = await charlie.ask("PATCH", f"/api/v1/groups/{path}", json=change)
+            assert answer.status == status
+        assert (await charlie.ask("DELETE", "/api/v1/groups/db")).status == 403
+        wish = {"title": "All", "hostname_match": ".*"}
+        assert (await charlie.post("/api/v1/groups", json=wish)).status == 403

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from tests.web.site import Site
+from tests.web.site import BY, Site
 from watchbell.jobs import stock
 from watchbell.jobs.keys import Jobs
 from watchbell.store.client import Store
 from watchbell.web import audit
+from watchbell.web.people.rights import Rights
 
 NEW: dict[str, dict[str, Any]] = {
     "categories": {"title": "Reports", "color": "blue"},
@@ -76,3 +77,17 @@ async def test_a_spoiled_record_is_listed_with_its_problem(site: Site, store: St
     async with site.somebody("viewer") as bob:
         rows = (await bob.get("/api/v1/tags")).json()
         assert [row["record"]["id"] for row in rows if row["problem"]] == ["broken"]
+
+
+async def test_a_foreign_category_is_not_changed(site: Site) -> None:
+    await site.services.users.add("dave", "editor", BY, Rights(categories=("reports",)))
+    async with site.somebody("editor") as alice, site.somebody("editor", "dave") as dave:
+        for name in ("reports", "payroll"):
+            wish = {"id": name, "title": name}
+            assert (await alice.post("/api/v1/categories", json=wish)).status == 201
+        path, change = "/api/v1/categories", {"notes": "Mine"}
+        assert (await dave.ask("PUT", f"{path}/reports", json=change)).status == 200
+        assert (await dave.ask("PUT", f"{path}/payroll", json=change)).status == 403
+        assert (await dave.post(f"{path}/payroll/revisions/1/restore")).status == 403
+        assert (await dave.ask("DELETE", f"{path}/payroll")).status == 403
+        assert (await dave.post("/api/v1/events/gone/flush-queue")).status == 403

@@ -1,13 +1,23 @@
 """Handlers for events."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from watchbell.errors import NotFound, Refused
-from watchbell.jobs import aborts, cursors, definitions, history, job_records, revisions, validation
+from watchbell.jobs import (
+    aborts,
+    cursors,
+    definitions,
+    history,
+    job_records,
+    permissions,
+    revisions,
+    validation,
+)
 from watchbell.jobs.history import Query
-from watchbell.jobs.model import Event, Job
+from watchbell.jobs.model import Action, Event, Job
 from watchbell.web.app_api import records, revision_rows
 from watchbell.web.app_api.calls import Answer, Call, CallerAccess, Group
 from watchbell.web.app_api.job_reading import shown_jobs
@@ -86,6 +96,7 @@ async def create_event(call: Call) -> Answer:
     given, access = _given(call), await call.access()
     draft = _event(validation.read("event", {"id": "new", **given}))
     access.check("create_events", draft.category, draft.targets)
+    await _check_actions(call, draft.actions, access)
     made = _event(await definitions.create(call.store, "event", given, call.actor, call.now))
     await _saved(call, made, "events.create")
     return {"event": await _shown(call, made, access)}
@@ -96,12 +107,18 @@ async def update_event(call: Call) -> Answer:
     id, given, access = call.text("id"), _given(call), await call.access()  # noqa: A001
     old = _event(await definitions.get(call.store, "event", id))
     access.check("edit_events", old.category, old.targets)
-    draft = validation.read("event", {**msgspec.to_builtins(old), **given}, current=old)
-    access.check("edit_events", _event(draft).category, _event(draft).targets)
+    draft = _event(validation.read("event", {**msgspec.to_builtins(old), **given}, current=old))
+    access.check("edit_events", draft.category, draft.targets)
+    await _check_actions(call, [one for one in draft.actions if one not in old.actions], access)
     made = await definitions.update(call.store, "event", id, given, call.actor, call.now)
     await _move_cursor(call, id)
     await _saved(call, _event(made), "events.update")
     return {}
+
+
+async def _check_actions(call: Call, added: Sequence[Action], access: CallerAccess) -> None:
+    events = (await call.catalogue()).events
+    permissions.check_actions(call.actor, added, events, access.servers)
 
 
 async def _move_cursor(call: Call, event: str) -> None:

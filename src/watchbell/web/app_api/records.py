@@ -54,9 +54,9 @@ def event(record: Event, plugin: Plugin | None, *, is_masked: bool) -> dict[str,
 
 def definition(kind: str, record: Record, *, is_masked: bool = False) -> dict[str, Any]:
     """A category, plugin, channel or tag."""
-    found = properties(record)
     if is_masked and isinstance(record, Plugin):
-        found["env"] = dict.fromkeys(record.env, parameters.MASK)
+        record = parameters.without_secrets(record)
+    found = properties(record)
     if kind == "channel":
         found["web_hook"] = found["url"]
     return aliases.both(kind, found)

@@ -6,6 +6,7 @@ from typing import Any
 from watchbell.actors import Privilege, Subject
 from watchbell.errors import NotFound, Refused
 from watchbell.fleet import groups, servers
+from watchbell.fleet import permissions as fleet_permissions
 from watchbell.jobs import permissions, server_status
 from watchbell.jobs.server_status import ServerStatus
 from watchbell.web.app_api import records
@@ -97,6 +98,7 @@ async def update_server(call: Call) -> Answer:
     given = call.record(*_SENT_BACK)
     if given.get("autoGroup"):
         given.pop("groups", None)
+    fleet_permissions.check_change(call.actor, server, given)
     await servers.update(call.store, server.id, given, int(call.now))
     await call.audit("server.change", server.hostname, ", ".join(given))
     return {}
@@ -153,7 +155,11 @@ async def create_group(call: Call) -> Answer:
 @GROUPS.changes("edit_groups", takes="id *")
 async def update_group(call: Call) -> Answer:
     id, given = call.text("id"), call.record(*_GROUP_EXTRAS)  # noqa: A001
+    old = (await groups.get(call.store, id)).hostname_match
     _check(call, "edit_groups", id)
+    if given.get("hostname_match", old) != old:
+        reason = "any server could get into the group"
+        fleet_permissions.check_any_group(call.actor, "edit_groups", reason)
     await groups.update(call.store, id, given, int(call.now))
     await call.audit("group.change", id, ", ".join(given))
     return {}

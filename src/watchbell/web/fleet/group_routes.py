@@ -7,8 +7,9 @@ import msgspec
 from litestar import Router, delete, get, patch, post
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
+from watchbell.actors import Privilege
 from watchbell.errors import Changed
-from watchbell.fleet import groups
+from watchbell.fleet import groups, permissions
 from watchbell.fleet.model import Group
 from watchbell.jobs import server_status
 from watchbell.web.access import needs
@@ -59,6 +60,7 @@ async def create_group(request: Asked, data: JSONBody[NewGroup]) -> GroupShown:
     """Add a group. Servers whose hostname matches belong to it at once."""
     services, fields = services_of(request), msgspec.to_builtins(data)
     id_ = fields.pop("id", "")
+    _check(request, "create_groups", id_, fields["hostname_match"])
     name = actor_of(request).display_name
     group = await groups.create(services.store, fields, name, services.now(), id_)
     await audited(request, "group.create", group.id, group.title)
@@ -74,6 +76,9 @@ async def change_group(
 ) -> GroupShown:
     """Change a group. Servers are assigned anew by their hostnames."""
     services, given = services_of(request), msgspec.to_builtins(data)
+    before = (await groups.get(services.store, id)).hostname_match
+    pattern = given.get("hostname_match", before)
+    _check(request, "edit_groups", id, pattern if pattern != before else "")
     try:
         group = await groups.update(
             services.store, id, given, services.now(), revision_of(if_match)
@@ -87,8 +92,17 @@ async def change_group(
 @delete("/groups/{id:str}", opt=needs("delete_groups"))
 async def remove_group(request: Asked, id: Id) -> None:  # noqa: A002
     """Delete a group. Its servers stay; those in no other group are assigned by their hostnames."""
+    _check(request, "delete_groups", id)
     await groups.remove(services_of(request).store, id)
     await audited(request, "group.remove", id)
+
+
+def _check(request: Asked, privilege: Privilege, id: str, pattern: str = "") -> None:  # noqa: A002
+    """`pattern` is new: of hostnames that will belong to the group."""
+    actor = actor_of(request)
+    permissions.check_groups(actor, privilege, [id])
+    if pattern:
+        permissions.check_any_group(actor, privilege, "any server could get into the group")
 
 
 async def _shown(request: Asked, found: list[Group]) -> list[GroupShown]:

@@ -1,5 +1,7 @@
 """Endpoints for servers and the tokens with which they join."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Literal
 
 import msgspec
@@ -7,9 +9,8 @@ from litestar import Router, delete, get, patch, post
 from litestar.di import NamedDependency, Provide
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
-from watchbell.actors import Subject, may
-from watchbell.errors import Changed, Refused
-from watchbell.fleet import presence, samples, servers, tokens
+from watchbell.errors import Changed, NotFound, Refused
+from watchbell.fleet import permissions, presence, samples, servers, tokens
 from watchbell.fleet.model import AgentToken, Server
 from watchbell.jobs import server_status
 from watchbell.jobs.server_status import ServerStatus
@@ -137,8 +138,8 @@ async def change_server(
 ) -> ServerShown:
     """Change a server. Groups that you set stay, whatever its hostname is."""
     services = services_of(request)
-    await _allowed(request, id)
     given = msgspec.to_builtins(data)
+    permissions.check_change(actor_of(request), await servers.get(services.store, id), given)
     try:
         server = await servers.update(
             services.store, id, given, services.now(), revision_of(if_match)
@@ -160,10 +161,7 @@ def revision_of(if_match: str) -> int | None:
 async def _allowed(request: Asked, id_: str) -> Server:
     """The server, if the groups of it are among those that the actor may change."""
     server = await servers.get(services_of(request).store, id_)
-    subject = Subject(groups=frozenset(server.groups))
-    permission = may(actor_of(request), "update_servers", subject)
-    if not permission:
-        raise HttpProblem(403, permission.reason)
+    permissions.check_server(actor_of(request), "update_servers", server)
     return server
 
 
@@ -234,6 +232,7 @@ async def create_token(request: Asked, data: JSONBody[NewToken]) -> CreatedToken
     The token is shown in this answer and never again.
     """
     services, now = services_of(request), services_of(request).now()
+    await _check_token(request, data.groups, data.hostname)
     text, token = await tokens.create_join(
         services.store,
         actor_of(request).display_name,
@@ -253,11 +252,38 @@ async def one_token(request: Asked, id: TokenId) -> TokenShown:  # noqa: A002
     return _token(await tokens.current(services_of(request).store, id))
 
 
+async def _check_token(request: Asked, groups: Sequence[str], hostname: str) -> None:
+    """A token decides about the groups of a server, or replaces the server of its hostname."""
+    actor, name = actor_of(request), hostname.strip().rstrip(".").lower()
+    permissions.check_groups(actor, "add_servers", groups)
+    if not groups:
+        permissions.check_any_group(actor, "add_servers", "name the groups of the server")
+    for server in await servers.every(services_of(request).store) if name else ():
+        if server.hostname == name:
+            permissions.check_server(actor, "add_servers", server)
+
+
 @delete("/servers/tokens/{id:str}", opt=needs("add_servers"))
 async def revoke_token(request: Asked, id: TokenId) -> None:  # noqa: A002
     """Revoke a token. An agent that uses it is disconnected."""
-    token = await tokens.revoke(services_of(request).store, id)
+    store = services_of(request).store
+    for token in await tokens.every(store):
+        if token.id == id:
+            await _check_revocation(request, token)
+    token = await tokens.revoke(store, id)
     await audited(request, "server.token_revoke", token.id, token.hostname)
+
+
+async def _check_revocation(request: Asked, token: AgentToken) -> None:
+    actor = actor_of(request)
+    if token.server:
+        with suppress(NotFound):
+            server = await servers.get(services_of(request).store, token.server)
+            permissions.check_server(actor, "add_servers", server)
+    elif token.groups:
+        permissions.check_groups(actor, "add_servers", token.groups)
+    else:
+        permissions.check_any_group(actor, "add_servers", "the token is for all of them")
 
 
 def _token(token: AgentToken) -> TokenShown:

@@ -7,9 +7,9 @@ from litestar import Router, delete, get, post, put
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody, PathParameter
 
-from watchbell.actors import Kind, may, privilege_to
+from watchbell.actors import ANYTHING, Kind, Privilege, Subject, may, privilege_to
 from watchbell.errors import Changed
-from watchbell.jobs import definitions, parameters, revisions
+from watchbell.jobs import definitions, parameters, permissions, revisions
 from watchbell.jobs.model import Category, Plugin
 from watchbell.jobs.validation import Record
 from watchbell.web.access import needs
@@ -61,6 +61,11 @@ def _handlers(kind: Kind) -> list[HTTPRouteHandler]:  # noqa: C901 one closure f
     def is_masked(request: Asked) -> bool:
         return not may(actor_of(request), edit)
 
+    def check(request: Asked, privilege: Privilege, id: str) -> None:  # noqa: A002
+        """Whoever is limited to categories may change those alone."""
+        about = Subject(id) if kind == "category" else ANYTHING
+        permissions.check(actor_of(request), privilege, about)
+
     @get(path, opt=needs("read"), name=f"list_{kind}", description=f"List {_PATHS[kind]}.")
     async def list_all(request: Asked) -> list[DefinitionRow]:
         catalogue = await services_of(request).definitions.catalogue()
@@ -77,6 +82,7 @@ def _handlers(kind: Kind) -> list[HTTPRouteHandler]:  # noqa: C901 one closure f
     @post(path, opt=needs(create), name=f"create_{kind}", description=f"Add a {kind}.")
     async def add(request: Asked, data: JSONBody[dict[str, Any]]) -> SavedDefinition:
         services = services_of(request)
+        check(request, create, str(data.get("id", "")))
         record = await definitions.create(
             services.store, kind, data, actor_of(request), services.clock.now()
         )
@@ -102,6 +108,7 @@ def _handlers(kind: Kind) -> list[HTTPRouteHandler]:  # noqa: C901 one closure f
         if_match: IfMatch = "",
     ) -> SavedDefinition:
         services, now = services_of(request), services_of(request).clock.now()
+        check(request, edit, id)
         revision = revision_of(if_match)
         try:
             record = await definitions.update(
@@ -119,6 +126,7 @@ def _handlers(kind: Kind) -> list[HTTPRouteHandler]:  # noqa: C901 one closure f
     )
     async def drop(request: Asked, id: Id) -> None:  # noqa: A002
         services = services_of(request)
+        check(request, remove, id)
         await definitions.remove(services.store, kind, id, actor_of(request), services.clock.now())
         await services.definitions.changed(kind, id)
         await audited(request, f"{_PATHS[kind]}.delete", id)
@@ -144,6 +152,7 @@ def _handlers(kind: Kind) -> list[HTTPRouteHandler]:  # noqa: C901 one closure f
     )
     async def restore(request: Asked, id: Id, number: Number) -> SavedDefinition:  # noqa: A002
         services = services_of(request)
+        check(request, edit, id)
         record = await revisions.restore(
             services.store, kind, id, number, actor_of(request), services.clock.now()
         )

@@ -73,6 +73,8 @@ Phase = Annotated[
     ),
 ]
 
+_UNKNOWN = "(unknown)"
+"""The category of an event that was deleted: people with access to some categories have none."""
 _STATES: dict[str, tuple[str, ...]] = {
     "active": ("active", "finishing"),
     "queued": ("queued", "ready"),
@@ -245,8 +247,8 @@ async def flush_queue(request: Asked, id: Id) -> int:  # noqa: A002
     """Abort all queued jobs of an event. Returns how many."""
     services, catalogue = services_of(request), await catalogue_of(request)
     event = catalogue.events.get(id)
-    if event:
-        await check_access(request, "abort_jobs", event.category, event.targets)
+    category, targets = (event.category, event.targets) if event else (_UNKNOWN, ())
+    await check_access(request, "abort_jobs", category, targets)
     count = await aborts.flush_queue(
         services.store, id, actor_of(request), now=services.clock.now()
     )

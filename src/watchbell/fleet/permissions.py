@@ -1,0 +1,49 @@
+"""What people may change whose rights are limited to some groups of servers.
+
+Whoever puts a server into a group decides where the jobs of that group run, with their secrets.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from watchbell.actors import Actor, Privilege, Subject, may
+from watchbell.errors import Refused
+from watchbell.fleet.model import Server
+
+_OTHER = "\0"
+"""Stands for a group to which only people without limits have access."""
+_LIMITED = "you have access to some server groups only"
+
+
+def check_server(actor: Actor, privilege: Privilege, server: Server) -> None:
+    """Whether they have access to one of its groups. Raises Refused."""
+    _check(actor, privilege, frozenset(server.groups))
+
+
+def check_groups(actor: Actor, privilege: Privilege, groups: Collection[str]) -> None:
+    """Whether they have access to each of these groups. Raises Refused."""
+    for group in groups:
+        _check(actor, privilege, frozenset({group}))
+
+
+def check_any_group(actor: Actor, privilege: Privilege, reason: str) -> None:
+    """Whether they have access to all groups, since hostnames decide. Raises Refused."""
+    if may(actor, privilege) and not may(actor, privilege, Subject(groups=frozenset({_OTHER}))):
+        raise Refused(f"{_LIMITED}: {reason}", code="forbidden")
+
+
+def check_change(actor: Actor, server: Server, changes: Mapping[str, Any]) -> None:
+    """Whether they may change a server like this. Raises Refused."""
+    check_server(actor, "update_servers", server)
+    groups = changes.get("groups", server.groups)
+    if isinstance(groups, list | tuple):
+        check_groups(actor, "update_servers", {*map(str, groups)} - set(server.groups))
+    is_renamed = changes.get("hostname", server.hostname) != server.hostname
+    if is_renamed or not groups or (changes.get("autoGroup") and not server.auto_group):
+        check_any_group(actor, "update_servers", "the hostname would decide about the groups")
+
+
+def _check(actor: Actor, privilege: Privilege, groups: frozenset[str]) -> None:
+    permission = may(actor, privilege, Subject(groups=groups))
+    if not permission:
+        raise Refused(permission.reason, code="forbidden")
