@@ -33,7 +33,10 @@ async def test_from_the_first_start_to_the_first_alert_acknowledged(
     await page.get_by_role("button", name="Sign in").click()
     await page.get_by_label("Password").fill(PASSWORD)
     await page.get_by_role("button", name="Save password").click()
-    await expect(page.get_by_role("heading", name="Send a first report")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Run a job")).to_be_visible()
+    await expect(page.get_by_role("link", name="Create an event")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Get notified")).to_be_visible()
+    await page.get_by_text("Report from your own programs").click()
     await expect(page.get_by_role("link", name="Create an API key")).to_be_visible()
 
     await interested_alice(house)

@@ -44,13 +44,14 @@ function Known({ id }) {
   const fetched = useFetched(`/jobs/${encodeURIComponent(id)}`);
   const shown = /** @type {JobShown | null} */ (fetched.value);
   if (!shown) return html`<${Page} title="Job" above=${runs}><${Fetched} of=${fetched} lines=${8}>${() => null}<//><//>`;
-  return html`<${Body} shown=${shown} reload=${fetched.reload} />`;
+  return html`<${Body} shown=${shown} reload=${fetched.reload} isMissing=${fetched.problem?.status === 404} />`;
 }
 
-/** @param {{shown: JobShown, reload: () => void}} props */
-function Body({ shown, reload }) {
+/** @param {{shown: JobShown, reload: () => void, isMissing: boolean}} props `isMissing`: its record could not be found again */
+function Body({ shown, reload, isMissing }) {
   const [row, setRow] = useState(shown.row);
-  const [isGone, setIsGone] = useState(false);
+  const [hasGone, setHasGone] = useState(false);
+  const isGone = hasGone || isMissing;
   const [news, setNews] = useState(/** @type {any} */ (null));
   const source = useMemo(() => outputOf(row.id), [row.id]);
   const isLive = row.state !== "complete" && !isGone;
@@ -61,7 +62,7 @@ function Body({ shown, reload }) {
       setRow(ended);
       reload();
     },
-    gone: () => setIsGone(true),
+    gone: () => setHasGone(true),
   });
   // The record is the newer one, except where it was read before the job went on.
   useEffect(() => {

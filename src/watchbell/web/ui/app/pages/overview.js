@@ -1,4 +1,4 @@
-/** The overview: what fails now, problems of Watchbell itself, recent alerts and runs. */
+/** The overview: what fails now, problems of Watchbell itself, jobs, recent alerts and cron runs. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -9,7 +9,8 @@ import { Card, Fetched, Page } from "../kit/layout.js";
 import { Mark, State } from "../kit/state.js";
 import { When } from "../kit/time.js";
 import { Handled, Open } from "./overview/failing.js";
-import { First } from "./overview/first.js";
+import { First, NobodyNotified } from "./overview/first.js";
+import { Jobs, ServersDown } from "./overview/jobs.js";
 import { Rate, rate } from "./overview/rate.js";
 import { Runs } from "./overview/runs.js";
 import { Sent } from "./overview/sent.js";
@@ -18,24 +19,27 @@ import { Sent } from "./overview/sent.js";
  * @typedef {{ok: number, warning: number, critical: number, unknown: number, acknowledged: number, maintenance: number}} Counts
  * @typedef {{kind: string, subject: string, words: string, state: string}} Trouble
  * @typedef {{checks: number, counts: Counts | null, failing: import("./overview/failing.js").Failing, is_complete: boolean, latest_change: number | null,
- *   alerts: import("./check/alerts.js").Alert[], runs: import("./overview/runs.js").Known, queues: {name: string, length: number}[],
+ *   alerts: import("./check/alerts.js").Alert[], runs: import("./overview/runs.js").Known, jobs: import("./overview/jobs.js").Known, queues: {name: string, length: number}[],
  *   events: number, troubles: Trouble[]}} Seen
  */
 
 export default function Overview() {
   const seen = useFetched("/overview", { every: 15 });
   const soon = useSoon(seen.reload, 1500);
-  useLive(url("/live", { topics: ["checks", "alerts", "cron", "queues", "gateways"] }), {
+  useLive(url("/live", { topics: ["checks", "alerts", "cron", "jobs", "servers", "queues", "gateways"] }), {
     checks: soon,
     alerts: soon,
     cron: soon,
+    jobs: soon,
+    servers: soon,
     gateways: soon,
     queues: (update) => rate.set(update.rate),
     reset: soon,
   });
   return html`<${Page} title="Overview">
     <${Fetched} of=${seen} lines=${10}>
-      ${(/** @type {Seen} */ value) => (value.checks === 0 ? html`<${Troubles} troubles=${value.troubles} /><${First} /><${Rest} seen=${value} isFirst />` : html`
+      ${(/** @type {Seen} */ value) => (isNew(value) ? html`<${Troubles} troubles=${value.troubles} /><${First} jobs=${value.jobs} /><${Rest} seen=${value} isFirst />` : html`
+        <${NobodyNotified} />
         <${Verdict} seen=${value} />
         <${Troubles} troubles=${value.troubles} />
         ${value.failing.open.length > 0 && html`<${Open} failing=${value.failing} isComplete=${value.is_complete} reload=${seen.reload} />`}
@@ -43,6 +47,11 @@ export default function Overview() {
         <${Rest} seen=${value} />`)}
     <//>
   <//>`;
+}
+
+/** Whether nothing has reported but the servers themselves. @param {Seen} seen */
+function isNew({ checks, jobs, failing }) {
+  return checks <= jobs.servers && failing.open_count === 0;
 }
 
 /**
@@ -108,12 +117,18 @@ function Tally({ counts }) {
 
 /** @param {{seen: Seen, isFirst?: boolean}} props `isFirst`: leave out what is empty */
 function Rest({ seen, isFirst = false }) {
+  const { jobs, runs } = seen;
+  const hasJobs = jobs.events + jobs.finished + jobs.active > 0;
   return html`<div class="columns">
     <div>
-      <${Rate} queues=${seen.queues} />
+      <${ServersDown} jobs=${jobs} />
+      ${(!isFirst || hasJobs) && html`<${Jobs} jobs=${jobs} />`}
       ${(!isFirst || seen.alerts.length > 0) && html`<${Sent} alerts=${seen.alerts} />`}
     </div>
-    ${(!isFirst || seen.runs.jobs > 0) && html`<div><${Runs} runs=${seen.runs} /></div>`}
+    <div>
+      <${Rate} queues=${seen.queues} />
+      ${(runs.jobs > 0 || runs.last.length > 0) && html`<${Runs} runs=${runs} />`}
+    </div>
   </div>`;
 }
 

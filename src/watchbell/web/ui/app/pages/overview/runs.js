@@ -3,9 +3,7 @@
 import { html } from "htm/preact";
 import { url } from "../../api.js";
 import { counted } from "../../words.js";
-import { may } from "../../session.js";
-import { Button } from "../../kit/form.js";
-import { Card, Empty } from "../../kit/layout.js";
+import { Card } from "../../kit/layout.js";
 import { Chip, State } from "../../kit/state.js";
 import { Lasting, Since, When } from "../../kit/time.js";
 
@@ -19,11 +17,8 @@ const STATES = { success: ["ok", "succeeded"], fail: ["critical", "failed"], fro
 
 /** @param {{runs: Known}} props */
 export function Runs({ runs }) {
-  const actions = html`${runs.failing > 0 && html`<${Chip} tone="bad" href="/cron?kind=failing">${runs.failing} failing<//>`} <a href="/cron">${counted(runs.jobs, "job")}</a>`;
-  if (runs.jobs === 0 && runs.last.length === 0) {
-    return html`<${Card} title="Runs"><${Empty} title="No jobs yet." action=${may("write") && html`<${Button} href="/cron/new">New job<//>`} /><//>`;
-  }
-  return html`<${Card} title="Runs" actions=${actions}>
+  const actions = html`${runs.failing > 0 && html`<${Chip} tone="bad" href="/cron?kind=failing">${runs.failing} failing<//>`} <a href="/cron">${counted(runs.jobs, "cron job")}</a>`;
+  return html`<${Card} title="Cron" actions=${actions}>
     ${runs.running.length > 0 && html`<h3>Running</h3><ul class="overview-list">${runs.running.map((one) => html`<li>
       <${State} state="running" word="" /><a href=${url("/cron/run", { id: one.id })}>${one.job}</a><span class="soft">for <${Since} since=${Math.floor(one.start)} /></span></li>`)}</ul>`}
     <h3>Next runs</h3>
