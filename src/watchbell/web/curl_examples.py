@@ -83,6 +83,7 @@ BODIES: dict[str, Any] = {
     "POST /api/v1/events/{id}/run": {"params": {"annotate": True}},
     "PUT /api/v1/jobs/{id}/tags": {"tags": ["important"]},
     "POST /api/v1/events/preview": {"timings": _RUN["timings"]},
+    "POST /api/v1/events/import": {"format": "crontab", **_CRONTAB, "dry_run": True},
     "POST /api/v1/events/bulk": {"ids": ["EVENT_ID"], "action": "disable"},
     "POST /api/v1/jobs/{id}/abort": {"reason": "No longer needed"},
     "POST /api/v1/categories": {"title": "Backups", "color": "blue"},

@@ -280,3 +280,28 @@ async def test_an_event_shows_which_scheduled_runs_were_left_out(site: Site, sto
         shown = (await alice.get(one)).json()["left_out"]
         words = "3 scheduled runs were left out: missed"
         assert shown == {"at": 9, "first": 5, "last": 7, "words": words}
+
+
+async def test_events_are_imported_and_exported(site: Site) -> None:
+    tab = {"format": "crontab", "text": "0 4 * * * /usr/local/bin/tidy\nnonsense\n"}
+    path = "/api/v1/events/import"
+    async with site.somebody("editor") as alice, site.somebody("operator", "bob") as bob:
+        assert (await bob.post(path, json=tab)).status == 403
+        tried = await alice.post(path, json=tab | {"dry_run": True})
+        assert tried.status == 200, tried.text
+        [event] = tried.json()["events"]
+        assert event["title"] == "tidy"
+        assert [note["item"] for note in tried.json()["notes"]] == ["line 2"]
+        assert (await alice.get("/api/v1/events")).json()["total"] == 0
+        done = await alice.post(path, json=tab)
+        assert done.json()["events"] == [event]
+        shown = (await alice.get(f"/api/v1/events/{event['id']}")).json()
+        assert "/usr/local/bin/tidy" in shown["event"]["params"]["script"]
+        again = {"format": "crontab", "text": "0 5 * * * /usr/local/bin/tidy"}
+        assert (await alice.post(path, json=again)).status == 422
+        assert (await alice.post(path, json={"format": "xyops", "text": "{"})).status == 422
+    async with site.somebody("administrator", "charlie") as charlie:
+        exported = await charlie.get("/api/v1/events/export")
+        assert exported.status == 200, exported.text
+        back = {"format": "xyops", "text": exported.text, "dry_run": True}
+        assert (await charlie.post(path, json=back)).json() == {"events": [], "notes": []}
