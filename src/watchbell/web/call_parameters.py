@@ -67,12 +67,18 @@ def decoded(text: bytes, kind: str = "") -> dict[str, Any]:
 
 
 async def _bytes(request: Asked) -> bytes:
+    if (request.content_length or 0) > MOST_BYTES:
+        raise _too_long()
     found = bytearray()
     async for part in request.stream():
         found += part
         if len(found) > MOST_BYTES:
-            raise HttpProblem(413, f"the body is longer than {MOST_BYTES:,} bytes")
+            raise _too_long()
     return bytes(found)
+
+
+def _too_long() -> HttpProblem:
+    return HttpProblem(413, f"the body is longer than {MOST_BYTES:,} bytes")
 
 
 def _kind(request: Asked) -> str:

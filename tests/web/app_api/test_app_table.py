@@ -209,4 +209,4 @@ async def _use_the_rest(app: AppClient) -> None:
     lists = (await app.ok("get_multiple", lists=["events", "groups", "tags"]))["lists"]
     assert list(lists) == ["events", "groups", "tags"]
     await app.ok("search_revision_history", type="events", query="*", limit=10)
-    assert "test" in await app.refused("error", "test", 500)
+    assert "test" in await app.refused("error", "test", 400)

@@ -43,7 +43,7 @@ async def echo(call: Call) -> Answer:
 @MISC.reads()
 async def error(_: Call) -> Answer:
     """An error, to try how a client handles it."""
-    raise HttpProblem(500, "this is an error to test with", code="test")
+    raise HttpProblem(400, "this is an error to test with", code="test")
 
 
 @MISC.reads(gives="version epoch port config masters")
