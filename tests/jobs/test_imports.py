@@ -132,7 +132,7 @@ async def contents(store: Store) -> dict[str, Any]:
 
 async def test_an_export_is_read_back(ready: Store) -> None:
     await filled(ready)
-    before, file = await contents(ready), await exports.export(ready)
+    before, file = await contents(ready), await exports.export(ready, secrets=True)
     await ready.call("FLUSHALL")
     await stock.ensure(ready, NOW)
     found = portable.read(file)
@@ -140,7 +140,7 @@ async def test_an_export_is_read_back(ready: Store) -> None:
     await imported(ready, found, replace=True)
     assert await contents(ready) == before
     assert (await groups.get(ready, "g1")).title == "Web"
-    assert await exports.export(ready) == file
+    assert await exports.export(ready, secrets=True) == file
 
 
 async def test_an_export_has_both_spellings(ready: Store) -> None:
@@ -154,12 +154,15 @@ async def test_an_export_has_both_spellings(ready: Store) -> None:
 
 
 async def test_secrets_are_exported_only_on_demand(ready: Store) -> None:
+    await filled(ready)
     token: dict[str, Any] = {"id": "token", "type": "text", "secret": True, "value": "hush too"}
     params = [token, {"id": "host", "type": "text"}]
-    plugin = {"id": "p9", "title": "P", "command": "sh", "params": params}
+    plugin = {"id": "p9", "title": "P", "command": "sh", "params": params, "env": {"A": "hush, A"}}
     await definitions.create(ready, "plugin", plugin, ALICE, NOW)
     value: dict[str, Any] = {"id": "e9", "title": "E", "plugin": "p9"}
     value["params"] = {"token": "hush", "host": "db1"}
+    action = {"trigger": "error", "type": "run_event", "event_id": "e1", "params": {"t": "hush, t"}}
+    value["actions"] = [action]
     value["timings"] = [{"type": "interval", "duration": 60, "params": {"token": "hush at times"}}]
     await definitions.create(ready, "event", value, ALICE, NOW)
     assert b"hush" not in await exports.export(ready)

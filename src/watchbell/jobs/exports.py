@@ -23,8 +23,9 @@ async def export(
     events: Collection[str] | None = None,
     secrets: bool = False,
 ) -> bytes:
-    """The definitions of these kinds, or of some events alone. Values of secret parameters are left
-    out, unless `secrets`. What a new store has by itself is left out, unless somebody edited it."""
+    """The definitions of these kinds, or of some events alone. Values of secret parameters,
+    parameters of actions and variables of plugins are left out, unless `secrets`. What a new store
+    has by itself is left out, unless somebody edited it."""
     plugins = await definitions.every(store, "plugin")
     items: list[dict[str, Any]] = []
     for kind in ORDER:
@@ -68,13 +69,21 @@ def _without_secrets(
 ) -> dict[str, Any]:
     if kind == "plugin":
         params = [_without_default(one) for one in record.get("params", ())]
-        return {**record, "params": params} if params else record
+        shown = {name: each for name, each in record.items() if name != "env"}
+        return {**shown, "params": params} if params else shown
+    if "actions" in record:
+        record = {**record, "actions": [_without_own(one) for one in record["actions"]]}
     if kind != "event":
         return record
     plugin = plugins.get(record.get("plugin", "shellplug"))
     secret = {one.id for one in plugin.params if one.secret} if plugin else set()
     timings = [_without_params(one, secret) for one in record.get("timings", ())]
     return {**_without_params(record, secret), "timings": timings}
+
+
+def _without_own(action: dict[str, Any]) -> dict[str, Any]:
+    """Which of its parameters are secret, only the plugin of the event that it runs knows."""
+    return {name: each for name, each in action.items() if name != "params"}
 
 
 def _without_default(parameter: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,9 @@ from watchbell.fleet.model import Server
 from watchbell.jobs.model import Action, Event, Job
 from watchbell.store.client import Store
 
+_OTHER = "\0"
+"""Stands for a category and a group to which only people without limits have access."""
+
 
 def subject(category: str, targets: Iterable[str], servers: Mapping[str, Server]) -> Subject:
     """Of an event or a job: its category, and the groups that its targets are or belong to."""
@@ -30,6 +33,17 @@ def check(actor: Actor, privilege: Privilege, about: Subject) -> None:
     permission = may(actor, privilege, about)
     if not permission:
         raise Refused(permission.reason, code="forbidden")
+
+
+def check_unlimited(actor: Actor, privilege: Privilege, reason: str) -> None:
+    """Whether they may do it in all categories and on all groups of servers. Raises Refused."""
+    permission = may(actor, privilege)
+    everywhere = Subject(_OTHER, frozenset({_OTHER}))
+    if not permission:
+        raise Refused(permission.reason, code="forbidden")
+    if not may(actor, privilege, everywhere):
+        reason = f"you have access to some categories or server groups only: {reason}"
+        raise Refused(reason, code="forbidden")
 
 
 def check_actions(

@@ -305,3 +305,12 @@ async def test_events_are_imported_and_exported(site: Site) -> None:
         assert exported.status == 200, exported.text
         back = {"format": "xyops", "text": exported.text, "dry_run": True}
         assert (await charlie.post(path, json=back)).json() == {"events": [], "notes": []}
+
+
+async def test_limited_people_neither_import_nor_export(site: Site) -> None:
+    rights = Rights(privileges=("bulk_export",), categories=("reports",))
+    await site.services.users.add("dave", "editor", BY, rights)
+    tab = {"format": "crontab", "text": "0 4 * * * /usr/local/bin/tidy"}
+    async with site.somebody("editor", "dave") as dave:
+        assert (await dave.post("/api/v1/events/import", json=tab)).status == 403
+        assert (await dave.get("/api/v1/events/export")).status == 403

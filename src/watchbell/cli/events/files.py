@@ -27,7 +27,7 @@ Form = Literal["json", "crontab", "cronicle"]
 
 @click.command
 @click.argument("names", nargs=-1, metavar="[EVENT...]", type=storable)
-@click.option("--secrets", is_flag=True, help="Include secret parameters.")
+@click.option("--secrets", is_flag=True, help="Include secret parameters and variables.")
 @with_settings()
 def export(*, loaded: Loaded, names: tuple[str, ...], secrets: bool) -> None:
     """Print events as JSON, for `events import` and for xyOps. Without EVENT, print all events,
