@@ -13,7 +13,7 @@ from msgspec import Struct
 from watchbell.fleet.keys import Fleet
 from watchbell.fleet.model import Link
 from watchbell.store import presence
-from watchbell.store.client import Store
+from watchbell.store.client import Argument, Store
 from watchbell.store.script import READ, Script
 
 Loss = Literal["replaced", "revoked"]
@@ -27,12 +27,20 @@ end
 """
 """Lua for scripts that write for a server: whether the session is still the one of the server."""
 
-# KEYS links, seen; ARGV[1] server, ARGV[2] link, ARGV[3] channel.
+# KEYS links, seen; ARGV[1] server, ARGV[2] link, ARGV[3] channel, ARGV[4] the boot of the agent,
+# ARGV[5] seconds for which a server that was seen is alive. Returns 1, or 0 where an agent of
+# another boot is alive and connected.
 _CONNECT = Script("""
 local time = redis.call('TIME')
+local known, link = pcall(cjson.decode, redis.call('HGET', KEYS[1], ARGV[1]) or '')
+if known and type(link) == 'table' and link.boot ~= ARGV[4] and not link.is_leaving then
+  local seen = tonumber(redis.call('ZSCORE', KEYS[2], ARGV[1]) or 0)
+  if math.abs(time[1] - seen) < tonumber(ARGV[5]) then return 0 end
+end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 redis.call('ZADD', KEYS[2], time[1] .. '.' .. string.format('%06d', time[2]), ARGV[1])
 redis.call('PUBLISH', ARGV[3], ARGV[1])
+return 1
 """)
 
 # KEYS links; ARGV[1] server, ARGV[2] session, ARGV[3] channel. Returns 1, or 0 where another
@@ -113,11 +121,15 @@ class Presence(Struct, frozen=True):
         return presence.is_silent(self.seen.get(server, 0), self.now, after)
 
 
-async def connect(store: Store, server: str, link: Link) -> None:
-    """The connection becomes the one of the server."""
+async def connect(store: Store, server: str, link: Link, alive_for: float = 0) -> bool:
+    """The connection becomes the one of the server. False where an agent of another boot or folder
+    was seen within so many seconds: a copy of the machine, or somebody with its token, must not
+    take over jobs that run elsewhere."""
     keys = Fleet(store.prefix)
     names = [keys.links(), keys.seen()]
-    await _CONNECT(store, names, [server, msgspec.json.encode(link), keys.changes()])
+    packed = msgspec.json.encode(link)
+    args: list[Argument] = [server, packed, keys.changes(), link.boot, alive_for]
+    return bool(await _CONNECT(store, names, args))
 
 
 async def disconnect(store: Store, server: str, session: str) -> bool:

@@ -111,7 +111,13 @@ class AgentHub:
             *(self._store, connection, server, link, token, self._base_url),
             self._clock.monotonic,
         )
-        await presence.connect(self._store, server.id, link)
+        if not await presence.connect(self._store, server.id, link, self._settings.down_after):
+            logs.get(role="web").warning(
+                "a second agent wants to connect as this server",
+                hostname=server.hostname,
+                address=visitor.address,
+            )
+            raise Refused(f"another agent is connected as {server.hostname}")
         self._register(session)
         return session
 

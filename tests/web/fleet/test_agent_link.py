@@ -84,6 +84,22 @@ async def test_orders_from_before_the_connection_are_sent(site: Site) -> None:
         assert (await agent.next(Launch)).orders[0].job["id"] == "j1"
 
 
+async def test_a_copy_of_a_connected_agent_is_refused(site: Site) -> None:
+    async with joined(site) as (agent, welcome):
+        job = await assign(site.store, welcome.server, "j1")
+        await agent.next(Launch)
+        async with linked(site, welcome.token) as copy:
+            await copy.send(Hello(hostname="db-1", info=INFO, boot="another boot"))
+            refusal = await copy.refused()
+        assert refusal.reason == "another agent is connected as db-1"
+        assert not refusal.is_final
+        await agent.report(*numbered(job.id, STARTED))
+        assert (await agent.next(Acks)).acknowledged == {"j1": 1}
+    await eventually(lambda: is_offline(site, welcome.server))
+    async with linked(site, welcome.token) as later:
+        await later.greet(boot="after a restart of the machine")
+
+
 async def test_the_link_tells_the_agent_how_to_behave(site: Site) -> None:
     async with joined(site) as (_, welcome):
         jobs = site.services.settings.jobs
