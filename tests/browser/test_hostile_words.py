@@ -98,7 +98,7 @@ UNNOTED = {
     *("/api/v1/maintenance/preview", "/api/v1/rules/describe", "/api/v1/rules/try"),
     *("/api/v1/cron/jobs/validate", "/api/v1/cron/preview", "/api/v1/cron/import/preview"),
     *("/api/v1/check-events", "/api/v1/alerts", "/api/v2/alerts", "/state"),
-    "/api/v1/alerts/retry",
+    *("/api/v1/alerts/retry", "/api/v1/events/preview"),
 }
 
 
@@ -137,6 +137,8 @@ class Bodies:
             return shape["enum"][0]
         if kind == "string":
             return self._word[: shape.get("maxLength", 1_000)]
+        if kind is None:  # any JSON
+            return self._word
         return {"integer": 60, "number": 1.5, "boolean": False}[str(kind)]
 
 

@@ -24,6 +24,7 @@ from watchbell.cli.main import COMMANDS, watchbell
 from watchbell.clock import SYSTEM
 from watchbell.gateways.keys import Gateways
 from watchbell.gateways.outbox import Item
+from watchbell.jobs import stock
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
 from watchbell.web import audit
@@ -33,6 +34,7 @@ T = TypeVar("T")
 ACCOUNT = f"{pwd.getpwuid(os.geteuid()).pw_name}@{socket.gethostname()}"
 DAY = 86_400
 
+DEFINED = ("categories", "channels", "plugins", "tags")
 READS = {
     *("audit list", "completion", "doctor", "downtime", "explain", "failing", "history"),
     *("keys", "outages", "rejected", "settings", "status", "version"),
@@ -40,10 +42,14 @@ READS = {
     *("entities show", "maintenance show", "rules show", "gateways failed", "gateways preview"),
     *("cron export", "cron instances", "cron list", "cron output", "cron preview", "cron runs"),
     "cron show",
+    *(f"{group} {word}" for group in DEFINED for word in ("list", "show")),
+    *("groups list", "groups show", "servers list", "servers show"),
+    *("events export", "events history", "events list", "events next", "events show"),
+    *("jobs list", "jobs log", "jobs search", "jobs show", "roles list", "roles privileges"),
 }
 """What changes nothing."""
 REPORTS = {
-    *("drain", "event", "run", "simulate", "up"),
+    *("agent", "drain", "event", "run", "simulate", "up"),
     *("receive json", "receive mirror", "receive nagios", "receive nsca"),
 }
 """What reports states, or processes them, as programs do all day."""
@@ -63,6 +69,15 @@ CHANGES = {
     *("gateways retry", "maintenance create", "maintenance end"),
     *("rules add", "rules edit", "rules remove"),
     *("users add", "users link", "users password", "users remove", "users role"),
+    *("api-keys edit", "cron convert", "users edit"),
+    *(f"{group} {word}" for group in DEFINED for word in ("add", "edit", "remove")),
+    *(f"{group} {word}" for group in DEFINED[:3] for word in ("disable", "enable")),
+    *("events add", "events disable", "events edit", "events enable", "events flush"),
+    *("events import", "events remove", "events restore", "events run"),
+    *("groups add", "groups edit", "groups remove"),
+    *("jobs abort", "jobs delete", "jobs rerun", "jobs resume", "jobs tag"),
+    *("roles add", "roles disable", "roles edit", "roles enable", "roles remove"),
+    *("servers disable", "servers edit", "servers enable", "servers remove", "servers token"),
 }
 
 
@@ -157,6 +172,33 @@ def test_people_and_rules(run: Commands) -> None:
     items = [{"id": "bob", "first_name": "Bob"}, {"id": "charlie", "first_name": 5}]
     run("contacts import -", given=json.dumps(items), code=1)
     run.recorded(("contacts.import", "", "1 of 2 items"))
+
+
+def test_events_and_what_belongs_to_them(run: Commands) -> None:
+    run.do(lambda store: stock.ensure(store, SYSTEM.now()))
+    commands = [
+        ("events add Backup --id backup -- true", "event.add"),
+        ("events edit Backup --notes changed", "event.edit"),
+        ("events disable Backup", "event.edit"),
+        ("events enable Backup", "event.edit"),
+        ("events restore Backup 1", "event.restore"),
+        ("events run Backup", "event.run"),
+        ("jobs abort Backup", "job.abort"),
+        ("events flush Backup", "event.flush"),
+        ("events remove Backup --yes", "event.remove"),
+        ("categories add reports --title Reports", "category.add"),
+        ("categories disable reports", "category.edit"),
+        ("categories enable reports", "category.edit"),
+        ("categories edit reports --title Other", "category.edit"),
+        ("categories remove reports --yes", "category.remove"),
+        ("groups add Web --id web", "group.create"),
+        ("groups edit web --title Other", "group.change"),
+        ("groups remove web --yes", "group.remove"),
+        ("servers token db-1", "server.token"),
+    ]
+    for words, action in commands:
+        run(words)
+        assert [entry.action for entry in run.entries()] == [action], words
 
 
 def test_entities(run: Commands) -> None:

@@ -21,8 +21,12 @@ from watchbell.store.client import Store
 
 
 def lines(up: Up, event: str) -> list[dict[str, Any]]:
-    said = [line for line in up.log.read_text().splitlines() if line.startswith("{")]
-    return [one for line in said if (one := json.loads(line))["event"] == event]
+    found = []
+    for line in up.log.read_text().splitlines():
+        with suppress(json.JSONDecodeError):  # a full disk cuts lines
+            one = json.loads(line) if line.startswith("{") else {}
+            found += [one] if one.get("event") == event else []
+    return found
 
 
 def fill(disk: Path) -> Path:

@@ -1,16 +1,17 @@
 """Objects that are too large for Redis, by name: in a folder, or in an object store by URL."""
 
 import re
-from collections.abc import AsyncIterable, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import obstore
 from msgspec import Struct
 from obstore import exceptions
-from obstore.store import LocalStore, ObjectStore, from_url
+from obstore.store import LocalStore, MemoryStore, ObjectStore, from_url
 
 from watchbell.errors import BadSettings, FilesUnavailable, NotFound, Refused
 from watchbell.settings import Files as Settings
@@ -37,8 +38,16 @@ class Stored(Struct, frozen=True):
 class Files:
     """An object appears under its name once it is complete, and replaces the previous one."""
 
-    def __init__(self, place: ObjectStore, shown: str) -> None:
-        self._place, self.shown = place, shown
+    def __init__(self, place: ObjectStore | Callable[[], ObjectStore], shown: str) -> None:
+        """`place` may be a function that opens it when it is first needed."""
+        self._given, self.shown = place, shown
+        self._opened: ObjectStore | None = None
+
+    @property
+    def _place(self) -> ObjectStore:
+        if self._opened is None:
+            self._opened = self._given() if callable(self._given) else self._given
+        return self._opened
 
     async def put(self, name: str, content: Content) -> int:
         """Stores an object. Returns its size."""
@@ -102,15 +111,20 @@ class Files:
             yield
         except (FileNotFoundError, exceptions.NotFoundError) as error:
             raise NotFound(f"there is no file {name!r}") from error
-        except (exceptions.BaseError, OSError) as error:
+        except (exceptions.BaseError, BadSettings, OSError) as error:
             reason = str(error).partition("\n")[0]
             raise FilesUnavailable(f"the files at {self.shown} can't be used: {reason}") from error
 
 
-def opened(settings: Settings, data: Path) -> Files:
-    """Opens the place in the settings; by default `files` in the data folder."""
+def opened(settings: Settings, data: Path, *, create: bool = True, later: bool = False) -> Files:
+    """Opens the place in the settings; by default `files` in the data folder. Without `create`, a
+    folder that does not exist is taken for an empty one. With `later`, it is created when it is
+    first needed."""
     if not settings.url:
-        return Files(_folder(data / "files"), str(data / "files"))
+        folder = data / "files"
+        if later:
+            return Files(partial(_folder, folder), str(folder))
+        return Files(_folder(folder) if create or folder.is_dir() else MemoryStore(), str(folder))
     shown = redacted(settings.url)
     if settings.url.startswith("file://"):
         return Files(_folder(Path(settings.url.removeprefix("file://"))), shown)
@@ -129,7 +143,9 @@ def opened(settings: Settings, data: Path) -> Files:
 
 def _folder(path: Path) -> LocalStore:
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Both are for the owner alone; `parents` would make the first as open as others are.
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)
         return LocalStore(path)
     except (exceptions.BaseError, OSError) as error:
         raise BadSettings(f"the folder of files, {path}, can't be used: {error}") from error

@@ -9,7 +9,7 @@ from watchbell.web.server_url import server_url
 
 async def run(context: Context) -> None:
     settings = context.settings
-    files = objects.opened(settings.files, settings.data)
+    files = objects.opened(settings.files, settings.data, later=True)
     gc_tuning.collect_seldom()
     await conductor.run(context.store, settings, files, server_url(settings), context.show_status)
 

@@ -131,7 +131,8 @@ async def test_the_first_server_is_offered_where_there_is_none(site: Site, visit
     waiting = page.get_by_role("table", name="Commands that no server has joined with")
     await expect(waiting).to_contain_text("db-9")
     await waiting.get_by_role("button", name="Revoke the command for db-9").click()
-    await page.keyboard.press("Enter")
+    question = page.get_by_role("dialog", name="Revoke this command?")
+    await question.get_by_role("button", name="Revoke").click()
     await expect(waiting).to_have_count(0)
     assert await tokens.joining(site.store) == []
 

@@ -59,8 +59,10 @@ def convert(
     replace: bool,
     remove: bool,
 ) -> None:
-    """Make an event of a cron job: its schedule, command, user, variables, limits and retries. What
-    an event can't do is printed. Without --replace the job continues, and the event is disabled.
+    """Turn a cron job into an event.
+
+    The event gets its schedule, command, user, variables, limits and retries. What an event can't
+    do is printed. Without --replace the job continues, and the event is disabled.
 
     \b
     Examples:

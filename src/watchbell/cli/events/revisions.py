@@ -30,8 +30,9 @@ _name = click.argument("name", metavar="EVENT", type=storable)
 @with_settings()
 @as_json
 def history(*, loaded: Loaded, name: str, as_json: bool) -> None:
-    """List the revisions of an event, newest first, each with what it changed. A deleted event is
-    named by its id.
+    """List the revisions of an event, newest first.
+
+    Each is shown with what it changed. A deleted event is named by its id.
 
     Example: watchbell events history "Nightly backup"
     """

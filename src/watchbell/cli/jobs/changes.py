@@ -97,7 +97,8 @@ def delete(*, loaded: Loaded, ids: tuple[str, ...], yes: bool) -> None:
                 raise NotFound(f"there is no job {plain(id_, 100)!r}; nothing was deleted")
             if found.is_live:
                 raise Refused(f"job {id_} has not ended; abort it first. Nothing was deleted")
-        files = objects.opened(loaded.settings.files, loaded.settings.data)
+        settings = loaded.settings
+        files = objects.opened(settings.files, settings.data, create=False)
         count = await history.delete(store, files, ids)
         await record_change(store, "job.delete", subject_of(list(ids), "job"))
         return count

@@ -51,7 +51,7 @@ def log(*, loaded: Loaded, name: str, follow: bool, times: bool) -> None:
 
 
 def log_of(store: Store, settings: Settings, job: str) -> JobLog:
-    return JobLog(store, objects.opened(settings.files, settings.data), job)
+    return JobLog(store, objects.opened(settings.files, settings.data, create=False), job)
 
 
 async def _dump(printed: JobLog, times: bool) -> None:
