@@ -239,17 +239,19 @@ class JobFleet:
     async def load(self, script: str, at_once: int = 5, **more: Any) -> AsyncIterator[None]:
         """Jobs are launched all the time, as fast as they end, while the body works."""
 
+        is_over = asyncio.Event()
+
         async def go_on() -> None:
-            while True:
+            while not is_over.is_set():  # a launch that is cancelled may or may not have happened
                 first = len(self.launched)
                 names = [f"j{first + n}" for n in range(at_once)]
                 await self.launch(names, script, **more)
                 await eventually(lambda: self._is_wanted(_MOST_LIVE))
 
         async with asyncio.TaskGroup() as group:
-            task = group.create_task(go_on())
+            group.create_task(go_on())
             yield
-            task.cancel()
+            is_over.set()
 
     async def _is_wanted(self, most: int) -> bool:
         return bool(await patiently(lambda: self.store.call("ZCARD", KEYS.live())) < most)
