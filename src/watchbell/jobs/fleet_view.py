@@ -83,13 +83,17 @@ class FleetView:
                 raise
 
     async def _watch(self) -> None:
+        was_away = False
         while True:
             try:
                 await self.look()
-                outage.end()
             except StoreUnavailable as error:
-                self._unsettled = self._clock.monotonic()
+                self._unsettled, was_away = self._clock.monotonic(), True
                 outage.begin(error)
+            else:
+                if was_away:  # a read says nothing about an outage of writes
+                    outage.end()
+                was_away = False
             await asyncio.sleep(_EVERY)
 
     async def look(self) -> None:
