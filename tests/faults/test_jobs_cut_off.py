@@ -76,11 +76,11 @@ async def test_a_log_is_complete_after_the_link_was_cut_in_every_way(folder: Pat
             await stored(fleet, int(reached.read_text()))
             gate.touch()
             (job,) = await fleet.finished()
+            await fleet.check_empty()
         assert (job.code, job.reconnected is not None) == (0, True)
         lines = (await fleet.log("j1")).decode().splitlines()
         assert lines == [f"line {n}" for n in range(1, int(reached.read_text()) + 1)]
         fleet.check_run_once()
-        await fleet.check_empty()
 
 
 async def stored(fleet: JobFleet, lines: int) -> None:
