@@ -9,6 +9,7 @@ from tests.jobs.logs import NOW, Printer, begun, job
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SetClock
 from watchbell.jobs import job_records
+from watchbell.jobs.finish_scripts import FinishedJob
 from watchbell.jobs.finisher import Finisher
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Action, Event, EventState, Job, Limit, Tag
@@ -352,3 +353,21 @@ async def test_a_job_that_kills_its_finishers_is_recorded_without_what_it_said(
     await finisher.process(deadly)
     found = (await record(store)).job
     assert (found.code, found.data) == ("unknown", None)
+
+
+async def test_a_job_that_can_not_be_packed_is_recorded_without_what_it_said(
+    store: Store, finisher: Finisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack = FinishedJob.packed
+
+    def packed(done: FinishedJob, keys: Jobs) -> msgspec.Raw:
+        if done.completion.job.data:
+            raise OverflowError("too large")
+        return pack(done, keys)
+
+    monkeypatch.setattr(FinishedJob, "packed", packed)
+    await end(store, job("j1", data={"size": "too large"}))
+    await end(store, job("j2"))
+    await finish(finisher)
+    assert (await record(store, "j2")).job.code == 0
+    assert "without what it reported" in (await record(store, "j1")).job.description

@@ -93,7 +93,7 @@ return {read('HKEYS', jobs.tags) or {}, found}
 )
 
 # KEYS ready, events of alerting; ARGV[1] most events of alerting, ARGV[2] day for limits by day,
-# ARGV[3] msgpack: items of `FinishedJob.item`. A job that is over already is left as it is; one
+# ARGV[3] msgpack: items of `FinishedJob.packed`. A job that is over already is left as it is; one
 # that was changed since it was read is queued again. Returns what became of each item, and what the
 # store refused because of a key that another program spoiled.
 _APPLY = Effects(
@@ -217,7 +217,10 @@ class FinishedJob(Struct, frozen=True, kw_only=True):
     """Whether the log is to be archived."""
     keeps_timelines: bool
 
-    def item(self, keys: Jobs) -> dict[str, Any]:
+    def packed(self, keys: Jobs) -> msgspec.Raw:
+        return msgspec.Raw(msgspec.msgpack.encode(self._item(keys)))
+
+    def _item(self, keys: Jobs) -> dict[str, Any]:
         done, job = self.completion, self.completion.job
         code = msgspec.json.encode(job.code).decode()
         completed, elapsed, failed = job.completed, job.elapsed, int(has_failed(job.code))
@@ -279,9 +282,8 @@ def _damaged(job_id: str) -> JobRecord:
 
 
 def apply_arguments(
-    store: Store, finished: Sequence[FinishedJob], most_events: int, day: str
+    store: Store, items: Sequence[msgspec.Raw], most_events: int, day: str
 ) -> tuple[Effects, list[str], list[str | bytes | int | float]]:
-    """What `Taker.acknowledge` takes to record these jobs."""
-    keys = Jobs(store.prefix)
-    items = msgspec.msgpack.encode([one.item(keys) for one in finished])
-    return _APPLY, [keys.ready(), Alerting(store.prefix).events()], [most_events, day, items]
+    """What `Taker.acknowledge` takes to record these jobs, of `FinishedJob.packed`."""
+    names = [Jobs(store.prefix).ready(), Alerting(store.prefix).events()]
+    return _APPLY, names, [most_events, day, msgspec.msgpack.encode(items)]

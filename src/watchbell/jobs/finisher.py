@@ -56,7 +56,8 @@ class Finisher:
     ) -> None:
         self._store, self._settings, self._clock = store, settings, clock
         self._base_url, self._most_events = base_url, most_events
-        queue = Queue(key=Jobs(store.prefix).finishing(), side="LEFT")
+        self._keys = Jobs(store.prefix)
+        queue = Queue(key=self._keys.finishing(), side="LEFT")
         self.taker = Taker(store, queue, lease=lease, most=most)
         self.done = 0
         """Jobs recorded so far."""
@@ -102,15 +103,17 @@ class Finisher:
 
     async def _finished(
         self, ended: Ended, tags: set[str], now: float, *, is_deadly: bool
-    ) -> FinishedJob:
+    ) -> msgspec.Raw:
+        """The packed item for the script. What can't be decided or packed concerns one job only."""
         if not is_deadly:
             try:
                 result = completion.result(ended.record.own.get("_result"))
-                return await self._decided(ended, result, tags, now)
+                return (await self._decided(ended, result, tags, now)).packed(self._keys)
             except Exception:  # noqa: BLE001 it is recorded without what can't be handled
                 self._log.exception("a job's end can't be handled", job=ended.record.job.id)
         bare = replace(ended.record, job=_bare(ended.record.job))
-        return await self._decided(replace(ended, record=bare), _UNREADABLE, tags, now)
+        made = await self._decided(replace(ended, record=bare), _UNREADABLE, tags, now)
+        return made.packed(self._keys)
 
     async def _decided(
         self, ended: Ended, result: Result, tags: set[str], now: float
