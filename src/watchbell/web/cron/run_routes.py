@@ -10,18 +10,17 @@ from litestar.response import Stream
 from watchbell.cron import history, jobs
 from watchbell.cron.history import Place, Verdict
 from watchbell.cron.model import Omission
-from watchbell.runs.output_store import MOST_LINES
 from watchbell.web import output_view
 from watchbell.web.access import needs
 from watchbell.web.cron import run_view
 from watchbell.web.cron.run_shapes import OmissionShown, RunInFull, RunShown
 from watchbell.web.listing import Cursor, Page
 from watchbell.web.live.sse import EVENT_STREAM, EventStream, LastEvent, Resume, streamed
+from watchbell.web.output_parameters import FARTHEST, Around, Backward, End, Lines, Start, Text
 from watchbell.web.output_shapes import HitsShown, OutputShown
 from watchbell.web.problems import wrong_cursor
 from watchbell.web.services import Asked, audited, services_of
 
-FARTHEST = 1 << 40
 _PLACE = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)_(.{1,150})", re.DOTALL)
 _VERDICTS: tuple[Verdict, ...] = ("success", "fail")
 
@@ -33,28 +32,6 @@ Only = Annotated[
     Literal["", "success", "fail"], QueryParameter(description="Only runs that ended like this.")
 ]
 Limit = Annotated[int, QueryParameter(ge=1, le=200, description="The most items to return.")]
-Lines = Annotated[int, QueryParameter(ge=1, le=MOST_LINES, description="The most lines to return.")]
-Start = Annotated[
-    int | None,
-    QueryParameter(ge=0, le=FARTHEST, description="The place of the first line to return."),
-]
-End = Annotated[
-    int | None,
-    QueryParameter(ge=0, le=FARTHEST, description="The place after the last line to return."),
-]
-Around = Annotated[
-    int | None,
-    QueryParameter(
-        ge=0, le=FARTHEST, description="The place of a line to return with the lines around it."
-    ),
-]
-Text = Annotated[
-    str,
-    QueryParameter(
-        min_length=1, max_length=500, description="The text to search for, in upper or lower case."
-    ),
-]
-Backward = Annotated[bool, QueryParameter(description="Whether to search backward.")]
 
 
 @get("/cron/runs", opt=needs("read"))

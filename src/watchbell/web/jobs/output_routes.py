@@ -1,45 +1,17 @@
 """Endpoints for the output of jobs: read, searched, downloaded and followed."""
 
-from typing import Annotated
-
 from litestar import MediaType, Router, get
-from litestar.params import QueryParameter
 from litestar.response import Stream
 
 from watchbell.jobs.job_log import JobLog
-from watchbell.runs.output_store import MOST_LINES
 from watchbell.web import output_view
 from watchbell.web.access import needs
 from watchbell.web.jobs import job_view
 from watchbell.web.jobs.job_routes import Id, names_of, record_of
 from watchbell.web.live.sse import EVENT_STREAM, EventStream, LastEvent, Resume, streamed
+from watchbell.web.output_parameters import FARTHEST, Around, Backward, End, Lines, Start, Text
 from watchbell.web.output_shapes import HitsShown, OutputShown
 from watchbell.web.services import Asked, services_of
-
-FARTHEST = 1 << 40
-
-Lines = Annotated[int, QueryParameter(ge=1, le=MOST_LINES, description="The most lines to return.")]
-Start = Annotated[
-    int | None,
-    QueryParameter(ge=0, le=FARTHEST, description="The place of the first line to return."),
-]
-End = Annotated[
-    int | None,
-    QueryParameter(ge=0, le=FARTHEST, description="The place after the last line to return."),
-]
-Around = Annotated[
-    int | None,
-    QueryParameter(
-        ge=0, le=FARTHEST, description="The place of a line to return with the lines around it."
-    ),
-]
-Text = Annotated[
-    str,
-    QueryParameter(
-        min_length=1, max_length=500, description="The text to search for, in upper or lower case."
-    ),
-]
-Backward = Annotated[bool, QueryParameter(description="Whether to search backward.")]
 
 
 def log_of(request: Asked, id: str) -> JobLog:  # noqa: A002
