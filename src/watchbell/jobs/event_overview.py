@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from watchbell.jobs import preview
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Event, EventState
 from watchbell.jobs.outcomes import has_failed
@@ -43,6 +44,8 @@ class Overview(Struct, frozen=True):
     running: Mapping[str, int]
     waiting: Mapping[str, int]
     states: Mapping[str, EventState]
+    matches: Mapping[str, int]
+    """How many times events with the timing `nth` have matched."""
 
     def state(self, event: str) -> EventState:
         return self.states.get(event, _NOTHING)
@@ -94,9 +97,8 @@ async def read(store: Store) -> Overview:
             counted = running if state in (b'"active"', b'"finishing"') else waiting
             counted[_text(event)] += 1
     pairs = zip(states[::2], states[1::2], strict=True)
-    return Overview(
-        running, waiting, {name.decode(errors="replace"): _state(raw) for name, raw in pairs}
-    )
+    known = {name.decode(errors="replace"): _state(raw) for name, raw in pairs}
+    return Overview(running, waiting, known, await preview.all_matches(store))
 
 
 def filtered(events: Iterable[Event], wanted: EventFilter, seen: Overview) -> list[Event]:

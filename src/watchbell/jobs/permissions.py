@@ -1,11 +1,13 @@
 """Who may do what with events and jobs: the one question, asked with their category and groups."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from watchbell.actors import Actor, Privilege, Subject, may
-from watchbell.errors import Refused
+from watchbell.errors import NotFound, Refused
 from watchbell.fleet import servers as fleet_servers
 from watchbell.fleet.model import Server
+from watchbell.jobs import definitions
 from watchbell.jobs.model import Action, Event, Job
 from watchbell.store.client import Store
 
@@ -58,6 +60,21 @@ def check_actions(
         event = events.get(action.event_id) if action.type == "run_event" else None
         if event is not None:
             check(actor, "run_jobs", subject(event.category, event.targets, servers))
+
+
+async def check_runs(store: Store, actor: Actor, values: Mapping[str, Any]) -> None:
+    """As `check_actions`, for the properties of a category or channel, before they are validated.
+    Raises Refused."""
+    actions = values.get("actions")
+    named = [values.get("run_event")]
+    named += [one.get("event_id") for one in actions or () if isinstance(one, dict)]
+    for id_ in {one for one in named if isinstance(one, str) and one}:
+        try:
+            event = await definitions.get(store, "event", id_)
+        except (NotFound, Refused):
+            continue
+        assert isinstance(event, Event)
+        check(actor, "run_jobs", await subject_of(store, event.category, event.targets))
 
 
 class ReadAccess:

@@ -48,7 +48,14 @@ from watchbell.web.etags import tagged
 from watchbell.web.fleet import agent_routes, group_routes, server_routes
 from watchbell.web.fleet.server_table import ServerTable
 from watchbell.web.guard import guard
-from watchbell.web.jobs import definition_routes, event_routes, output_routes, transfer_routes
+from watchbell.web.jobs import (
+    definition_routes,
+    event_editor_routes,
+    event_revision_routes,
+    event_routes,
+    output_routes,
+    transfer_routes,
+)
 from watchbell.web.jobs import job_routes as fleet_job_routes
 from watchbell.web.jobs.definition_cache import DefinitionCache
 from watchbell.web.jobs.topics import JobTopics
@@ -91,7 +98,10 @@ ALERTING = (
 )
 FLEET = (server_routes, group_routes)
 CRON = (job_routes, file_routes, run_routes, instance_routes)
-JOBS = (transfer_routes, event_routes, fleet_job_routes, output_routes, definition_routes)
+JOBS = (
+    *(transfer_routes, event_editor_routes, event_routes, event_revision_routes),
+    *(fleet_job_routes, output_routes, definition_routes),
+)
 PEOPLE = (account_routes, user_routes, role_routes, session_routes, api_key_routes)
 SYSTEM = (overview_routes, run_list_routes, gateway_routes, topic_routes)
 API = Router(

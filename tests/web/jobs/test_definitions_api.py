@@ -91,3 +91,35 @@ async def test_a_foreign_category_is_not_changed(site: Site) -> None:
         assert (await dave.post(f"{path}/payroll/revisions/1/restore")).status == 403
         assert (await dave.ask("DELETE", f"{path}/payroll")).status == 403
         assert (await dave.post("/api/v1/events/gone/flush-queue")).status == 403
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("channels", {"title": "C", "run_event": "pay"}),
+        (
+            "categories",
+            {
+                "id": "reports",
+                "title": "R",
+                "actions": [{"trigger": "error", "type": "run_event", "event_id": "pay"}],
+            },
+        ),
+    ],
+)
+async def test_nobody_runs_a_foreign_event_by_a_definition(
+    site: Site, store: Store, path: str, values: dict[str, Any]
+) -> None:
+    await stock.ensure(store, 1_000)
+    pay = {"id": "pay", "title": "Pay", "category": "payroll", "params": {"script": "true"}}
+    rights = Rights(categories=("reports",))
+    await site.services.users.add("dave", "editor", BY, rights)
+    async with site.somebody("editor") as alice, site.somebody("editor", "dave") as dave:
+        assert (await alice.post("/api/v1/events", json=pay)).status == 201
+        assert (await dave.post(f"/api/v1/{path}", json=values)).status == 403
+        made = await alice.post(f"/api/v1/{path}", json=values)
+        assert made.status == 201, made.text
+        one = f"/api/v1/{path}/{made.json()['id']}"
+        assert (await dave.ask("PUT", one, json=values)).status == 403
+        assert (await dave.ask("PUT", one, json={"title": "Other"})).status == 200
+        assert (await dave.post(f"{one}/revisions/1/restore")).status == 403

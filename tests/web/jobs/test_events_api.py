@@ -1,5 +1,6 @@
 """Events over HTTP: what there is, how each is doing, and what people do with them."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -47,7 +48,7 @@ async def test_an_event_is_added_shown_changed_and_deleted(site: Site, store: St
         assert shown["row"]["words"] == "at 02:30 every day, Europe/Rome"
         assert shown["row"]["status"] == "idle"
         assert [fire["at"] for fire in shown["next"]][:3] == shown["row"]["next"]
-        assert " 02:30:00 CE" in shown["next"][0]["local"]
+        assert " 02:30 CE" in shown["next"][0]["local"]
         assert shown["obstacle"] == ""
         changed = await alice.ask("PUT", one, json={"notes": "Ask Bob."}, headers={"If-Match": "1"})
         assert changed.json()["revision"] == 2
@@ -314,3 +315,27 @@ async def test_limited_people_neither_import_nor_export(site: Site) -> None:
     async with site.somebody("editor", "dave") as dave:
         assert (await dave.post("/api/v1/events/import", json=tab)).status == 403
         assert (await dave.get("/api/v1/events/export")).status == 403
+
+
+async def test_the_next_runs_are_those_that_the_conductor_launches(site: Site) -> None:
+    timings = [
+        {"type": "schedule", "minutes": [0], "timezone": "UTC"},
+        {"type": "delay", "duration": 90},
+        {"type": "nth", "every": 2},
+    ]
+    async with site.somebody("editor") as alice:
+        event = await made(alice, timings=timings)
+        await site.store.call("HSET", Jobs(site.store.prefix).counts(), event, 1)
+        shown = (await alice.get(f"/api/v1/events/{event}")).json()
+        times = [one["at"] for one in shown["next"]]
+    assert {time % 3_600 for time in times} == {90}
+    assert {later - time for time, later in pairwise(times)} == {7_200}
+    assert shown["row"]["next"] == times[:3]
+
+
+async def test_a_clock_change_is_remarked(site: Site) -> None:
+    yearly = {"months": [3], "days": list(range(25, 32)), "weekdays": [0], "hours": [2]}
+    timing = {"type": "schedule", "minutes": [30], "timezone": "Europe/Rome"} | yearly
+    async with site.somebody("viewer") as bob:
+        found = (await bob.post("/api/v1/events/preview", json={"timings": [timing]})).json()
+    assert "clocks are set forward" in found["next"][0]["remark"]

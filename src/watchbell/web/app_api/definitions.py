@@ -55,6 +55,7 @@ def _group(kind: Kind) -> Group:
     async def add(call: Call) -> Answer:
         given = call.record()
         permissions.check(call.actor, create, _subject(kind, str(given.get("id", ""))))
+        await permissions.check_runs(call.store, call.actor, given)
         if kind == "category" and "sort_order" not in given:
             known = (await call.catalogue()).categories.values()
             given["sort_order"] = max((one.sort_order for one in known), default=-1) + 1
@@ -66,7 +67,9 @@ def _group(kind: Kind) -> Group:
     async def change(call: Call) -> Answer:
         id = call.text("id")  # noqa: A001
         permissions.check(call.actor, edit, _subject(kind, id))
-        await definitions.update(call.store, kind, id, call.record(), call.actor, call.now)
+        given = call.record()
+        await permissions.check_runs(call.store, call.actor, given)
+        await definitions.update(call.store, kind, id, given, call.actor, call.now)
         await _saved(call, kind, id, "update")
         return {}
 

@@ -81,10 +81,14 @@ async def get_event(call: Call) -> Answer:
 async def get_event_history(call: Call) -> Answer:
     access, id = await call.access(), call.text("id")  # noqa: A001
     found = await revisions.of(call.store, "event", id)
-    newest = next((one.record for one in found if one.record), {})
-    category, targets = newest.get("category", "general"), newest.get("targets", ())
-    access.check("read", category, targets)
-    may_edit = access.allows("edit_events", category, targets)
+    abouts = [  # it may have moved from another category
+        (one.record.get("category", "general"), one.record.get("targets", ()))
+        for one in found
+        if one.record
+    ]
+    for about in abouts:
+        access.check("read", *about)
+    may_edit = all(access.allows("edit_events", *about) for about in abouts)
     rows = revision_rows.rows("event", id, found, is_masked=not may_edit)
     if call.number("sort_dir", -1) > 0:
         rows.reverse()

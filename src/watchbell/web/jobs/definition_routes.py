@@ -1,5 +1,6 @@
 """Endpoints for categories, plugins, channels and tags. They are alike, so they are made alike."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -16,10 +17,12 @@ from watchbell.web.access import needs
 from watchbell.web.jobs import revision_view
 from watchbell.web.jobs.definition_shapes import DefinitionRow, DefinitionShown, SavedDefinition
 from watchbell.web.jobs.event_shapes import RevisionShown
+from watchbell.web.jobs.request_checks import revision_of
 from watchbell.web.problems import HttpProblem
 from watchbell.web.services import Asked, actor_of, audited, services_of
 from watchbell.web.versions import STALE, IfMatch
 
+NOTHING: Mapping[str, Any] = {}
 _PATHS: dict[Kind, str] = {
     "category": "categories",
     "plugin": "plugins",
@@ -29,15 +32,6 @@ _PATHS: dict[Kind, str] = {
 
 Id = Annotated[str, PathParameter(min_length=1, max_length=100, description="Its id.")]
 Number = Annotated[int, PathParameter(ge=1, le=1 << 40, description="The number of a revision.")]
-
-
-def revision_of(if_match: str) -> int | None:
-    text = if_match.strip().strip('"*')
-    if not text:
-        return None
-    if not (text.isascii() and text.isdecimal() and len(text) < 15):
-        raise HttpProblem(400, "expected the revision that you read", field="If-Match")
-    return int(text)
 
 
 def _whole(record: Record, *, masked: bool) -> dict[str, Any]:
@@ -54,17 +48,26 @@ async def _saved(request: Asked, kind: Kind, record: Record, verb: str) -> Saved
     return SavedDefinition(record.id, record.revision)
 
 
+async def _check(
+    request: Asked,
+    kind: Kind,
+    privilege: Privilege,
+    id: str,  # noqa: A002
+    values: Mapping[str, Any] = NOTHING,
+) -> None:
+    """Whoever is limited to categories may change those alone, and adds no action that runs what
+    they may not run."""
+    about = Subject(id) if kind == "category" else ANYTHING
+    permissions.check(actor_of(request), privilege, about)
+    await permissions.check_runs(services_of(request).store, actor_of(request), values)
+
+
 def _handlers(kind: Kind) -> list[HTTPRouteHandler]:  # noqa: C901 one closure for each endpoint
     path = f"/{_PATHS[kind]}"
     create, edit, remove = (privilege_to(verb, kind) for verb in ("create", "edit", "delete"))
 
     def is_masked(request: Asked) -> bool:
         return not may(actor_of(request), edit)
-
-    def check(request: Asked, privilege: Privilege, id: str) -> None:  # noqa: A002
-        """Whoever is limited to categories may change those alone."""
-        about = Subject(id) if kind == "category" else ANYTHING
-        permissions.check(actor_of(request), privilege, about)
 
     @get(path, opt=needs("read"), name=f"list_{kind}", description=f"List {_PATHS[kind]}.")
     async def list_all(request: Asked) -> list[DefinitionRow]:
@@ -82,7 +85,7 @@ def _handlers(kind: Kind) -> list[HTTPRouteHandler]:  # noqa: C901 one closure f
     @post(path, opt=needs(create), name=f"create_{kind}", description=f"Add a {kind}.")
     async def add(request: Asked, data: JSONBody[dict[str, Any]]) -> SavedDefinition:
         services = services_of(request)
-        check(request, create, str(data.get("id", "")))
+        await _check(request, kind, create, str(data.get("id", "")), data)
         record = await definitions.create(
             services.store, kind, data, actor_of(request), services.clock.now()
         )
@@ -108,7 +111,7 @@ def _handlers(kind: Kind) -> list[HTTPRouteHandler]:  # noqa: C901 one closure f
         if_match: IfMatch = "",
     ) -> SavedDefinition:
         services, now = services_of(request), services_of(request).clock.now()
-        check(request, edit, id)
+        await _check(request, kind, edit, id, data)
         revision = revision_of(if_match)
         try:
             record = await definitions.update(
@@ -126,7 +129,7 @@ def _handlers(kind: Kind) -> list[HTTPRouteHandler]:  # noqa: C901 one closure f
     )
     async def drop(request: Asked, id: Id) -> None:  # noqa: A002
         services = services_of(request)
-        check(request, remove, id)
+        await _check(request, kind, remove, id)
         await definitions.remove(services.store, kind, id, actor_of(request), services.clock.now())
         await services.definitions.changed(kind, id)
         await audited(request, f"{_PATHS[kind]}.delete", id)
@@ -152,7 +155,9 @@ def _handlers(kind: Kind) -> list[HTTPRouteHandler]:  # noqa: C901 one closure f
     )
     async def restore(request: Asked, id: Id, number: Number) -> SavedDefinition:  # noqa: A002
         services = services_of(request)
-        check(request, edit, id)
+        for one in await revisions.of(services.store, kind, id):
+            if one.revision == number:
+                await _check(request, kind, edit, id, one.record or NOTHING)
         record = await revisions.restore(
             services.store, kind, id, number, actor_of(request), services.clock.now()
         )

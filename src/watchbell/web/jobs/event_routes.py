@@ -11,58 +11,40 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from watchbell.actors import Privilege, Subject, may
 from watchbell.errors import Changed, NotFound, Refused
-from watchbell.fleet import groups as fleet_groups
-from watchbell.fleet import presence, servers
-from watchbell.fleet.model import Server
 from watchbell.jobs import (
     definitions,
     event_overview,
     left_out_runs,
-    parameters,
-    permissions,
-    revisions,
     run_event,
     timetable,
     validation,
 )
-from watchbell.jobs.catalogue import Catalogue
 from watchbell.jobs.decide.launch import obstacle
 from watchbell.jobs.event_overview import EventFilter, Sort
-from watchbell.jobs.model import Action, Algorithm, Event
-from watchbell.jobs.permissions import ReadAccess
-from watchbell.jobs.revisions import Revision
+from watchbell.jobs.model import Event
 from watchbell.web.access import needs
-from watchbell.web.jobs import event_view, revision_view
-from watchbell.web.jobs.definition_routes import revision_of
+from watchbell.web.jobs import event_view
 from watchbell.web.jobs.event_shapes import (
-    AlgorithmShown,
     BulkAsked,
     BulkDone,
     BulkItem,
     EventPage,
     EventShown,
     Launched,
-    Options,
-    RevisionShown,
     RunAsked,
     SavedEvent,
-    TargetShown,
-    TimingsAsked,
-    TimingsPreview,
 )
-from watchbell.web.problems import FieldError, HttpProblem, wrong_cursor
+from watchbell.web.jobs.request_checks import (
+    catalogue_of,
+    check_access,
+    check_actions,
+    read_access_of,
+    revision_of,
+    timezone_of,
+)
+from watchbell.web.problems import HttpProblem, wrong_cursor
 from watchbell.web.services import Asked, actor_of, audited, services_of
 from watchbell.web.versions import STALE, IfMatch
-
-ALGORITHM_WORDS: dict[Algorithm, str] = {
-    "random": "A random server",
-    "round_robin": "Each server in turn",
-    "least_cpu": "The server with the least CPU usage",
-    "least_mem": "The server with the least memory in use",
-    "prefer_first": "The first server by name, if it has a free slot",
-    "prefer_last": "The last server by name, if it has a free slot",
-    "fewest_jobs": "The server with the fewest jobs",
-}
 
 Id = Annotated[str, PathParameter(min_length=1, max_length=100, description="An event's id.")]
 Text = Annotated[
@@ -78,33 +60,6 @@ Yes = Annotated[
 By = Annotated[Sort, QueryParameter(description="Sort by title, last run or last change.")]
 Limit = Annotated[int, QueryParameter(ge=1, le=200, description="The most items to return.")]
 Cursor = Annotated[str, QueryParameter(max_length=2_000, description="`next` of the page before.")]
-Number = Annotated[int, PathParameter(ge=1, le=1 << 40, description="The number of a revision.")]
-
-
-def timezone_of(request: Asked) -> str:
-    return services_of(request).settings.jobs.timezone
-
-
-async def catalogue_of(request: Asked) -> Catalogue:
-    return await services_of(request).definitions.catalogue()
-
-
-async def check_access(
-    request: Asked, privilege: Privilege, category: str, targets: Sequence[str]
-) -> None:
-    """Refuses what the actor's categories and groups do not allow."""
-    about = await permissions.subject_of(services_of(request).store, category, targets)
-    permission = may(actor_of(request), privilege, about)
-    if not permission:
-        raise HttpProblem(403, permission.reason, code="forbidden")
-
-
-async def read_access_of(request: Asked) -> ReadAccess:
-    return ReadAccess(actor_of(request), await _servers(request))
-
-
-async def _servers(request: Asked) -> dict[str, Server]:
-    return {one.id: one for one in await servers.every(services_of(request).store)}
 
 
 @get("/events", opt=needs("read"))
@@ -176,72 +131,17 @@ def _after(found: Sequence[Event], cursor: str) -> int:
     return min(max(place, 0), len(found))
 
 
-@get("/events/options", opt=needs("read"))
-async def options(request: Asked) -> Options:
-    """List what an event can be made of: categories, plugins, targets and so on."""
-    services, catalogue = services_of(request), await catalogue_of(request)
-    categories = sorted(catalogue.categories.values(), key=lambda one: one.sort_order)
-    return Options(
-        categories=[parameters.masked_category(one) for one in categories],
-        plugins=[
-            parameters.without_secrets(one)
-            for one in catalogue.plugins.values()
-            if one.type == "event"
-        ],
-        channels=list(catalogue.channels.values()),
-        tags=list(catalogue.tags.values()),
-        targets=await _targets(request),
-        algorithms=[AlgorithmShown(*pair) for pair in ALGORITHM_WORDS.items()],
-        timezone=services.settings.jobs.timezone,
-    )
-
-
-async def _targets(request: Asked) -> list[TargetShown]:
-    services = services_of(request)
-    known, present = await servers.every(services.store), await presence.read(services.store)
-    down_after = services.settings.jobs.down_after
-    online = {one.id for one in known if present.is_online(one.id, down_after)}
-    groups = [
-        TargetShown(
-            id=group.id,
-            title=group.title,
-            kind="group",
-            online=any(group.id in one.groups and one.id in online for one in known),
-            servers=sum(group.id in one.groups for one in known),
-        )
-        for group in await fleet_groups.every(services.store)
-    ]
-    return groups + [
-        TargetShown(id=one.id, title=servers.label(one), kind="server", online=one.id in online)
-        for one in known
-    ]
-
-
-@post("/events/preview", status_code=200, opt=needs("read"))
-async def preview(request: Asked, data: JSONBody[TimingsAsked]) -> TimingsPreview:
-    """Describe timings, and list the next ten runs. Errors name the timing and its field."""
-    now, zone = services_of(request).clock.now(), timezone_of(request)
-    draft = {"id": "preview", "title": "preview", "timings": data.timings}
-    try:
-        event = validation.read("event", draft)
-    except Refused as error:
-        return TimingsPreview(words="", next=[], errors=[FieldError(error.field, error.reason)])
-    assert isinstance(event, Event)
-    words = timetable.of(event.timings, zone).describes()
-    return TimingsPreview(words=words, next=event_view.fires(event.timings, zone, now))
-
-
 @post("/events", opt=needs("create_events"))
 async def create_event(request: Asked, data: JSONBody[dict[str, Any]]) -> SavedEvent:
     """Add an event. It takes the document's properties; the id is made if there is none."""
     services = services_of(request)
-    draft = _event(validation.read("event", {"id": "new", **data}))
+    draft = event_record(validation.read("event", {"id": "new", **data}))
     await check_access(request, "create_events", draft.category, draft.targets)
-    await _check_actions(request, draft.actions)
+    await check_actions(request, draft.actions)
     made = await definitions.create(
         services.store, "event", data, actor_of(request), services.clock.now()
     )
-    return await _saved(request, _event(made), "events.create")
+    return await saved(request, event_record(made), "events.create")
 
 
 @get("/events/{id:str}", opt=needs("read"))
@@ -258,11 +158,13 @@ async def one_event(request: Asked, id: Id) -> EventShown:  # noqa: A002
     await check_access(request, "read", event.category, event.targets)
     now = services.clock.now()
     masked = not may(actor_of(request), "edit_events", Subject(event.category))
+    times, counted = timetable.of(event.timings, zone), seen.matches.get(id, 0)
+    following = event_view.upcoming(times, zone, now, counted=counted)
     return EventShown(
         event=event_view.whole(event, catalogue.plugins.get(event.plugin), masked=masked),
         is_masked=masked,
         row=event_view.row(event, seen, zone, now),
-        next=event_view.fires(event.timings, zone, now) if event.enabled else [],
+        next=following if event.enabled else [],
         statistics=event_view.statistics(seen.state(id)),
         obstacle=obstacle(catalogue, event),
         left_out=event_view.left_out(await left_out_runs.latest(services.store, id)),
@@ -279,11 +181,13 @@ async def replace_event(
     """Change properties of an event. Those that are not given stay as they are. Jobs in progress
     are not affected."""
     services = services_of(request)
-    old = _event(await definitions.get(services.store, "event", id))
+    old = event_record(await definitions.get(services.store, "event", id))
     await check_access(request, "edit_events", old.category, old.targets)
-    draft = _event(validation.read("event", {**msgspec.to_builtins(old), **data}, current=old))
+    draft = event_record(
+        validation.read("event", {**msgspec.to_builtins(old), **data}, current=old)
+    )
     await check_access(request, "edit_events", draft.category, draft.targets)
-    await _check_actions(request, [one for one in draft.actions if one not in old.actions])
+    await check_actions(request, [one for one in draft.actions if one not in old.actions])
     revision = revision_of(if_match)
     try:
         made = await definitions.update(
@@ -291,29 +195,24 @@ async def replace_event(
         )
     except Changed as error:
         raise HttpProblem(412, str(error)) from None
-    return await _saved(request, _event(made), "events.update")
+    return await saved(request, event_record(made), "events.update")
 
 
-async def _check_actions(request: Asked, added: Sequence[Action]) -> None:
-    catalogue, known = await catalogue_of(request), await _servers(request)
-    permissions.check_actions(actor_of(request), added, catalogue.events, known)
-
-
-def _event(record: object) -> Event:
+def event_record(record: object) -> Event:
     assert isinstance(record, Event)
     return record
 
 
-async def _saved(request: Asked, event: Event, action: str) -> SavedEvent:
+async def saved(request: Asked, event: Event, action: str) -> SavedEvent:
     services, zone = services_of(request), timezone_of(request)
     await services.definitions.changed("event", event.id)
     await audited(request, action, event.id, event.title)
-    times = timetable.of(event.timings, zone)
+    row = event_view.row(event, await services.definitions.overview(), zone, services.clock.now())
     return SavedEvent(
         id=event.id,
         revision=event.revision,
-        words=times.describes(),
-        next=times.next_after(services.clock.now()) if event.enabled else None,
+        words=row.words,
+        next=row.next[0] if row.next else None,
     )
 
 
@@ -334,7 +233,7 @@ async def _delete(request: Asked, id: str) -> None:  # noqa: A002
 async def _check_event(request: Asked, privilege: Privilege, id: str) -> None:  # noqa: A002
     """A spoiled event belongs to no category."""
     try:
-        event = _event(await definitions.get(services_of(request).store, "event", id))
+        event = event_record(await definitions.get(services_of(request).store, "event", id))
     except Refused:
         return
     await check_access(request, privilege, event.category, event.targets)
@@ -363,7 +262,9 @@ async def _enable(request: Asked, id: str, *, enabled: bool) -> SavedEvent:  # n
         actor_of(request),
         services.clock.now(),
     )
-    return await _saved(request, _event(made), "events.enable" if enabled else "events.disable")
+    return await saved(
+        request, event_record(made), "events.enable" if enabled else "events.disable"
+    )
 
 
 @post("/events/{id:str}/run", opt=needs("run_jobs"))
@@ -419,46 +320,11 @@ async def _one_of_many(request: Asked, id: str, action: str) -> BulkItem:  # noq
     return BulkItem(id=id)
 
 
-@get("/events/{id:str}/revisions", opt=needs("read"))
-async def list_revisions(request: Asked, id: Id) -> list[RevisionShown]:  # noqa: A002
-    """List the revisions of an event, newest first, each with what it changed."""
-    actor, found = actor_of(request), await revisions.of(services_of(request).store, "event", id)
-    subjects = await _subjects(request, found)
-    for about in subjects:
-        permissions.check(actor, "read", about)
-    masked = not all(may(actor, "edit_events", about) for about in subjects)
-    return revision_view.shown(found, hidden=("params", "timings", "actions") if masked else ())
-
-
-async def _subjects(request: Asked, found: Sequence[Revision]) -> set[Subject]:
-    """What an event was about in its revisions: it may have moved from another category."""
-    known = await _servers(request)
-    records = [one.record for one in found if one.record]
-    return {
-        permissions.subject(str(one.get("category", "")), one.get("targets", ()), known)
-        for one in records
-    }
-
-
-@post("/events/{id:str}/revisions/{number:int}/restore", status_code=200, opt=needs("edit_events"))
-async def restore(request: Asked, id: Id, number: Number) -> SavedEvent:  # noqa: A002
-    """Make a new revision like an earlier one. A deleted event is created again."""
-    services = services_of(request)
-    found = await revisions.of(services.store, "event", id)
-    affected = [one for one in found if one is found[0] or one.revision == number]
-    for about in await _subjects(request, affected):
-        permissions.check(actor_of(request), "edit_events", about)
-    made = await revisions.restore(
-        services.store, "event", id, number, actor_of(request), services.clock.now()
-    )
-    return await _saved(request, _event(made), "events.restore")
-
-
 ROUTES = Router(
     "/",
     tags=["Events"],
     route_handlers=[
-        *(list_events, options, preview, create_event, one_event, replace_event, delete_event),
-        *(enable, disable, run, bulk, list_revisions, restore),
+        *(list_events, create_event, one_event, replace_event, delete_event),
+        *(enable, disable, run, bulk),
     ],
 )

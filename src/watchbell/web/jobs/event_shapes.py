@@ -78,7 +78,7 @@ class EventPage(Struct, frozen=True, kw_only=True):
 class Upcoming(Struct, frozen=True):
     at: float
     local: str
-    """Date and time in the zone of the timing."""
+    """Weekday, date and time in the zone of the timing."""
     remark: str = ""
     """How a clock change affects this run."""
 

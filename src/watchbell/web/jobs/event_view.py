@@ -1,17 +1,16 @@
 """Events as the API shows them."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import msgspec
 
-from watchbell.jobs import left_out_runs, parameters, timetable
+from watchbell.jobs import left_out_runs, parameters, preview, timetable
 from watchbell.jobs.catalogue import Catalogue
 from watchbell.jobs.claims import LeftOut
 from watchbell.jobs.event_overview import Overview
-from watchbell.jobs.model import Event, EventState, Plugin, Timing
+from watchbell.jobs.model import Event, EventState, Plugin
 from watchbell.jobs.timetable import Timetable
 from watchbell.web.jobs.event_shapes import (
     EventCounts,
@@ -33,6 +32,8 @@ def rows(events: Iterable[Event], seen: Overview, timezone: str, now: float) -> 
 
 def row(event: Event, seen: Overview, timezone: str, now: float) -> EventRow:
     state, times = seen.state(event.id), timetable.of(event.timings, timezone)
+    counted = seen.matches.get(event.id, 0)
+    following = upcoming(times, timezone, now, counted=counted, most=_NEXT)
     return EventRow(
         id=event.id,
         title=event.title,
@@ -45,7 +46,7 @@ def row(event: Event, seen: Overview, timezone: str, now: float) -> EventRow:
         algo=event.algo,
         tags=event.tags,
         words=times.describes(),
-        next=upcoming(times, now, _NEXT) if event.enabled else [],
+        next=[one.at for one in following] if event.enabled else [],
         running=seen.running.get(event.id, 0),
         queued=seen.waiting.get(event.id, 0),
         last=_last(state),
@@ -103,22 +104,12 @@ def statistics(state: EventState) -> Statistics:
     return Statistics(count=count, mean=mean, failures=state.failures)
 
 
-def upcoming(times: Timetable, now: float, most: int) -> list[float]:
-    found: list[float] = []
-    at: int | None = int(now)
-    while len(found) < most and at is not None and (at := times.next_after(at)) is not None:
-        found.append(at)
-    return found
-
-
-def fires(timings: tuple[Timing, ...], timezone: str, now: float) -> list[Upcoming]:
-    times = timetable.of(timings, timezone)
-    zones = [one.timezone for one in timings if one.enabled and one.timezone]
-    zone = ZoneInfo(zones[0] if zones else timezone)
-    return [
-        Upcoming(at, datetime.fromtimestamp(at, zone).strftime("%Y-%m-%d %H:%M:%S %Z"))
-        for at in upcoming(times, now, UPCOMING)
-    ]
+def upcoming(
+    times: Timetable, timezone: str, now: float, *, counted: int = 0, most: int = UPCOMING
+) -> list[Upcoming]:
+    """`counted`: how many times an event with the timing `nth` has matched."""
+    found = preview.upcoming(times, now, ZoneInfo(timezone), most=most, counted=counted)
+    return [Upcoming(one.at, one.local, one.remark) for one in found]
 
 
 def whole(event: Event, plugin: Plugin | None, *, masked: bool) -> dict[str, Any]:

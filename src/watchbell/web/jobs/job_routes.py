@@ -29,12 +29,6 @@ from watchbell.jobs.model import Job
 from watchbell.jobs.timelines import Timelines
 from watchbell.web.access import needs
 from watchbell.web.jobs import job_view
-from watchbell.web.jobs.event_routes import (
-    catalogue_of,
-    check_access,
-    read_access_of,
-    timezone_of,
-)
 from watchbell.web.jobs.event_shapes import Launched
 from watchbell.web.jobs.job_shapes import (
     AbortAsked,
@@ -46,6 +40,12 @@ from watchbell.web.jobs.job_shapes import (
     UsageShown,
 )
 from watchbell.web.jobs.job_view import Names
+from watchbell.web.jobs.request_checks import (
+    catalogue_of,
+    check_access,
+    read_access_of,
+    timezone_of,
+)
 from watchbell.web.problems import HttpProblem, wrong_cursor
 from watchbell.web.services import Asked, actor_of, audited, services_of
 

@@ -6,8 +6,8 @@ from litestar import Router, get
 from litestar.params import QueryParameter
 
 from watchbell.web.access import needs
-from watchbell.web.jobs.event_routes import read_access_of
 from watchbell.web.jobs.job_routes import names_of
+from watchbell.web.jobs.request_checks import read_access_of
 from watchbell.web.listing import Page
 from watchbell.web.problems import HttpProblem
 from watchbell.web.services import Asked, services_of

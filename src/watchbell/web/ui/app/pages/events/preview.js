@@ -61,7 +61,7 @@ export function Previewing({ preview }) {
  */
 export function NextRuns({ next, none }) {
   if (next.length === 0) return html`<p class="soft">${none}</p>`;
-  const differs = next.some((one) => one.local.slice(0, 16) !== zoned(one.at));
+  const differs = next.some((one) => one.local.slice(4, 20) !== zoned(one.at));
   return html`<ol class="fires">
       ${next.map((one) => html`<li key=${one.at}>
         <span>${longTime(one.at)}</span>
