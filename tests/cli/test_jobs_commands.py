@@ -151,11 +151,12 @@ async def test_a_job_is_run_with_other_parameters_and_targets(fleet: Fleet) -> N
     said = await fleet.ran(
         *("events", "run", "Backup", "--param", "version=1.40", "--target", "web", "--tag", "fast"),
         *("--priority", "5", "--delay", "1 hour", "--json"),
+        *("--set", 'limits=[{"type": "time", "duration": 9}]'),
     )
     job = await job_records.read(fleet.store, json.loads(said)["id"])
     assert job is not None
     assert (job.params["version"], job.targets, job.tags) == ("1.40", ("web",), ("fast",))
-    assert (job.state, job.priority) == ("start_delay", 5)
+    assert (job.state, job.priority, job.limits[0].duration) == ("start_delay", 5, 9)
     assert "delayed" in await fleet.ran("jobs", "list", "backup")
 
 

@@ -12,13 +12,14 @@ from watchbell.actors import Actor, Grant
 from watchbell.errors import NotFound, Refused
 from watchbell.fleet.keys import Fleet
 from watchbell.fleet.model import Server
-from watchbell.jobs import job_records, run_event
-from watchbell.jobs.model import Job, JobFile, Limit, Parameter, Timing
+from watchbell.jobs import definitions, job_records, run_event, stock
+from watchbell.jobs.model import Action, Job, JobFile, Limit, Parameter, Timing
 from watchbell.store.client import Store
 
 NOW = 1_700_000_000.0
 ALICE = actors.signed_in("alice", "operator")
 ADMIN = actors.signed_in("admin", "administrator")
+_RUNS = {"trigger": "success", "type": "run_event", "event_id": "tidy"}
 
 
 def limited(*groups: str, categories: tuple[str, ...] = ()) -> Actor:
@@ -31,7 +32,7 @@ def limited(*groups: str, categories: tuple[str, ...] = ()) -> Actor:
 
 
 async def run(store: Store, known: Defined, actor: Actor = ALICE, /, **request: Any) -> Job:
-    request = {"id": "backup", **request}
+    request = {"id": "backup"} | request
     return await run_event.run(store, known, actor, request, NOW, timezone="UTC")
 
 
@@ -61,6 +62,108 @@ async def test_properties_of_the_event_can_be_overridden(store: Store) -> None:
     )
     assert (job.tags, job.targets, job.algo, job.priority) == (("a", "b"), ("web",), "least_mem", 3)
     assert (job.input, job.state, job.until) == ({"data": {"n": [1]}}, "start_delay", NOW + 60)
+
+
+async def test_limits_and_actions_can_be_replaced_for_one_job(store: Store) -> None:
+    known = defined(
+        event(
+            limits=(Limit(type="time", duration=60), Limit(type="retry", amount=3)),
+            actions=(Action(trigger="error", type="email", email="alice@example.com"),),
+            notes="old",
+        ),
+        categories={
+            "general": msgspec.structs.replace(
+                GENERAL, limits=(Limit(type="log", amount=9), Limit(type="time", duration=5))
+            )
+        },
+    )
+    job = await run(
+        store,
+        known,
+        limits=[{"type": "time", "duration": 600}],
+        actions=[{"condition": "success", "type": "web_hook", "web_hook": "http://example.com/"}],
+        notes="new",
+        icon="star",
+    )
+    assert [(one.type, one.duration, one.source) for one in job.limits] == [
+        ("time", 600, ""),
+        ("log", None, "category"),
+    ]
+    assert job.actions == (Action(trigger="success", type="web_hook", url="http://example.com/"),)
+    assert (job.notes, job.icon) == ("new", "star")
+    assert (await run(store, known, limits=[], actions=[])).actions == ()
+
+
+@pytest.mark.parametrize(
+    ("request_", "field"),
+    [
+        ({"limits": [{"type": "time", "duration": -1}]}, "limits[0].duration"),
+        ({"limits": {}}, "limits"),
+        ({"limits": [{"type": "queue", "amount": 1}]}, "limits"),
+        ({"actions": [{"trigger": "success", "type": "email"}]}, "actions[0].email"),
+        ({"actions": [{"trigger": "success", "type": "tag", "tag": "a"}]}, "actions[0].tag"),
+        ({"actions": [_RUNS]}, "actions[0].event_id"),
+        (
+            {"actions": [{"trigger": "error", "type": "channel", "channel_id": "ops"}]},
+            "actions[0].channel_id",
+        ),
+        ({"notes": 5}, "notes"),
+        ({"plugin": "httpplug"}, "plugin"),
+    ],
+)
+async def test_a_property_that_an_event_could_not_have_is_refused(
+    store: Store, request_: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(Refused) as raised:
+        await run(store, defined(event()), **request_)
+    assert raised.value.field == field
+    assert await store.call("DBSIZE") == 0
+
+
+async def test_an_event_can_be_sent_back_as_it_was_read(store: Store) -> None:
+    tidy = {"trigger": "success", "type": "run_event", "event_id": "deleted"}
+    one = event("backup", Timing(type="startup"), actions=(msgspec.convert(tidy, Action),))
+    job = await run(store, defined(one), **msgspec.to_builtins(one), plugin="shellplug")
+    assert job.actions == one.actions
+
+
+async def test_an_action_is_added_only_by_who_may_run_its_event(store: Store) -> None:
+    values = {"id": "tidy", "title": "Tidy", "category": "secret", "plugin": "shellplug"}
+    await stock.ensure(store, 1_000)
+    await definitions.create(store, "event", values, ADMIN, NOW)
+    bob = limited(categories=("general",))
+    with pytest.raises(Refused, match="category secret") as raised:
+        await run(store, defined(event()), bob, actions=[_RUNS])
+    assert raised.value.code == "forbidden"
+    assert (await run(store, defined(event()), actions=[_RUNS])).actions[0].event_id == "tidy"
+    own = {**_RUNS, "event_id": "backup"}
+    assert (await run(store, defined(event()), bob, actions=[own])).actions[0].event_id == "backup"
+    kept = defined(event(actions=(msgspec.convert(_RUNS, Action),)))
+    assert (await run(store, kept, bob, actions=[_RUNS])).actions == kept.events["backup"].actions
+
+
+@pytest.mark.parametrize(
+    ("type_", "privilege"), [("disable", "edit_events"), ("delete", "delete_events")]
+)
+async def test_an_action_that_changes_the_event_is_added_only_by_who_may_do_that(
+    store: Store, type_: str, privilege: str
+) -> None:
+    given = [{"trigger": "success", "type": type_}]
+    with pytest.raises(Refused, match=f"needs the privilege {privilege}") as raised:
+        await run(store, defined(event()), actions=given)
+    assert raised.value.code == "forbidden"
+    assert (await run(store, defined(event()), ADMIN, actions=given)).actions[0].type == type_
+
+
+async def test_a_test_meets_the_conditions_of_other_jobs_if_asked(store: Store) -> None:
+    limits = (Limit(type="time", duration=60),)
+    off = defined(event("backup", Timing(type="manual", enabled=False), limits=limits))
+    assert (await run(store, off, test=True)).limits == ()
+    assert len((await run(store, off, test=True, test_limits=True)).limits) == 1
+    with pytest.raises(Refused, match="manual timing"):
+        await run(store, off, test=True, test_conditions=True)
+    with pytest.raises(Refused, match="the event is disabled"):
+        await run(store, defined(event(enabled=False)), test=True, test_conditions=True)
 
 
 async def test_files_of_the_caller_are_the_input(store: Store) -> None:

@@ -8,7 +8,7 @@ import msgspec
 from watchbell import ids
 from watchbell.actors import Actor
 from watchbell.errors import NotFound, Refused
-from watchbell.jobs import launches, permissions, timetable
+from watchbell.jobs import launches, permissions, run_overrides, timetable
 from watchbell.jobs import value_readers as read
 from watchbell.jobs.decide import launch
 from watchbell.jobs.decide.launch import HIGHEST_PRIORITY, NO_DEFAULTS, Defaults, Definitions, Wish
@@ -19,11 +19,13 @@ from watchbell.store.client import Store
 
 IGNORED = frozenset(
     {
-        *("session_id", "api_key", "csrf_token", "type", "category", "plugin", "enabled"),
+        *("session_id", "api_key", "csrf_token", "type", "category", "enabled"),
+        *("timings", "triggers", "username", "created", "modified", "revision"),
         *("command", "script", "uid", "gid", "cwd", "env", "kill", "runner"),
     }
 )
-"""What a caller can't set: how they signed in, and what comes from the event and its plugin."""
+"""What a caller can't set: how they signed in, and what comes from the event and its plugin. It is
+no error, so that a program can send back an event as it read it."""
 
 _READERS: dict[str, Reader] = {
     "id": read.identifier,
@@ -33,14 +35,17 @@ _READERS: dict[str, Reader] = {
     "tags": read.array(read.identifier),
     "targets": read.array(read.target),
     "algo": read.one_of(get_args(Algorithm)),
+    "plugin": read.identifier,
+    **dict.fromkeys(run_overrides.REPLACED, read.anything),
     "data": read.anything,
     "delay": read.number(0, read.LONGEST_TIME),
     "priority": read.whole(-HIGHEST_PRIORITY, HIGHEST_PRIORITY),
     "test": read.yes_or_no,
     "test_actions": read.yes_or_no,
     "test_limits": read.yes_or_no,
+    "test_conditions": read.yes_or_no,
 }
-_NAMING = ("id", "event", "title", "delay")
+_NOT_PASSED_ON = ("id", "event", "title", "delay", "plugin")
 
 
 async def run(
@@ -60,11 +65,14 @@ async def run(
     given = {name: value for name, value in request.items() if name not in IGNORED}
     found = read.fields("", read.plain(given), _READERS, strict=True)
     event = _event(definitions, found)
-    overrides = {name: value for name, value in found.items() if name not in _NAMING}
+    overrides = {name: value for name, value in found.items() if name not in _NOT_PASSED_ON}
     if found.get("delay"):
         overrides["until"] = now + found["delay"]
     overrides["files"] = tuple(files)
     await _check_permission(store, actor, event, overrides.get("targets"))
+    if found.get("plugin", event.plugin) != event.plugin:
+        raise Refused("the plugin of an event can't be replaced for one job", field="plugin")
+    overrides |= await run_overrides.read(store, actor, event, found)
     times = timetable.of(event.timings, timezone)
     job = _prepared(definitions, actor, event, times, overrides, now, defaults)
     return await _launched(store, event, times, job, timezone)
@@ -120,7 +128,8 @@ def _prepared(
     now: float,
     defaults: Defaults,
 ) -> Job:
-    if not times.is_manual and not overrides.get("test"):
+    is_exempt = overrides.get("test") and not overrides.get("test_conditions")
+    if not times.is_manual and not is_exempt:
         reason = f"{event.title} may not be run on demand: its manual timing is disabled"
         raise Refused(reason, code="not_manual")
     wish = Wish(

@@ -271,6 +271,21 @@ async def test_an_action_runs_no_event_that_its_author_may_not_run(site: Site) -
         assert (await dave.ask("PUT", one, json={"notes": "Ask Bob."})).status == 200
 
 
+async def test_limits_and_actions_are_replaced_for_one_job(site: Site, store: Store) -> None:
+    await site.services.users.add("dave", "operator", BY, Rights(categories=("reports",)))
+    async with site.somebody("editor") as alice, site.somebody("operator", "dave") as dave:
+        foreign = await made(alice, category="payroll")
+        one = f"/api/v1/events/{await made(alice, category='reports')}/run"
+        answer = await dave.post(one, json={"limits": [{"type": "time", "duration": 60}]})
+        job = await job_records.read(store, answer.json()["id"])
+        assert job
+        assert [limit.duration for limit in job.limits] == [60]
+        action = {"trigger": "success", "type": "run_event", "event_id": foreign}
+        assert (await dave.post(one, json={"actions": [action]})).status == 403
+        wrong = await dave.post(one, json={"limits": [{"type": "speed"}]})
+        assert (wrong.status, wrong.json()["errors"][0]["field"]) == (422, "limits[0].type")
+
+
 async def test_an_event_shows_which_scheduled_runs_were_left_out(site: Site, store: Store) -> None:
     async with site.somebody("editor") as alice:
         event = await made(alice)

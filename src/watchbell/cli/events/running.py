@@ -6,7 +6,7 @@ import click
 
 from watchbell.cli.arguments import length, storable
 from watchbell.cli.audited import operator, record_change
-from watchbell.cli.definitions import find, read_params
+from watchbell.cli.definitions import find, read_fields, read_params
 from watchbell.cli.formatting import plain
 from watchbell.cli.jobs.finding import definitions_of
 from watchbell.cli.jobs.log import follow_to_end
@@ -43,6 +43,15 @@ from watchbell.store.client import Store
 @click.option("--delay", type=length, metavar="LENGTH", help="Start it later.")
 @click.option("--priority", type=click.IntRange(-9, 9), help="From -9 to 9; higher is sooner.")
 @click.option("--test", is_flag=True, help="Run it as a test, without actions and limits.")
+@click.option(
+    "--set",
+    "fields",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    type=storable,
+    help="Replace limits, actions, notes, icon or algo of the event for this job; VALUE is JSON or"
+    " text. Can be repeated.",
+)
 @with_settings()
 @as_json
 def run(*, loaded: Loaded, name: str, wait: bool, as_json: bool, **given: Any) -> int:
@@ -53,6 +62,7 @@ def run(*, loaded: Loaded, name: str, wait: bool, as_json: bool, **given: Any) -
     Examples:
       watchbell events run "Nightly backup"
       watchbell events run Deploy --param version=1.4.2 --target web-1 --wait && echo done
+      watchbell events run Report --set 'limits=[{"type": "time", "duration": 600}]'
     """
     settings = loaded.settings
 
@@ -82,8 +92,8 @@ def run(*, loaded: Loaded, name: str, wait: bool, as_json: bool, **given: Any) -
 
 
 def _request(event: Event, given: dict[str, Any]) -> dict[str, Any]:
-    params = read_params(given.pop("params"))
+    params, fields = read_params(given.pop("params")), read_fields(given.pop("fields"))
     chosen = {name: value for name, value in given.items() if value not in (None, (), False)}
     if "tags" in chosen:
         chosen["tags"] = tuple(dict.fromkeys([*event.tags, *chosen["tags"]]))
-    return {"id": event.id, **chosen, **({"params": params} if params else {})}
+    return {**fields, "id": event.id, **chosen, **({"params": params} if params else {})}

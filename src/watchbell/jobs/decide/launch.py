@@ -26,6 +26,8 @@ from watchbell.jobs.model import (
 
 HIGHEST_PRIORITY = 9
 
+_REPLACED = ("tags", "targets", "algo", "actions", "limits", "notes", "icon")
+
 _RESET = Job(id="", event="", state="ready")
 # What describes how one job went, and is not passed on to the next attempt.
 _OF_ONE_ATTEMPT = (
@@ -72,6 +74,11 @@ class Wish(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] | None = None
     targets: tuple[str, ...] | None = None
     algo: Algorithm | None = None
+    actions: tuple[Action, ...] | None = None
+    limits: tuple[Limit, ...] | None = None
+    """In place of the event's; those of its category and the settings are added as usual."""
+    notes: str | None = None
+    icon: str | None = None
     data: Any = None
     files: tuple[JobFile, ...] = ()
     parent: Parent | None = None
@@ -85,6 +92,8 @@ class Wish(Struct, frozen=True, kw_only=True):
     test_actions: bool = False
     test_limits: bool = False
     """Whether the actions and limits apply to a test."""
+    test_conditions: bool = False
+    """Whether a test needs what other jobs need: an event that is enabled, for example."""
 
 
 def by_timing(event: Event, timing: Timing, source: Source) -> Wish:
@@ -123,7 +132,8 @@ def prepare(
     event = definitions.events.get(wish.event)
     if event is None:
         raise NotFound(f"there is no event {wish.event!r}")
-    reason = (_missing if wish.test else obstacle)(definitions, event)
+    is_exempt = wish.test and not wish.test_conditions
+    reason = (_missing if is_exempt else obstacle)(definitions, event)
     if reason:
         raise Refused(f"{event.title}: {reason}", code="disabled")
     if abs(wish.priority) > HIGHEST_PRIORITY:
@@ -133,6 +143,7 @@ def prepare(
             field="priority",
         )
     category, plugin = definitions.categories[event.category], definitions.plugins[event.plugin]
+    event = _replaced(event, wish)
     limits = () if wish.test and not wish.test_limits else _limits(event, category, defaults)
     actions = () if wish.test and not wish.test_actions else _actions(event, category, defaults)
     is_delayed = wish.until is not None and wish.until > now
@@ -149,9 +160,9 @@ def prepare(
             is_admin=wish.is_admin,
             stored=event.params,
         ),
-        tags=event.tags if wish.tags is None else wish.tags,
-        targets=event.targets if wish.targets is None else wish.targets,
-        algo=wish.algo or event.algo,
+        tags=event.tags,
+        targets=event.targets,
+        algo=event.algo,
         notes=event.notes,
         icon=event.icon,
         actions=actions,
@@ -174,6 +185,13 @@ def prepare(
         launched=now,
     )
     return file_limits.pruned(job, now)
+
+
+def _replaced(event: Event, wish: Wish) -> Event:
+    given = {name: getattr(wish, name) for name in _REPLACED}
+    return msgspec.structs.replace(
+        event, **{name: value for name, value in given.items() if value is not None}
+    )
 
 
 def retry(job: Job, job_id: str, now: float, delay: float) -> Job:

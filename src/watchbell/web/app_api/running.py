@@ -27,8 +27,8 @@ _BEAT = 10.0
 @RUNS.changes(
     "run_jobs",
     name="run_event",
-    takes="id title params input data tags targets algo delay priority test test_actions"
-    " test_limits post_data json *",
+    takes="id title params input data tags targets algo actions limits notes icon delay priority"
+    " test test_actions test_limits test_conditions post_data json *",
     gives="id",
     suffixes=("", "wait"),
 )
@@ -137,7 +137,7 @@ def _list(_: str, value: Any) -> Any:
 
 
 _TYPES: dict[str, Callable[[str, Any], Any]] = {
-    **dict.fromkeys(("test", "test_actions", "test_limits"), _flag),
+    **dict.fromkeys(("test", "test_actions", "test_limits", "test_conditions"), _flag),
     **dict.fromkeys(("delay", "priority"), _number),
     **dict.fromkeys(("tags", "targets"), _list),
 }

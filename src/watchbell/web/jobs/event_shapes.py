@@ -9,6 +9,7 @@ from watchbell.web.problems import FieldError
 
 EventStatus = Literal["invalid", "disabled", "running", "queued", "failing", "ok", "idle"]
 Id = Annotated[str, Meta(min_length=1, max_length=100)]
+Definitions = Annotated[list[dict[str, Any]], Meta(max_length=1_000)]
 Ids = Annotated[list[Id], Meta(min_length=1, max_length=1_000)]
 
 
@@ -139,13 +140,25 @@ class RunAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
     tags: list[Id] | None = None
     targets: list[Id] | None = None
     algo: Algorithm | None = None
+    actions: Definitions | None = None
+    limits: Definitions | None = None
+    """In place of the event's; those of its category and the settings apply as usual."""
+    notes: str | None = None
+    icon: str | None = None
     data: Any = None
     delay: Annotated[float, Meta(ge=0, le=31_536_000)] = 0
     """Seconds to wait before it starts."""
     priority: Annotated[int, Meta(ge=-9, le=9)] = 0
     """Jobs with a higher one leave a queue first."""
     test: bool = False
-    """Whether it is a test, which is left out of the event's statistics."""
+    """Whether it is a test: it has no actions and limits, also runs while the event is disabled,
+    and is left out of the event's statistics."""
+    test_actions: bool = False
+    """Whether a test runs the actions."""
+    test_limits: bool = False
+    """Whether the limits apply to a test."""
+    test_conditions: bool = False
+    """Whether a test is refused where another job would be, such as while the event is disabled."""
 
 
 class Launched(Struct, frozen=True):
