@@ -86,6 +86,28 @@ OTHER: dict[str, tuple[str, str | int]] = {
     "agent.hostname": ("db-1", "db-1"),
     "agent.slots": ("4", 4),
     "agent.users": ("backup, web", "backup, web"),
+    "archive.nickname": ("example", "example"),
+    "archive.concurrent": ("40", 40),
+    "archive.only_pages": ("true", True),
+    "archive.large": ("true", True),
+    "archive.allow_private": ("true", True),
+    "archive.finished": ("example", "example"),
+    "archive.upload": ("true", True),
+    "archive.part_size": ("40", 40),
+    "archive.reserve": ("40", 40),
+    "archive.lease": ("40", 40),
+    "archive.return_after": ("40", 40),
+    "archive.host_urls": ("40", 40),
+    "archive.most_size": ("40", 40),
+    "archive.history_days": ("40", 40),
+    "archive.dashboard_port": ("7", 7),
+    "archive.dashboard_host": ("example", "example"),
+    "archive.irc.server": ("example", "example"),
+    "archive.irc.tls": ("false", False),
+    "archive.irc.ca_file": ("example", "example"),
+    "archive.irc.nick": ("example", "example"),
+    "archive.irc.password": ("hush", "***"),
+    "archive.irc.channels": ("#one, #two", "#one, #two"),
     "web.host": ("0.0.0.0", "0.0.0.0"),
     "web.port": ("8443", 8443),
     "web.url": ("https://w.example.com", "https://w.example.com"),
@@ -108,7 +130,7 @@ OTHER: dict[str, tuple[str, str | int]] = {
 TABLES = ["gateways", "job_defaults"]
 LISTS = (
     *("alerting.new_check_ignore_tags", "agent.users", "cron.tags", "web.trusted_proxies"),
-    *("web.sns_topics", "web.sns_hosts"),
+    *("web.sns_topics", "web.sns_hosts", "archive.irc.channels"),
 )
 
 

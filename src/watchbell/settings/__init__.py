@@ -5,6 +5,7 @@ from watchbell.settings.loading import PREFIX, Loaded, as_shown, environment, lo
 from watchbell.settings.sections import (
     Agent,
     Alerting,
+    Archive,
     Cron,
     Delivery,
     Files,
@@ -22,6 +23,7 @@ __all__ = [
     "PREFIX",
     "Agent",
     "Alerting",
+    "Archive",
     "Cron",
     "Delivery",
     "Files",

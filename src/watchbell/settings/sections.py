@@ -182,6 +182,58 @@ class Agent(Struct, frozen=True, kw_only=True):
     """Accounts that jobs may run as, besides the agent's own. `*`: any."""
 
 
+class ArchiveIrc(Struct, frozen=True, kw_only=True):
+    server: str = ""
+    """IRC server, `HOST` or `HOST:PORT`, that takes commands for the archive. Empty: none."""
+    tls: bool = True
+    """Whether the connection uses TLS."""
+    ca_file: str = ""
+    """File with the certificate that signs the server's. Empty: the system's."""
+    nick: str = "watchbell"
+    """Nickname there."""
+    password: Secret = field(default_factory=Secret)
+    """Password of the server."""
+    channels: tuple[str, ...] = ()
+    """Channels whose commands are obeyed."""
+
+
+class Archive(Struct, frozen=True, kw_only=True):
+    nickname: str = ""
+    """Name of the pipeline on this machine. Empty: its host name."""
+    concurrent: Annotated[int, Meta(ge=0, le=1_000)] = 20
+    """Crawls that a pipeline runs at the same time. 0: `up` runs no pipeline."""
+    only_pages: bool = False
+    """Whether the pipeline takes only crawls of single pages (`!ao`)."""
+    large: bool = False
+    """Whether the pipeline also takes crawls that were marked as large."""
+    allow_private: bool = False
+    """Whether crawls may reach loopback, link-local and private addresses."""
+    finished: str = ""
+    """Folder of finished files. Empty: `archive/finished` in the data folder."""
+    upload: bool = False
+    """Whether finished files are also copied to `files`, from which other machines can read
+    them."""
+    part_size: Annotated[int, Meta(ge=1, le=1_048_576, extra={"unit": "MiB"})] = 5_120
+    """MiB after which a new WARC file is begun."""
+    reserve: Annotated[int, Meta(ge=0, le=1 << 40, extra={"unit": "MiB"})] = 1_024
+    """MiB of free disk below which crawls pause."""
+    lease: Annotated[int, Meta(ge=5, le=3_600, extra={"unit": "seconds"})] = 30
+    """Seconds without a sign of life after which a pipeline counts as gone."""
+    return_after: Annotated[int, Meta(ge=5, le=604_800, extra={"unit": "seconds"})] = 600
+    """Seconds after which the crawls of a pipeline that is gone are queued for another one."""
+    host_urls: Annotated[int, Meta(ge=1, le=1_000_000_000)] = 1_000_000
+    """URLs that a crawl fetches from one host, at most."""
+    most_size: Annotated[int, Meta(ge=1, le=1_048_576, extra={"unit": "MiB"})] = 10_240
+    """MiB of one response that are recorded, at most."""
+    history_days: Days = 3_650
+    """Days to keep the list of ended crawls."""
+    dashboard_port: Port = 0
+    """Port for viewers that were written for ArchiveBot's dashboard. 0: none."""
+    dashboard_host: str = "127.0.0.1"
+    """Address of that port."""
+    irc: ArchiveIrc = field(default_factory=ArchiveIrc)
+
+
 class Web(Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     """Address to serve pages and API on."""
@@ -237,6 +289,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     cron: Cron = field(default_factory=Cron)
     jobs: Jobs = field(default_factory=Jobs)
     agent: Agent = field(default_factory=Agent)
+    archive: Archive = field(default_factory=Archive)
     web: Web = field(default_factory=Web)
     files: Files = field(default_factory=Files)
     gateways: Tables = field(default_factory=Tables)

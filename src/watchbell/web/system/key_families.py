@@ -1,7 +1,7 @@
 """All key families: those of every domain, and the web's own."""
 
 from watchbell.alerting.keys import Alerting, AlertingOwn
-from watchbell.archive.keys import Archive
+from watchbell.archive.keys import Archive, Crawls
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
 from watchbell.fleet.keys import Fleet
 from watchbell.gateways.keys import Gateways
@@ -13,5 +13,5 @@ from watchbell.web.keys import Web
 
 KEYSPACES: list[type[Keyspace]] = [
     *(Alerting, PagerDutyKeys, Cron, CronUpstream, Archive, StoreKeys, AlertingOwn),
-    *(Gateways, PagerDutyOwn, CronOwn, Fleet, Jobs, Web),
+    *(Gateways, PagerDutyOwn, CronOwn, Fleet, Jobs, Crawls, Web),
 ]

@@ -27,5 +27,5 @@ def _of(
         if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
             yield name, " ".join(str(after.value.value).split())
         kind = field.annotation
-        if isinstance(kind, ast.Name) and kind.id in tables and not prefix:
+        if isinstance(kind, ast.Name) and kind.id in tables:
             yield from _of(tables[kind.id], tables, f"{name}.")
