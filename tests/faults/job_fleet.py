@@ -179,6 +179,15 @@ class JobFleet:
     def conductor(self, name: str = "conductor", **environment: str) -> Process:
         return self.role("conductor", name, **environment)
 
+    async def expire_leases(self, dead: Process) -> None:
+        """What a killed conductor held can be taken now, not only when its leases end."""
+        assert not dead.is_alive
+        for queue in (KEYS.ready(), KEYS.finishing(), KEYS.actions()):
+            takers = StoreKeys().takers(tagged(queue))
+            for name in await self.store.call("ZRANGE", takers, 0, -1):
+                if f".{dead.pid}.".encode() in name:
+                    await self.store.call("ZADD", takers, "XX", 1, name)
+
     async def agent(self, name: str, slots: int = 8, url: str = "") -> AgentProcess:
         """One that has never joined; not started."""
         token, _ = await tokens.create_join(self.store, "alice", int(SYSTEM.now()), groups=["main"])
@@ -190,6 +199,9 @@ class JobFleet:
     async def serve(self) -> None:
         """Starts the web server. Agents that come later need not try again and again."""
         self.web.start()
+        await self.served()
+
+    async def served(self) -> None:
         await eventually(self.is_served, why="a web server")
 
     async def is_served(self) -> bool:

@@ -151,6 +151,7 @@ async def launch(
 
 async def _launch(store: Store, items: Sequence[list[object]], day: str) -> list[Outcome]:
     args: list[Argument] = [day, msgspec.msgpack.encode(items)]
+    probe("jobs.launching")
     answers = await patiently(lambda: _LAUNCH(store, [Jobs(store.prefix).ready()], args))
     probe("jobs.launched")
     return [_OUTCOMES[answer] for answer in answers]
