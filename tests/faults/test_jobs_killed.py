@@ -78,6 +78,7 @@ async def test_conductors_that_are_killed_at_each_step(fleet: JobFleet, points: 
     async with fleet.load(PRINTS):
         for conductor in doomed:
             await conductor.died()
+            await fleet.expire_leases(conductor)
         fleet.conductor().start()
     await check(fleet)
 
