@@ -6,23 +6,25 @@ import os
 import signal
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Container, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Container, Iterable, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+import msgspec
 import psutil
 
 from tests import servers
 from tests.conftest import bare_environment, watchbell, watched
-from tests.jobs.dispatching import FLEET, KEYS, put_event
 from tests.waiting import eventually, wait_until
 from watchbell.clock import SYSTEM
 from watchbell.files import objects
 from watchbell.fleet import groups, tokens
+from watchbell.fleet.keys import Fleet
 from watchbell.jobs import job_records, launches
 from watchbell.jobs.job_log import JobLog
+from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Event, Job, Limit
 from watchbell.process.orphans import marked
 from watchbell.settings import Settings
@@ -37,6 +39,8 @@ QUICK = {
 }
 """No server counts as lost only because the machine is busy."""
 _MOST_LIVE = 100
+
+Topology = Callable[[Path], AbstractContextManager[servers.Single | servers.Cluster]]
 
 
 class Process:
@@ -149,9 +153,17 @@ class AgentProcess(Process):
 
 class JobFleet:
     def __init__(
-        self, folder: Path, server: servers.Server, store: Store, port: int, **settings: str
+        self,
+        folder: Path,
+        server: servers.Server,
+        store: Store,
+        port: int,
+        store_url: str = "",
+        **settings: str,
     ) -> None:
         self.folder, self.server, self.store, self.port = folder, server, store, port
+        self.store_url = store_url or server.url
+        self.keys, self.fleet_keys = Jobs(store.prefix), Fleet(store.prefix)
         self.environment = {**QUICK, **settings}
         self.ledger = folder / "ledger"
         self.ledger.touch()
@@ -168,9 +180,7 @@ class JobFleet:
         return f"http://127.0.0.1:{self.port}"
 
     def role(self, role: str, name: str = "", **environment: str) -> Process:
-        command = watchbell(
-            "run", role, "--store", self.server.url, "--data", f"{self.folder}/data"
-        )
+        command = watchbell("run", role, "--store", self.store_url, "--data", f"{self.folder}/data")
         log = self.folder / f"{name or role}.log"
         made = Process(log, command, {**self.environment, **environment})
         self.processes.append(made)
@@ -182,7 +192,7 @@ class JobFleet:
     async def expire_leases(self, dead: Process) -> None:
         """What a killed conductor held can be taken now, not only when its leases end."""
         assert not dead.is_alive
-        for queue in (KEYS.ready(), KEYS.finishing(), KEYS.actions()):
+        for queue in (self.keys.ready(), self.keys.finishing(), self.keys.actions()):
             takers = StoreKeys().takers(tagged(queue))
             for name in await self.store.call("ZRANGE", takers, 0, -1):
                 if f".{dead.pid}.".encode() in name:
@@ -217,10 +227,13 @@ class JobFleet:
         await eventually(lambda: self._has_links(count), why=f"{count} connected agents")
 
     async def _has_links(self, count: int) -> bool:
-        return len(await patiently(lambda: self.store.call("HKEYS", FLEET.links()))) == count
+        return (
+            len(await patiently(lambda: self.store.call("HKEYS", self.fleet_keys.links()))) == count
+        )
 
     async def define(self, event: str, *limits: Limit) -> None:
-        await put_event(self.store, Event(id=event, title=event, limits=limits))
+        record = msgspec.json.encode(Event(id=event, title=event, limits=limits))
+        await self.store.call("HSET", self.keys.events(), event, record)
 
     async def launch(self, ids: Iterable[str], script: str, event: str = "e1", **more: Any) -> None:
         """Jobs that write their start and their end into the ledger around the script. The ledger
@@ -266,7 +279,7 @@ class JobFleet:
             is_over.set()
 
     async def _is_wanted(self, most: int) -> bool:
-        return bool(await patiently(lambda: self.store.call("ZCARD", KEYS.live())) < most)
+        return bool(await patiently(lambda: self.store.call("ZCARD", self.keys.live())) < most)
 
     async def record(self, job: str) -> Job:
         found = await patiently(lambda: job_records.read(self.store, job))
@@ -274,7 +287,7 @@ class JobFleet:
         return found
 
     async def count_finished(self) -> int:
-        return int(await patiently(lambda: self.store.call("HLEN", KEYS.finished())))
+        return int(await patiently(lambda: self.store.call("HLEN", self.keys.finished())))
 
     async def has_finished(self, count: int) -> bool:
         return await self.count_finished() >= count
@@ -288,7 +301,7 @@ class JobFleet:
         return [await self.record(job) for job in wanted]
 
     async def _count_of(self, wanted: list[str]) -> int:
-        found = await patiently(lambda: self.store.call("HMGET", KEYS.finished(), *wanted))
+        found = await patiently(lambda: self.store.call("HMGET", self.keys.finished(), *wanted))
         return sum(map(bool, found))
 
     async def _has_finished(self, wanted: list[str], count: int) -> bool:
@@ -324,21 +337,32 @@ class JobFleet:
 
     async def check_empty(self) -> None:
         """Nothing is left of jobs in progress: in the store, and on the machines of the agents."""
-        keys = [KEYS.live(), KEYS.ready(), KEYS.delayed(), KEYS.finishing()]
+        keys = [self.keys.live(), self.keys.ready(), self.keys.delayed(), self.keys.finishing()]
         await eventually(lambda: self._are_gone(keys), why="empty queues")
-        for pattern in (KEYS.job("*"), KEYS.occupied("*"), KEYS.queued("*"), KEYS.waiting("*")):
-            assert await self.store.call("KEYS", pattern) == []
-        for pattern in (KEYS.server_jobs("*"), FLEET.orders("*")):
-            assert await self.store.call("KEYS", pattern) == []
+        for pattern in (
+            self.keys.job("*"),
+            self.keys.occupied("*"),
+            self.keys.queued("*"),
+            self.keys.waiting("*"),
+        ):
+            assert await self._matching(pattern) == []
+        for pattern in (self.keys.server_jobs("*"), self.fleet_keys.orders("*")):
+            assert await self._matching(pattern) == []
         for agent in self.agents:
             if agent.is_alive:
                 await eventually(agent.is_idle, why=f"{agent.name} has nothing left")
 
     async def _are_gone(self, keys: list[str]) -> bool:
-        held = [StoreKeys().held(tagged(key), "*") for key in (KEYS.ready(), KEYS.finishing())]
+        held = [
+            StoreKeys().held(tagged(key), "*") for key in (self.keys.ready(), self.keys.finishing())
+        ]
         return not await self.store.call("EXISTS", *keys) and not any(
-            [await self.store.call("KEYS", pattern) for pattern in held]
+            [await self._matching(pattern) for pattern in held]
         )
+
+    async def _matching(self, pattern: str) -> list[bytes]:
+        primaries = await self.store.primaries()
+        return [key for one in primaries for key in await one.call("KEYS", pattern)]
 
     def close(self) -> None:
         for agent in self.agents:
@@ -350,14 +374,17 @@ class JobFleet:
 
 
 @asynccontextmanager
-async def job_fleet(folder: Path, **settings: str) -> AsyncIterator[JobFleet]:
+async def job_fleet(
+    folder: Path, on: Topology = servers.single, prefix: str = "", **settings: str
+) -> AsyncIterator[JobFleet]:
     """With a store of its own; none of its processes is started."""
     async with AsyncExitStack() as stack:
-        single = stack.enter_context(servers.single(folder))
+        made = stack.enter_context(on(folder))
+        url = made.url + (f"?prefix={prefix}" if prefix else "")
         hold = stack.enter_context(servers.held_port())
-        watching = asynccontextmanager(watched)(single.url)
-        store = await stack.enter_async_context(watching)
-        fleet = JobFleet(folder, single.server, store, hold.getsockname()[1], **settings)
+        store = await stack.enter_async_context(asynccontextmanager(watched)(url))
+        port = hold.getsockname()[1]
+        fleet = JobFleet(folder, made.servers[0], store, port, url, **settings)
         stack.callback(fleet.close)
         await groups.create(store, {"title": "Main"}, "alice", int(SYSTEM.now()), "main")
         await fleet.define("e1")

@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tests.faults.job_fleet import AgentProcess, JobFleet, job_fleet
 from tests.faults.proxy import Mode, Proxy
@@ -14,12 +15,15 @@ from watchbell.fleet import tokens
 from watchbell.jobs.model import ABORTED, Limit
 from watchbell.store.client import patiently
 
+SOON_LOST: dict[str, Any] = {
+    "WATCHBELL_JOBS_LOST_AFTER": "10",
+    "WATCHBELL_JOBS_DOWN_AFTER": "5",
+}
 RETRY = Limit(type="retry", amount=1, duration=0)
 
 
 async def test_a_suspended_agent_has_lost_its_job_before_the_retry_starts(folder: Path) -> None:
-    lost = {"WATCHBELL_JOBS_LOST_AFTER": "10", "WATCHBELL_JOBS_DOWN_AFTER": "5"}
-    async with job_fleet(folder, **lost) as fleet:
+    async with job_fleet(folder, **SOON_LOST) as fleet:
         gate, lock = folder / "gate", folder / "lock"
         alone = f"exec 9>>{lock}; flock -n 9 || echo $JOB_ID overlap $JOB_EVENT >>{fleet.ledger}"
         await fleet.serve()
@@ -128,8 +132,7 @@ async def test_an_agent_returns_with_many_finished_jobs(
 
 async def test_an_agent_whose_token_is_revoked_loses_its_job(folder: Path) -> None:
     """Nobody who has its token, or one of another fleet, gets in."""
-    lost = {"WATCHBELL_JOBS_LOST_AFTER": "10", "WATCHBELL_JOBS_DOWN_AFTER": "5"}
-    async with job_fleet(folder, **lost) as fleet:
+    async with job_fleet(folder, **SOON_LOST) as fleet:
         await fleet.serve()
         fleet.conductor().start()
         agent = (await fleet.agent("a1")).start()

@@ -11,7 +11,7 @@ from _pytest.mark import ParameterSet
 
 from tests.faults.job_fleet import JobFleet, Process, job_fleet
 from tests.waiting import eventually
-from watchbell.jobs.model import ABORTED, Limit
+from watchbell.jobs.model import ABORTED
 
 LINES = 1_000
 PRINTS = f"seq {LINES}"
@@ -119,30 +119,6 @@ async def test_a_store_that_is_killed_while_jobs_run(
             await asyncio.to_thread(fleet.server.kill)
             await asyncio.to_thread(fleet.server.start)
     await check(fleet)
-
-
-async def test_a_killed_warden_takes_its_jobs_along_and_they_are_retried(fleet: JobFleet) -> None:
-    gate = fleet.folder / "gate"
-    await fleet.serve()
-    fleet.conductor().start()
-    agent = (await fleet.agent("a1")).start()
-    retry = Limit(type="retry", amount=1, duration=0)
-    await fleet.launch(["j1"], f"until test -e {gate}; do sleep 0.01; done", limits=(retry,))
-    await eventually(lambda: fleet.count("start")["j1"])
-    for warden in agent.wardens():
-        warden.kill()
-    (first,) = await fleet.finished()
-    assert (first.code, first.retried) == (ABORTED, True)
-    assert first.description
-    (retried,) = first.jobs
-    await eventually(lambda: fleet.count("start")[retried.id])
-    assert agent.children("j1") == []
-    gate.touch()
-    (second,) = await fleet.finished([retried.id])
-    assert second.code == 0
-    assert fleet.count("start") == {"j1": 1, second.id: 1}
-    assert fleet.count("end") == {second.id: 1}
-    await fleet.check_empty()
 
 
 async def test_everything_is_killed_at_random_times(
