@@ -13,7 +13,7 @@ from litestar.typing import FieldDefinition
 from msgspec import Struct
 
 from watchbell import ids, logs
-from watchbell.errors import NotFound, Refused, StoreUnavailable
+from watchbell.errors import Changed, NotFound, Refused, StoreUnavailable
 from watchbell.web import enum_choices
 from watchbell.web.access import SESSION_COOKIES
 from watchbell.web.page_templates import page
@@ -128,6 +128,8 @@ def problem_of(
         return unavailable, {"Retry-After": str(RETRY_AFTER)}
     if isinstance(error, NotFound):
         return _problem(404, str(error)), {}
+    if isinstance(error, Changed):
+        return _problem(409, str(error)), {}
     if isinstance(error, Refused):
         errors = [field_error(error)] if error.field else []
         status = 403 if error.code == "forbidden" else 422

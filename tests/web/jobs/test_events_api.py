@@ -1,13 +1,17 @@
 """Events over HTTP: what there is, how each is doing, and what people do with them."""
 
+import asyncio
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from tests.web.site import BY, Site, Visitor
-from watchbell.jobs import job_records, stock
+from tests.gateways.gates import Gate, GatedStore
+from tests.web.site import BY, Site, Visitor, served
+from watchbell.actors import system
+from watchbell.jobs import definitions, job_records, stock
 from watchbell.jobs.keys import Jobs
+from watchbell.jobs.model import Event
 from watchbell.jobs.parameters import MASK
 from watchbell.store.client import Store
 from watchbell.web import audit
@@ -60,6 +64,34 @@ async def test_an_event_is_added_shown_changed_and_deleted(site: Site, store: St
         assert await titles(alice) == []
     found = [entry.entry.action for entry in await audit.read(store, "", 3)]
     assert found == ["events.delete", "events.update", "events.create"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [("PUT", "", {"notes": "Ask Bob."}), ("POST", "/disable", None)],
+)
+async def test_an_event_that_is_moved_while_access_is_checked_is_not_changed(
+    store: Store, method: str, path: str, body: dict[str, Any] | None
+) -> None:
+    events = Jobs(store.prefix).events()
+    async with GatedStore(store) as gated, served(gated) as site:
+        await site.services.users.add("dave", "editor", BY, Rights(categories=("reports",)))
+        async with site.somebody("editor", "dave") as dave:
+            event = await made(dave, category="reports")
+            gate = Gate(lambda command: command[:2] == ("HGET", events), loses=False)
+            gated.gates.append(gate)
+            change = asyncio.create_task(
+                dave.ask(method, f"/api/v1/events/{event}{path}", json=body)
+            )
+            await gate.reached.wait()
+            moved = {"category": "payroll"}
+            await definitions.update(store, "event", event, moved, system("tests"), 2_000)
+            gate.open()
+            answer = await change
+    assert (answer.status, "load it again" in answer.text) == (409, True)
+    found = await definitions.get(store, "event", event)
+    assert isinstance(found, Event)
+    assert (found.category, found.notes, found.enabled, found.revision) == ("payroll", "", True, 2)
 
 
 async def test_a_disabled_event_has_no_next_run_and_says_why(site: Site) -> None:

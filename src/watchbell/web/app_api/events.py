@@ -114,7 +114,9 @@ async def update_event(call: Call) -> Answer:
     draft = _event(validation.read("event", {**msgspec.to_builtins(old), **given}, current=old))
     access.check("edit_events", draft.category, draft.targets)
     await _check_actions(call, [one for one in draft.actions if one not in old.actions], access)
-    made = await definitions.update(call.store, "event", id, given, call.actor, call.now)
+    made = await definitions.update(
+        call.store, "event", id, given, call.actor, call.now, old.revision
+    )
     await _move_cursor(call, id)
     await _saved(call, _event(made), "events.update")
     return {}

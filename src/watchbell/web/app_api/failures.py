@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from litestar import MediaType, Request, Response
 
-from watchbell.errors import Changed, FilesUnavailable, Refused
+from watchbell.errors import FilesUnavailable, Refused
 from watchbell.web.app_api import table
 from watchbell.web.problems import HttpProblem, problem_of
 
@@ -45,8 +45,6 @@ def answer(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]
 def _http(error: Exception) -> Exception:
     if isinstance(error, Refused) and error.code == "forbidden":
         return HttpProblem(403, error.reason)
-    if isinstance(error, Changed):
-        return HttpProblem(409, str(error))
     if isinstance(error, FilesUnavailable):
         return HttpProblem(503, str(error))
     return error

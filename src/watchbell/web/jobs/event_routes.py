@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -190,12 +190,22 @@ async def replace_event(
     await check_actions(request, [one for one in draft.actions if one not in old.actions])
     revision = revision_of(if_match)
     try:
-        made = await definitions.update(
-            services.store, "event", id, data, actor_of(request), services.clock.now(), revision
-        )
+        made = await _update(request, id, data, old.revision if revision is None else revision)
     except Changed as error:
-        raise HttpProblem(412, str(error)) from None
-    return await saved(request, event_record(made), "events.update")
+        raise HttpProblem(409 if revision is None else 412, str(error)) from None
+    return await saved(request, made, "events.update")
+
+
+async def _update(request: Asked, id: str, changes: Mapping[str, Any], revision: int) -> Event:  # noqa: A002
+    """Changes the revision for which access was checked, and no other: it may have moved to another
+    category meanwhile. Raises Changed."""
+    services = services_of(request)
+    now = services.clock.now()
+    return event_record(
+        await definitions.update(
+            services.store, "event", id, changes, actor_of(request), now, revision
+        )
+    )
 
 
 def event_record(record: object) -> Event:
@@ -252,19 +262,10 @@ async def disable(request: Asked, id: Id) -> SavedEvent:  # noqa: A002
 
 
 async def _enable(request: Asked, id: str, *, enabled: bool) -> SavedEvent:  # noqa: A002
-    services = services_of(request)
-    await _check_event(request, "edit_events", id)
-    made = await definitions.update(
-        services.store,
-        "event",
-        id,
-        {"enabled": enabled},
-        actor_of(request),
-        services.clock.now(),
-    )
-    return await saved(
-        request, event_record(made), "events.enable" if enabled else "events.disable"
-    )
+    event = event_record(await definitions.get(services_of(request).store, "event", id))
+    await check_access(request, "edit_events", event.category, event.targets)
+    made = await _update(request, id, {"enabled": enabled}, event.revision)
+    return await saved(request, made, "events.enable" if enabled else "events.disable")
 
 
 @post("/events/{id:str}/run", opt=needs("run_jobs"))
