@@ -27,11 +27,12 @@ async def get(store: Store, id_: str) -> Group:
     return group
 
 
-async def matching(store: Store, expression: str) -> list[str]:
-    """The hostnames of the servers that it matches. Raises Refused."""
+async def matching(store: Store, expression: str) -> list[Server]:
+    """The servers whose hostname it matches, by that. Raises Refused."""
     validation.check_hostname_match(expression)
     known = (await records.every(store, Server)).values()
-    return sorted(one.hostname for one in known if expressions.matches(expression, one.hostname))
+    found = [one for one in known if expressions.matches(expression, one.hostname)]
+    return sorted(found, key=lambda one: one.hostname)
 
 
 async def create(

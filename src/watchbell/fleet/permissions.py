@@ -1,9 +1,9 @@
-"""What people may change whose rights are limited to some groups of servers.
+"""What people may read and change whose rights are limited to some groups of servers.
 
 Whoever puts a server into a group decides where the jobs of that group run, with their secrets.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from watchbell.actors import Actor, Privilege, Subject, may
@@ -13,6 +13,27 @@ from watchbell.fleet.model import Server
 _OTHER = "\0"
 """Stands for a group to which only people without limits have access."""
 _LIMITED = "you have access to some server groups only"
+
+
+def readable_groups(actor: Actor) -> frozenset[str] | None:
+    """The groups whose servers they may read; None for all."""
+    if may(actor, "read", Subject(groups=frozenset({_OTHER}))):
+        return None
+    own = [*actor.grants, *(actor.owner.grants if actor.owner else ())]
+    named = frozenset[str]().union(*(grant.groups for grant in own))
+    return frozenset(one for one in named if may(actor, "read", Subject(groups=frozenset({one}))))
+
+
+def readable(actor: Actor, known: Iterable[Server]) -> list[Server]:
+    """Those servers that they may read: one of its groups must be among theirs."""
+    groups = readable_groups(actor)
+    return [one for one in known if groups is None or not groups.isdisjoint(one.groups)]
+
+
+def check_readable(actor: Actor, server: Server) -> None:
+    """Raises Refused."""
+    if not readable(actor, [server]):
+        raise Refused("you have no access to the groups of this server", code="forbidden")
 
 
 def check_server(actor: Actor, privilege: Privilege, server: Server) -> None:

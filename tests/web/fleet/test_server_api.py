@@ -9,6 +9,7 @@ import pytest
 from tests.fleet.crew import NOW, join, sample
 from tests.jobs.assigned import FLEET, JOBS, sent
 from tests.waiting import eventually
+from tests.web.app_api.app_client import AppClient
 from tests.web.fleet.agents import joined, linked
 from tests.web.site import BY, Site, Visitor
 from watchbell.fleet import groups, samples, servers
@@ -276,6 +277,48 @@ async def test_servers_join_only_the_groups_of_who_created_the_token(
 ) -> None:
     async with site.somebody("editor", "charlie") as charlie:
         assert (await charlie.post("/api/v1/servers/tokens", json=wish)).status == status
+
+
+@pytest.mark.usefixtures("grouped")
+async def test_people_see_only_servers_of_their_groups(site: Site, store: Store) -> None:
+    ids = {one.hostname: one.id for one in await servers.every(store)}
+    async with site.somebody("editor", "charlie") as charlie, site.somebody("viewer") as alice:
+        assert {row["hostname"] for row in await rows(alice)} == {"web-1", "db-1"}
+        page = (await charlie.get("/api/v1/servers")).json()
+        assert [row["hostname"] for row in page["items"]] == ["web-1"]
+        assert (page["count"], page["counts"]["offline"]) == (1, 1)
+        assert await rows(charlie, "?group=db") == []
+        matching = "/api/v1/groups/matching?hostname_match=."
+        assert (await charlie.get(matching)).json() == {"hostnames": ["web-1"], "count": 1}
+        for path in ("", "/samples"):
+            for hostname, status in (("web-1", 200), ("db-1", 403)):
+                answer = await charlie.get(f"/api/v1/servers/{ids[hostname]}{path}")
+                assert answer.status == status
+        targets = (await charlie.get("/api/v1/events/options")).json()["targets"]
+        assert [one["title"] for one in targets if one["kind"] == "server"] == ["web-1"]
+        app = AppClient(charlie)
+        found = await app.ok("search_servers", query="*")
+        assert [row["hostname"] for row in found["rows"]] == ["web-1"]
+        assert (await app.ok("get_server", id=ids["web-1"]))["online"] is False
+        assert (await app.ask("get_server", id=ids["db-1"])).status == 403
+        jobs = (await charlie.get("/api/v1/overview")).json()["jobs"]
+        assert (jobs["servers"], [one["title"] for one in jobs["down"]]) == (1, ["web-1"])
+
+
+@pytest.mark.usefixtures("grouped")
+async def test_the_live_list_leaves_servers_of_other_groups_out(site: Site, store: Store) -> None:
+    async with site.somebody("editor", "charlie") as charlie:
+        await rows(charlie)
+        url = f"{site.url}/api/v1/servers/live"
+        async with charlie.http.get(url) as stream, asyncio.timeout(30):
+            assert stream.status == 200
+            await stream.content.readuntil(b"\n\n")
+            for hostname in ("db-2", "web-2"):
+                await join(store, hostname)
+            said = b""
+            while b"web-2" not in said:
+                said += await stream.content.readuntil(b"\n\n")
+            assert b"db-2" not in said
 
 
 @pytest.mark.usefixtures("grouped")

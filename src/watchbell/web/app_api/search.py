@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from watchbell.actors import Kind, may, privilege_to
 from watchbell.errors import Refused
-from watchbell.jobs import definitions, history, revisions, server_status
+from watchbell.jobs import definitions, history, revisions
 from watchbell.jobs.catalogue import Catalogue
 from watchbell.jobs.history import Query
 from watchbell.jobs.model import Event, Job
@@ -19,6 +19,7 @@ from watchbell.web.app_api.definitions import PLURALS
 from watchbell.web.app_api.job_reading import shown_jobs
 from watchbell.web.app_api.jobs import ordered
 from watchbell.web.app_api.query import Fields, Term
+from watchbell.web.app_api.servers import readable_servers
 
 SEARCH = Group("search")
 MOST_WALKED = 10_000
@@ -200,7 +201,7 @@ def _paged(
 
 @SEARCH.reads(takes=_LISTED, gives="rows list")
 async def search_servers(call: Call) -> Answer:
-    known = await server_status.every(call.store, call.services.settings.jobs.down_after)
+    known = await readable_servers(call)
     by_id = {one.server.id: _server_fields(one) for one in known}
     rows = [records.server(one) for one in known]
     return _paged(call, rows, SERVER_FIELDS, lambda row: by_id[row["id"]])

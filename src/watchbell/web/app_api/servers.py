@@ -23,18 +23,26 @@ _SENT_BACK = ("id", "ip", "info", "created", "modified", "revision", "keywords",
 _GROUP_EXTRAS = ("id", "username", "created", "modified", "revision")
 
 
-async def _every(call: Call) -> list[ServerStatus]:
-    return await server_status.every(call.store, call.services.settings.jobs.down_after)
+async def readable_servers(call: Call) -> list[ServerStatus]:
+    """Those that the caller may read."""
+    found = await server_status.every(call.store, call.services.settings.jobs.down_after)
+    readable = fleet_permissions.readable(call.actor, [one.server for one in found])
+    ids = {one.id for one in readable}
+    return [one for one in found if one.server.id in ids]
 
 
 async def _one(call: Call) -> ServerStatus:
     down_after = call.services.settings.jobs.down_after
-    return await server_status.one(call.store, call.text("id"), down_after)
+    found = await server_status.one(call.store, call.text("id"), down_after)
+    fleet_permissions.check_readable(call.actor, found.server)
+    return found
 
 
 @SERVERS.reads(takes="offset limit", gives="rows list")
 async def get_active_servers(call: Call) -> Answer:
-    return call.listed([records.server(one) for one in await _every(call) if one.is_online])
+    return call.listed(
+        [records.server(one) for one in await readable_servers(call) if one.is_online]
+    )
 
 
 @SERVERS.reads(takes="id", gives="server")
@@ -57,14 +65,14 @@ async def get_server(call: Call) -> Answer:
 
 @SERVERS.reads(gives="servers masters", needs="admin")
 async def get_servers(call: Call) -> Answer:
-    online = [one for one in await _every(call) if one.is_online]
+    online = [one for one in await readable_servers(call) if one.is_online]
     return {"servers": {one.server.id: records.server(one) for one in online}, "masters": {}}
 
 
 @SERVERS.reads(gives="summaries")
 async def get_server_summaries(call: Call) -> Answer:
     found = {name: Counter[str]() for name in _SUMMARIES}
-    for one in await _every(call):
+    for one in await readable_servers(call):
         for name, value in _summarized(one).items():
             if value:
                 found[name][str(value)] += 1

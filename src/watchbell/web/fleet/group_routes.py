@@ -45,8 +45,9 @@ async def matching_servers(
     ],
 ) -> MatchingServers:
     """List the servers whose hostname an expression matches, to try it before it is saved."""
-    found = await groups.matching(services_of(request).store, hostname_match)
-    return MatchingServers(hostnames=found[:MOST_NAMED], count=len(found))
+    every = await groups.matching(services_of(request).store, hostname_match)
+    found = permissions.readable(actor_of(request), every)
+    return MatchingServers(hostnames=[one.hostname for one in found[:MOST_NAMED]], count=len(found))
 
 
 @get("/groups/{id:str}", opt=needs("read"))

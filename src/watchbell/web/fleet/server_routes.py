@@ -42,6 +42,7 @@ Yes = bool | None
 
 
 async def wanted_of(
+    request: Asked,
     text: Annotated[
         str,
         QueryParameter(
@@ -60,7 +61,13 @@ async def wanted_of(
         Yes, QueryParameter(description="Only servers that are enabled, or all but those.")
     ] = None,
 ) -> ServerFilter:
-    return ServerFilter(text=text, group=tuple(groups or ()), online=online, enabled=enabled)
+    return ServerFilter(
+        text=text,
+        group=tuple(groups or ()),
+        online=online,
+        enabled=enabled,
+        readable=permissions.readable_groups(actor_of(request)),
+    )
 
 
 Wanted = NamedDependency[ServerFilter]
@@ -105,7 +112,9 @@ async def live(
 @get("/servers/{id:str}", opt=needs("read"))
 async def one_server(request: Asked, id: Id) -> ServerShown:  # noqa: A002
     """Get a server with everything that is known of it."""
-    return _shown(await _status(request, id))
+    status = await _status(request, id)
+    permissions.check_readable(actor_of(request), status.server)
+    return _shown(status)
 
 
 async def _status(request: Asked, id_: str) -> ServerStatus:
@@ -213,7 +222,7 @@ async def server_samples(
 ) -> Samples:
     """Get what a server used."""
     store = services_of(request).store
-    await servers.get(store, id)
+    permissions.check_readable(actor_of(request), await servers.get(store, id))
     read = samples.minutes if resolution == "minute" else samples.hours
     return Samples(await read(store, id, limit))
 

@@ -37,6 +37,8 @@ class ServerFilter(Struct, frozen=True, kw_only=True):
     """One of these."""
     online: bool | None = None
     enabled: bool | None = None
+    readable: frozenset[str] | None = None
+    """The groups to which the reader has access; None for all."""
 
     def normal(self) -> "ServerFilter":
         words = " ".join(sorted(set(self.text.lower().split())))
@@ -48,6 +50,8 @@ def _matching(wanted: ServerFilter) -> Callable[[ServerRow], bool]:
 
     def matches(row: ServerRow) -> bool:
         if wanted.online not in (None, row.is_online) or wanted.enabled not in (None, row.enabled):
+            return False
+        if wanted.readable is not None and wanted.readable.isdisjoint(row.groups):
             return False
         if groups and not groups.intersection(row.groups):
             return False

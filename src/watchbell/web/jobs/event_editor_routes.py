@@ -5,7 +5,7 @@ from litestar.params import JSONBody
 
 from watchbell.errors import Refused
 from watchbell.fleet import groups as fleet_groups
-from watchbell.fleet import presence, servers
+from watchbell.fleet import permissions, presence, servers
 from watchbell.jobs import parameters, timetable, validation
 from watchbell.jobs.model import Algorithm, Event
 from watchbell.web.access import needs
@@ -19,7 +19,7 @@ from watchbell.web.jobs.event_shapes import (
 )
 from watchbell.web.jobs.request_checks import catalogue_of, timezone_of
 from watchbell.web.problems import FieldError
-from watchbell.web.services import Asked, services_of
+from watchbell.web.services import Asked, actor_of, services_of
 
 ALGORITHM_WORDS: dict[Algorithm, str] = {
     "random": "A random server",
@@ -69,7 +69,7 @@ async def _targets(request: Asked) -> list[TargetShown]:
     ]
     return groups + [
         TargetShown(id=one.id, title=servers.label(one), kind="server", online=one.id in online)
-        for one in known
+        for one in permissions.readable(actor_of(request), known)
     ]
 
 
