@@ -1,0 +1,254 @@
+"""The URLs of one crawl, on disk: what is to be fetched, what was, and what is to be logged.
+
+Everything since the last commit is one transaction, so that a killed pipeline finds the URLs, the
+WARC's position and the log as they were at one moment. SQLite adds about 100,000 URLs a second of
+CPU, and needs no more memory for a million than its cache.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+from enum import IntEnum
+from hashlib import blake2b
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from watchbell.archive.model import Increments, LogEntry
+from watchbell.errors import Refused
+
+_VERSION = 1
+_CACHE = 32 << 10
+"""KiB of pages that SQLite keeps in memory."""
+
+_SCHEMA = f"""
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+PRAGMA cache_size = -{_CACHE};
+PRAGMA user_version = {_VERSION};
+CREATE TABLE IF NOT EXISTS hosts (
+    id INTEGER PRIMARY KEY, name TEXT UNIQUE, found INTEGER DEFAULT 0, waiting INTEGER DEFAULT 0
+);
+-- state: 0 to be fetched, 1 taken, 2 to be tried again later, 3 done
+CREATE TABLE IF NOT EXISTS urls (
+    id INTEGER PRIMARY KEY, key INTEGER, host INTEGER, state INTEGER, turn INTEGER, kind INTEGER,
+    level INTEGER, root INTEGER, tries INTEGER DEFAULT 0, later REAL DEFAULT 0, url TEXT,
+    known TEXT
+);
+CREATE INDEX IF NOT EXISTS by_key ON urls (key);
+CREATE INDEX IF NOT EXISTS to_do ON urls (host, turn, id) WHERE state = 0;
+CREATE INDEX IF NOT EXISTS taken ON urls (id) WHERE state = 1;
+CREATE INDEX IF NOT EXISTS later ON urls (later) WHERE state = 2;
+CREATE TABLE IF NOT EXISTS outbox (batch INTEGER PRIMARY KEY AUTOINCREMENT, content BLOB);
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value BLOB);
+"""
+
+
+_FIND = "SELECT 1 FROM urls WHERE key = ? AND coalesce(known, url) = ?"
+_INSERT = (
+    "INSERT INTO urls (key, host, state, turn, kind, level, root, url, known)"
+    " VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?)"
+)
+_TAKE = (
+    "SELECT id, url, kind, level, root, tries FROM urls"
+    " WHERE state = 0 AND host = ? ORDER BY turn, id LIMIT ?"
+)
+_KEEP_HOST = (
+    "INSERT INTO hosts (found, waiting, id, name) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (id) DO UPDATE SET found = excluded.found, waiting = excluded.waiting"
+)
+
+T = TypeVar("T")
+
+
+class Kind(IntEnum):
+    """What a URL is to the page that names it."""
+
+    PAGE, REQUISITE, REDIRECT = range(3)
+
+
+class FoundUrl(Struct, frozen=True, kw_only=True):
+    url: str
+    known: str
+    """What tells whether two URLs are the same: the URL without session ids."""
+    host: str
+    kind: Kind = Kind.PAGE
+    level: int = 0
+    """Links between it and a start URL."""
+    root: int = 0
+    """The start URL that it belongs to. 0: it is one itself."""
+    turn: int = 0
+    """Of two URLs of a host, the one with the smaller turn comes first."""
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """A URL to fetch."""
+
+    id: int
+    url: str
+    host: str
+    kind: Kind
+    level: int
+    root: int
+    tries: int
+
+
+class Host(Struct):
+    id: int
+    found: int = 0
+    """URLs of it that were found."""
+    waiting: int = 0
+    """Those that are to be fetched."""
+
+
+class Batch(Struct, frozen=True):
+    """Log entries that are sent to the store together, under their number."""
+
+    number: int
+    entries: list[LogEntry]
+    increments: Increments
+
+
+class _Content(Struct, array_like=True):
+    entries: list[LogEntry]
+    increments: Increments
+
+
+class Frontier:
+    def __init__(self, path: Path) -> None:
+        """Opens it, or makes it. Raises Refused where the file is of another version."""
+        self._db = sqlite3.connect(path, isolation_level=None, cached_statements=64)
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        if version not in (0, _VERSION):
+            raise Refused(f"{path} was written by another version of Watchbell")
+        self._db.executescript(_SCHEMA)
+        self._db.execute("UPDATE urls SET state = 0 WHERE state = 1")
+        found = self._db.execute("SELECT name, id, found, waiting FROM hosts")
+        self.hosts = {name: Host(*numbers) for name, *numbers in found}
+        self._names = {host.id: name for name, host in self.hosts.items()}
+        self._changed: set[str] = set()
+        self.waiting = sum(host.waiting for host in self.hosts.values())
+        """URLs that are to be fetched, now or later."""
+        self.found = sum(host.found for host in self.hosts.values())
+        self._begin()
+
+    def _begin(self) -> None:
+        self._db.execute("BEGIN")
+
+    def commit(self) -> None:
+        """Everything since the last commit, at once. After an error (sqlite3.Error, as on a full
+        disk) the frontier has to be opened again, and is as it was at the commit before."""
+        changed = [(self.hosts[name], name) for name in self._changed]
+        rows = [(host.found, host.waiting, host.id, name) for host, name in changed]
+        self._db.executemany(_KEEP_HOST, rows)
+        self._db.execute("COMMIT")
+        self._changed.clear()
+        self._begin()
+
+    def close(self) -> None:
+        """What was not committed is forgotten."""
+        self._db.rollback()
+        self._db.close()
+
+    def add(self, urls: Iterable[FoundUrl]) -> list[FoundUrl]:
+        """Returns those that are new."""
+        added: list[FoundUrl] = []
+        for one in urls:
+            key = _key(one.known)
+            if self._db.execute(_FIND, (key, one.known)).fetchone():
+                continue
+            host = self._host(one.host)
+            known = None if one.known == one.url else one.known
+            place = (one.turn, one.kind, one.level, one.root)
+            self._db.execute(_INSERT, (key, host.id, *place, one.url, known))
+            host.found += 1
+            host.waiting += 1
+            self.found += 1
+            self.waiting += 1
+            added.append(one)
+        return added
+
+    def _host(self, name: str) -> Host:
+        host = self.hosts.get(name)
+        if host is None:
+            host = self.hosts[name] = Host(len(self.hosts) + 1)
+            self._names[host.id] = name
+        self._changed.add(name)
+        return host
+
+    def take(self, host: str, most: int = 1) -> list[Task]:
+        """The next URLs of a host. They are taken until they are done, or postponed."""
+        found = self._db.execute(_TAKE, (self.hosts[host].id, most)).fetchall()
+        self._db.executemany("UPDATE urls SET state = 1 WHERE id = ?", [row[:1] for row in found])
+        return [
+            Task(id=id_, url=url, host=host, kind=Kind(kind), level=level, root=root, tries=tries)
+            for id_, url, kind, level, root, tries in found
+        ]
+
+    def done(self, task: Task) -> None:
+        """It was fetched, or never will be."""
+        self._db.execute("UPDATE urls SET state = 3 WHERE id = ?", (task.id,))
+        self._host(task.host).waiting -= 1
+        self.waiting -= 1
+
+    def postpone(self, task: Task, until: float) -> None:
+        """It is tried again, not before this time."""
+        self._db.execute(
+            "UPDATE urls SET state = 2, later = ?, tries = tries + 1 WHERE id = ?", (until, task.id)
+        )
+
+    def give_back(self, task: Task) -> None:
+        """It was not tried."""
+        self._db.execute("UPDATE urls SET state = 0 WHERE id = ?", (task.id,))
+
+    def due(self, now: float) -> set[str]:
+        """Makes ready what was postponed until now. Returns the hosts concerned."""
+        hosts = self._db.execute(
+            "UPDATE urls SET state = 0 WHERE state = 2 AND later <= ? RETURNING host", (now,)
+        ).fetchall()
+        return {self._names[host] for (host,) in hosts}
+
+    def next_later(self) -> float | None:
+        """When the first of those that were postponed is due."""
+        (at,) = self._db.execute("SELECT min(later) FROM urls WHERE state = 2").fetchone()
+        return float(at) if at is not None else None
+
+    def start_url(self, root: int) -> str:
+        """The URL of a root."""
+        found = self._db.execute("SELECT url FROM urls WHERE id = ?", (root,)).fetchone()
+        return str(found[0]) if found else ""
+
+    # What is to be logged in the store.
+
+    def put_batch(self, entries: list[LogEntry], increments: Increments) -> None:
+        content = msgspec.msgpack.encode(_Content(entries, increments))
+        self._db.execute("INSERT INTO outbox (content) VALUES (?)", (content,))
+
+    def next_batch(self, after: int = 0) -> Batch | None:
+        """The first batch after this number. Send it only once it is committed."""
+        found = self._db.execute(
+            "SELECT batch, content FROM outbox WHERE batch > ? ORDER BY batch LIMIT 1", (after,)
+        ).fetchone()
+        if found is None:
+            return None
+        content = msgspec.msgpack.decode(found[1], type=_Content)
+        return Batch(found[0], content.entries, content.increments)
+
+    def drop_batches(self, number: int) -> None:
+        """Up to this one they are in the store."""
+        self._db.execute("DELETE FROM outbox WHERE batch <= ?", (number,))
+
+    # Other things that belong to the same moment.
+
+    def fact(self, name: str, type_: type[T]) -> T | None:
+        found = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return msgspec.msgpack.decode(found[0], type=type_) if found else None
+
+    def set_fact(self, name: str, value: object) -> None:
+        content = msgspec.msgpack.encode(value)
+        self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, content))
+
+
+def _key(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little", signed=True)
