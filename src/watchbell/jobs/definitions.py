@@ -64,7 +64,7 @@ return 1
 # field for each record. ARGV[1] id, ARGV[2] the record as it was read, ARGV[3] what is kept of it,
 # ARGV[4] for how many seconds, ARGV[5] message. Of an event also ARGV[6] `events` of alerting,
 # ARGV[7] check events that are held back, ARGV[8] check and ARGV[9] event that ends its failure,
-# sent if a job of it has ended; that is known from the last of KEYS.
+# sent if a job of it has ended; that is known from the last of KEYS; ARGV[10] a set of events.
 # Returns 1, also if it was done before; 0 if the record is another one.
 _REMOVE = Script("""
 local now = redis.call('HGET', KEYS[1], ARGV[1])
@@ -77,6 +77,7 @@ if ARGV[6] and redis.call('HEXISTS', KEYS[#KEYS], ARGV[1]) == 1 then
   redis.call('HDEL', ARGV[7], ARGV[8])
   redis.pcall('LPUSH', ARGV[6], ARGV[9])
 end
+if ARGV[6] then redis.call('ZREM', ARGV[10], ARGV[1]) end
 for i = 4, #KEYS do redis.call('HDEL', KEYS[i], ARGV[1]) end
 redis.call('PUBLISH', KEYS[3], ARGV[5])
 return 1
@@ -221,7 +222,12 @@ async def remove(store: Store, kind: str, id: str, who: Actor, now: float) -> No
         if kind == "event":
             title = current.title if isinstance(current, Event) else id
             report = check_reports.event_removed(id, title, now)
-            args += [Alerting(store.prefix).events(), keys.unreported(), *report]
+            args += [
+                Alerting(store.prefix).events(),
+                keys.unreported(),
+                *report,
+                keys.state_changes(),
+            ]
         if await _REMOVE(store, family, args):
             return
     raise Changed(f"others change the {kind} {id!r} all the time; try again")

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from watchbell.jobs import preview
+from watchbell.jobs.event_states import EventStates
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Event, EventState
 from watchbell.jobs.outcomes import has_failed
@@ -80,15 +81,13 @@ class EventFilter(Struct, frozen=True, kw_only=True):
     running: bool | None = None
 
 
-# KEYS live, event states. Returns the ids of jobs in progress, and the states of events.
-_OVERVIEW = Script(
-    READ + "return {read('ZRANGE', KEYS[1], 0, -1) or {}, read('HGETALL', KEYS[2]) or {}}"
-)
+# KEYS live. Returns the ids of jobs in progress.
+_LIVE = Script(READ + "return read('ZRANGE', KEYS[1], 0, -1) or {}")
 
 
-async def read(store: Store) -> Overview:
+async def read(store: Store, states: EventStates) -> Overview:
     keys = Jobs(store.prefix)
-    live, states = await _OVERVIEW(store, [keys.live(), keys.event_states()])
+    live = await _LIVE(store, [keys.live()])
     running, waiting = Counter[str](), Counter[str]()
     for first in range(0, len(live), _AT_ONCE):
         ids = live[first : first + _AT_ONCE]
@@ -96,9 +95,7 @@ async def read(store: Store) -> Overview:
         for event, state in zip(found[::2], found[1::2], strict=True):
             counted = running if state in (b'"active"', b'"finishing"') else waiting
             counted[_text(event)] += 1
-    pairs = zip(states[::2], states[1::2], strict=True)
-    known = {name.decode(errors="replace"): _state(raw) for name, raw in pairs}
-    return Overview(running, waiting, known, await preview.all_matches(store))
+    return Overview(running, waiting, await states.current(), await preview.all_matches(store))
 
 
 def filtered(events: Iterable[Event], wanted: EventFilter, seen: Overview) -> list[Event]:
@@ -142,11 +139,3 @@ def _text(raw: bytes) -> str:
         return msgspec.json.decode(raw, type=str)
     except (msgspec.MsgspecError, UnicodeError):
         return ""
-
-
-def _state(raw: bytes) -> EventState:
-    """What another program has spoiled counts as unknown."""
-    try:
-        return msgspec.json.decode(raw, type=EventState)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return _NOTHING

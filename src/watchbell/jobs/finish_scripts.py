@@ -144,6 +144,7 @@ local function count_for_event(event, id, code, completed, elapsed, failed)
   while #recent > most_recent do table.remove(recent, 1) end
   state.recent = recent
   redis.call('HSET', jobs.event_states, event, cjson.encode(state))
+  redis.call('ZADD', jobs.state_changes, redis.call('INCR', jobs.sequence), event)
 end
 
 local function count_of_day(event, conditions)

@@ -21,6 +21,7 @@ class Jobs(Keyspace, document="watchbell"):
     started = Hash("{jobs}:started")
     turns = Hash("{jobs}:turns")
     event_states = Hash("{jobs}:event_states")
+    state_changes = SortedSet("{jobs}:state_changes")
 
     sequence = String("{jobs}:sequence")
     job = Hash("{jobs}:job:ID")

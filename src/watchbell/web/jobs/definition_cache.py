@@ -7,6 +7,7 @@ from watchbell.jobs import event_overview
 from watchbell.jobs.catalogue import Catalogue
 from watchbell.jobs.day_plan import DayPlanner
 from watchbell.jobs.event_overview import Overview
+from watchbell.jobs.event_states import EventStates
 from watchbell.store.client import Store
 from watchbell.web.live.background import Background
 
@@ -21,6 +22,7 @@ class DefinitionCache:
         self._planner: DayPlanner | None = None
         self._catalogue: Catalogue | None = None
         self._loading = asyncio.Lock()
+        self._states, self._reading = EventStates(store), asyncio.Lock()
         self._overview: Overview | None = None
         self._read_at = 0.0
 
@@ -30,6 +32,7 @@ class DefinitionCache:
                 if self._catalogue is None:
                     catalogue = Catalogue(self._store)
                     await catalogue.load()
+                    catalogue.subscribe(self._states.definition_changed)
                     self._background.begin(catalogue.run())
                     self._catalogue = catalogue
         return self._catalogue
@@ -47,7 +50,9 @@ class DefinitionCache:
             await self._catalogue.refresh(kind, record)
 
     async def overview(self) -> Overview:
-        now = self._clock.monotonic()
-        if self._overview is None or now - self._read_at > _FRESH:
-            self._overview, self._read_at = await event_overview.read(self._store), now
-        return self._overview
+        async with self._reading:
+            now = self._clock.monotonic()
+            if self._overview is None or now - self._read_at > _FRESH:
+                self._overview = await event_overview.read(self._store, self._states)
+                self._read_at = now
+            return self._overview
