@@ -110,6 +110,20 @@ def test_batches_keep_their_numbers_after_all_were_sent(path: Path) -> None:
     again.close()
 
 
+def test_urls_whose_records_are_lost_are_fetched_again(path: Path) -> None:
+    frontier = Frontier(path)
+    frontier.add([url(f"http://a/{n}") for n in range(5)])
+    for task, place in zip(
+        frontier.take("a", 5), [(0, 10), (0, 90), (1, 0), (1, 50), (-1, 0)], strict=True
+    ):
+        frontier.done(task, *place)
+    assert (frontier.undo_from(1, 50), frontier.waiting) == (1, 1)
+    assert (frontier.undo_from(0, 90), frontier.waiting) == (2, 3)
+    again = frontier.take("a", 5)
+    assert [one.url for one in again] == ["http://a/1", "http://a/2", "http://a/3"]
+    frontier.close()
+
+
 def test_a_file_of_another_version_is_refused(path: Path) -> None:
     frontier = Frontier(path)
     frontier.commit()

@@ -1,8 +1,9 @@
 """The URLs of one crawl, on disk: what is to be fetched, what was, and what is to be logged.
 
 Everything since the last commit is one transaction, so that a killed pipeline finds the URLs, the
-WARC's position and the log as they were at one moment. SQLite adds about 100,000 URLs a second of
-CPU, and needs no more memory for a million than its cache.
+WARC's position and the log as they were at one moment. A power failure may cost the last commits,
+and the end of the WARC: a URL knows where its record is, and is fetched again where that is lost.
+SQLite adds about 100,000 URLs in a second of CPU, and needs little more memory than its cache.
 """
 
 import sqlite3
@@ -24,7 +25,7 @@ _CACHE = 32 << 10
 
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
-PRAGMA synchronous = FULL;
+PRAGMA synchronous = NORMAL;
 PRAGMA cache_size = -{_CACHE};
 PRAGMA user_version = {_VERSION};
 CREATE TABLE IF NOT EXISTS hosts (
@@ -34,7 +35,7 @@ CREATE TABLE IF NOT EXISTS hosts (
 CREATE TABLE IF NOT EXISTS urls (
     id INTEGER PRIMARY KEY, key INTEGER, host INTEGER, state INTEGER, turn INTEGER, kind INTEGER,
     level INTEGER, root INTEGER, tries INTEGER DEFAULT 0, later REAL DEFAULT 0, url TEXT,
-    known TEXT
+    known TEXT, part INTEGER DEFAULT -1, offset INTEGER
 );
 CREATE INDEX IF NOT EXISTS by_key ON urls (key);
 CREATE INDEX IF NOT EXISTS to_do ON urls (host, turn, id) WHERE state = 0;
@@ -186,11 +187,25 @@ class Frontier:
             for id_, url, kind, level, root, tries in found
         ]
 
-    def done(self, task: Task) -> None:
-        """It was fetched, or never will be."""
-        self._db.execute("UPDATE urls SET state = 3 WHERE id = ?", (task.id,))
+    def done(self, task: Task, part: int = -1, offset: int = 0) -> None:
+        """It was fetched, or never will be. Its records begin at this place of the WARC."""
+        values = (part, offset, task.id)
+        self._db.execute("UPDATE urls SET state = 3, part = ?, offset = ? WHERE id = ?", values)
         self._host(task.host).waiting -= 1
         self.waiting -= 1
+
+    def undo_from(self, part: int, offset: int) -> int:
+        """URLs whose records are not before this place are to be fetched again. Returns how many
+        they are."""
+        lost = self._db.execute(
+            "UPDATE urls SET state = 0, part = -1 WHERE part > ? OR part = ? AND offset >= ?"
+            " RETURNING host",
+            (part, part, offset),
+        ).fetchall()
+        for (host,) in lost:
+            self._host(self._names[host]).waiting += 1
+        self.waiting += len(lost)
+        return len(lost)
 
     def postpone(self, task: Task, until: float) -> None:
         """It is tried again, not before this time."""
