@@ -27,7 +27,9 @@ SCHEDULE, CATCHUP = {"type": "schedule"}, {"type": "catchup"}
 
 
 class Worker:
-    def __init__(self, url: str, fault: str = "") -> None:
+    def __init__(
+        self, url: str, fault: str = "", environment: Mapping[str, str] | None = None
+    ) -> None:
         command = [
             sys.executable,
             "-m",
@@ -35,7 +37,7 @@ class Worker:
             url,
             *filter(None, [fault]),
         ]
-        self.process = subprocess.Popen(command, env=bare_environment())
+        self.process = subprocess.Popen(command, env=bare_environment(**(environment or {})))
 
     def killed(self) -> None:
         """Waits until it has killed itself."""
@@ -44,8 +46,10 @@ class Worker:
 
 
 @contextmanager
-def worker(url: str, fault: str = "") -> Iterator[Worker]:
-    made = Worker(url, fault)
+def worker(
+    url: str, fault: str = "", environment: Mapping[str, str] | None = None
+) -> Iterator[Worker]:
+    made = Worker(url, fault, environment)
     try:
         yield made
     finally:
