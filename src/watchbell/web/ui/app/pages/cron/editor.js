@@ -5,9 +5,10 @@ import { useMemo, useState } from "preact/hooks";
 import { useFetched } from "../../api.js";
 import { Choice, Field, Form, Toggle } from "../../kit/form.js";
 import { Card } from "../../kit/layout.js";
+import { usePreview } from "../../runs/preview.js";
 import { Advanced, Environment, Failures, text } from "./editor_sections.js";
 import { defined, drafted, FIELDS } from "./draft.js";
-import { Previewing, usePreview } from "./preview.js";
+import { Previewing } from "./preview.js";
 
 /** @typedef {import("./draft.js").Draft} Draft */
 /** @typedef {{timezone: string, missed_grace: number, kill_after: number, output_limit: number, shell: string, limits: string[]}} Defaults */
@@ -32,7 +33,7 @@ export function Editor({ name: given, definition, isNew, onSave, cancel, extra }
   const [touched, setTouched] = useState(/** @type {Set<string>} */ (new Set()));
   const defaults = /** @type {Defaults | null} */ (useFetched("/cron/defaults").value);
   const whole = useMemo(() => defined(draft, definition), [draft, definition]);
-  const preview = usePreview(name, whole);
+  const preview = /** @type {import("../../runs/preview.js").Preview<import("./preview.js").Previewed>} */ (usePreview("/cron/preview", { name: name || "preview", definition: whole, count: 8 }));
   /** @type {Change} */
   const change = (changes) => {
     setDraft({ ...draft, ...changes });
@@ -70,7 +71,7 @@ export function Editor({ name: given, definition, isNew, onSave, cancel, extra }
 
 /** @typedef {{draft: Draft, change: Change, wrong: Wrong, defaults: Defaults | null}} Parts */
 
-/** @param {Parts & {preview: ReturnType<typeof usePreview>}} props */
+/** @param {Parts & {preview: import("../../runs/preview.js").Preview<import("./preview.js").Previewed>}} props */
 function When({ draft, change, wrong, defaults, preview }) {
   const zones = useMemo(() => Intl.supportedValuesOf("timeZone"), []);
   const fields = FIELDS.map((name) => html`<${Field} key=${name} label=${FIELD_LABELS[name]} name=${`cron_args.${name}`} mono value=${draft.fields[name] ?? ""}

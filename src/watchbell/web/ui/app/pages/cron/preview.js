@@ -1,8 +1,6 @@
 /** The next runs of a schedule while it is being edited. */
 
 import { html } from "htm/preact";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, Problem } from "../../api.js";
 import { When } from "../../kit/time.js";
 
 /**
@@ -10,42 +8,7 @@ import { When } from "../../kit/time.js";
  * @typedef {{words: string, zone: string, fires: Fire[], problems: {field: string, reason: string}[]}} Previewed
  */
 
-const WAIT_MS = 250;
-
-/**
- * The server's preview of a definition, shortly after its last change.
- * @param {string} name
- * @param {unknown} definition
- * @returns {{value: Previewed | null, problem: Problem | null}}
- */
-export function usePreview(name, definition) {
-  const [found, setFound] = useState(/** @type {{value: Previewed | null, problem: Problem | null}} */ ({ value: null, problem: null }));
-  const body = JSON.stringify({ name: name || "preview", definition, count: 8 });
-  const isFirst = useRef(true);
-  useEffect(() => {
-    const abort = new AbortController();
-    const timer = setTimeout(
-      () =>
-        ask("POST", "/cron/preview", body, { signal: abort.signal }).then(
-          (value) => setFound({ value, problem: null }),
-          (problem) => {
-            if (abort.signal.aborted) return;
-            if (!(problem instanceof Problem)) throw problem;
-            setFound((old) => ({ ...old, problem }));
-          },
-        ),
-      isFirst.current ? 0 : WAIT_MS,
-    );
-    isFirst.current = false;
-    return () => {
-      clearTimeout(timer);
-      abort.abort();
-    };
-  }, [body]);
-  return found;
-}
-
-/** @param {{preview: {value: Previewed | null, problem: Problem | null}}} props */
+/** @param {{preview: import("../../runs/preview.js").Preview<Previewed>}} props */
 export function Previewing({ preview }) {
   const { value, problem } = preview;
   return html`<div class="preview" role="status" aria-live="polite" aria-label="Next runs">

@@ -5,11 +5,12 @@ import { useMemo, useState } from "preact/hooks";
 import { Errors, Field, Form, Toggle } from "../../kit/form.js";
 import { Card } from "../../kit/layout.js";
 import { Tokens } from "../../kit/tokens.js";
+import { usePreview } from "../../runs/preview.js";
 import { Actions } from "./actions.js";
 import { defined, drafted, itemsOf } from "./draft.js";
 import { Limits } from "./limits.js";
 import { ParamFields } from "./params.js";
-import { Previewing, usePreview } from "./preview.js";
+import { Previewing } from "./preview.js";
 import { Timings } from "./timings.js";
 import { Where } from "./where.js";
 
@@ -26,7 +27,7 @@ export function Editor({ event, isNew, options, onSave, cancel, extra }) {
   const [draft, setDraft] = useState(() => drafted(event));
   const change = (/** @type {Partial<Draft>} */ changes) => setDraft((old) => ({ ...old, ...changes }));
   const timings = useMemo(() => itemsOf({ timings: draft.timings }).timings, [draft.timings]);
-  const preview = usePreview(timings);
+  const preview = /** @type {import("../../runs/preview.js").Preview<import("./preview.js").Previewed>} */ (usePreview("/events/preview", { timings }));
   const shown = html`<${Previewing} preview=${preview} />`;
   const parts = { draft, change, options };
   return html`<div class="editor">

@@ -1,8 +1,6 @@
 /** The next runs of timings, also while they are edited. */
 
 import { html } from "htm/preact";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, Problem } from "../../api.js";
 import { When } from "../../kit/time.js";
 import { format, zone, zoned } from "../../times.js";
 import { capitalized } from "../../words.js";
@@ -10,41 +8,7 @@ import { capitalized } from "../../words.js";
 /** @typedef {import("./words.js").Upcoming} Upcoming */
 /** @typedef {{words: string, next: Upcoming[], errors: {field: string, reason: string}[]}} Previewed */
 
-const WAIT_MS = 250;
-
-/**
- * The server's preview of timings, shortly after the last change.
- * @param {any[]} timings as the API takes them
- * @returns {{value: Previewed | null, problem: Problem | null}}
- */
-export function usePreview(timings) {
-  const [found, setFound] = useState(/** @type {{value: Previewed | null, problem: Problem | null}} */ ({ value: null, problem: null }));
-  const body = JSON.stringify({ timings });
-  const isFirst = useRef(true);
-  useEffect(() => {
-    const abort = new AbortController();
-    const timer = setTimeout(
-      () =>
-        ask("POST", "/events/preview", body, { signal: abort.signal }).then(
-          (value) => setFound({ value, problem: null }),
-          (problem) => {
-            if (abort.signal.aborted) return;
-            if (!(problem instanceof Problem)) throw problem;
-            setFound((old) => ({ ...old, problem }));
-          },
-        ),
-      isFirst.current ? 0 : WAIT_MS,
-    );
-    isFirst.current = false;
-    return () => {
-      clearTimeout(timer);
-      abort.abort();
-    };
-  }, [body]);
-  return found;
-}
-
-/** @param {{preview: {value: Previewed | null, problem: Problem | null}}} props */
+/** @param {{preview: import("../../runs/preview.js").Preview<Previewed>}} props */
 export function Previewing({ preview }) {
   const { value, problem } = preview;
   return html`<div class="preview" role="status" aria-live="polite" aria-label="Next runs">
