@@ -16,7 +16,7 @@ from watchbell.store.client import Store
 from watchbell.store.script import READ, Script
 
 Status = Literal["invalid", "disabled", "running", "queued", "failing", "ok", "idle"]
-Sort = Literal["title", "-title", "last", "-last", "modified", "-modified"]
+Sort = Literal["title", "-title", "next", "-next", "last", "-last", "modified", "-modified"]
 
 _NOTHING = EventState()
 
@@ -122,16 +122,24 @@ def _matches(event: Event, wanted: EventFilter, words: Sequence[str], seen: Over
     return all(word in text for word in words)
 
 
-def ordered(events: Iterable[Event], sort: Sort, seen: Overview) -> list[Event]:
+def ordered(
+    events: Iterable[Event], sort: Sort, seen: Overview, next_runs: Mapping[str, int]
+) -> list[Event]:
+    """`next_runs`: when events run next. Those that have no such time are last, in both
+    directions."""
     by_title = sorted(events, key=lambda one: (one.title.casefold(), one.id))
+    is_reversed = sort.startswith("-")
     if sort.endswith("title"):
-        return by_title[::-1] if sort.startswith("-") else by_title
-    by_last = sort.endswith("last")
-    return sorted(
-        by_title,
-        key=lambda one: seen.state(one.id).last_completed if by_last else one.modified,
-        reverse=sort.startswith("-"),
-    )
+        return by_title[::-1] if is_reversed else by_title
+
+    def moment(event: Event) -> float:
+        if sort.endswith("next"):
+            return next_runs.get(event.id, 0)
+        return seen.state(event.id).last_completed if sort.endswith("last") else event.modified
+
+    timed = [(at, one) for one in by_title if (at := moment(one))]
+    timed.sort(key=lambda pair: pair[0], reverse=is_reversed)
+    return [one for _, one in timed] + [one for one in by_title if not moment(one)]
 
 
 def _text(raw: bytes) -> str:

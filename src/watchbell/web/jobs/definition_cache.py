@@ -8,6 +8,7 @@ from watchbell.jobs.catalogue import Catalogue
 from watchbell.jobs.day_plan import DayPlanner
 from watchbell.jobs.event_overview import Overview
 from watchbell.jobs.event_states import EventStates
+from watchbell.jobs.next_runs import NextRuns
 from watchbell.store.client import Store
 from watchbell.web.live.background import Background
 
@@ -19,6 +20,7 @@ class DefinitionCache:
     def __init__(self, store: Store, clock: Clock, background: Background, timezone: str) -> None:
         self._store, self._clock, self._background = store, clock, background
         self._timezone = timezone
+        self.next_runs = NextRuns(timezone)
         self._planner: DayPlanner | None = None
         self._catalogue: Catalogue | None = None
         self._loading = asyncio.Lock()

@@ -20,7 +20,7 @@ from watchbell.jobs import (
     validation,
 )
 from watchbell.jobs.decide.launch import obstacle
-from watchbell.jobs.event_overview import EventFilter, Sort
+from watchbell.jobs.event_overview import EventFilter, Overview, Sort
 from watchbell.jobs.model import Event
 from watchbell.web.access import needs
 from watchbell.web.jobs import event_view
@@ -57,7 +57,9 @@ Only = Annotated[str, QueryParameter(max_length=100, description="Only events wi
 Yes = Annotated[
     bool | None, QueryParameter(description="Only events for which this is true, or false.")
 ]
-By = Annotated[Sort, QueryParameter(description="Sort by title, last run or last change.")]
+By = Annotated[
+    Sort, QueryParameter(description="Sort by title, next run, last run or last change.")
+]
 Limit = Annotated[int, QueryParameter(ge=1, le=200, description="The most items to return.")]
 Cursor = Annotated[str, QueryParameter(max_length=2_000, description="`next` of the page before.")]
 
@@ -101,7 +103,9 @@ async def list_events(
         failing=failing,
         running=running,
     )
-    found = event_overview.ordered(event_overview.filtered(events, wanted, seen), sort, seen)
+    filtered = event_overview.filtered(events, wanted, seen)
+    next_runs = await _next_runs(request, seen) if sort.endswith("next") else {}
+    found = event_overview.ordered(filtered, sort, seen, next_runs)
     first = _after(found, cursor) if cursor else 0
     chosen = found[first : first + limit]
     following = _cursor(chosen[-1], first + limit) if first + limit < len(found) else None
@@ -111,6 +115,12 @@ async def list_events(
         total=len(found),
         counts=counts,
     )
+
+
+async def _next_runs(request: Asked, seen: Overview) -> dict[str, int]:
+    services, catalogue = services_of(request), await catalogue_of(request)
+    events, now = [*catalogue.events.values()], services.clock.now()
+    return await services.definitions.next_runs.of(events, seen.matches, now)
 
 
 def _cursor(last: Event, place: int) -> str:
