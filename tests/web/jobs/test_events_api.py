@@ -337,22 +337,53 @@ async def test_events_are_imported_and_exported(site: Site) -> None:
         assert (await bob.post(path, json=tab)).status == 403
         tried = await alice.post(path, json=tab | {"dry_run": True})
         assert tried.status == 200, tried.text
-        [event] = tried.json()["events"]
-        assert event["title"] == "tidy"
+        [event] = tried.json()["items"]
+        assert (event["kind"], event["title"], event["outcome"]) == ("event", "tidy", "created")
+        assert event["words"].startswith("at 04:00 every day")
         assert [note["item"] for note in tried.json()["notes"]] == ["line 2"]
         assert (await alice.get("/api/v1/events")).json()["total"] == 0
         done = await alice.post(path, json=tab)
-        assert done.json()["events"] == [event]
+        assert done.json()["items"] == [event]
         shown = (await alice.get(f"/api/v1/events/{event['id']}")).json()
         assert "/usr/local/bin/tidy" in shown["event"]["params"]["script"]
-        again = {"format": "crontab", "text": "0 5 * * * /usr/local/bin/tidy"}
-        assert (await alice.post(path, json=again)).status == 422
         assert (await alice.post(path, json={"format": "xyops", "text": "{"})).status == 422
     async with site.somebody("administrator", "charlie") as charlie:
         exported = await charlie.get("/api/v1/events/export")
         assert exported.status == 200, exported.text
         back = {"format": "xyops", "text": exported.text, "dry_run": True}
-        assert (await charlie.post(path, json=back)).json() == {"events": [], "notes": []}
+        items = (await charlie.post(path, json=back)).json()["items"]
+        assert {one["outcome"] for one in items} == {"unchanged"}
+
+
+async def test_an_import_replaces_or_leaves_out_what_exists(site: Site) -> None:
+    path = "/api/v1/events/import"
+    tab = {"format": "crontab", "text": "0 4 * * * /bin/tidy", "targets": ["db-1"]}
+    newer = tab | {"text": "0 5 * * * /bin/tidy\n0 6 * * * /bin/sweep", "targets": ["db-1"]}
+    async with site.somebody("editor") as alice:
+        assert (await alice.post(path, json=tab)).status == 200
+        refused = await alice.post(path, json=newer)
+        assert refused.status == 422
+        assert "exists already and differs; nothing was imported" in refused.text
+        left_out, created = (await alice.post(path, json=newer | {"skip": True})).json()["items"]
+        assert (left_out["outcome"], left_out["reason"]) == (
+            "left_out",
+            "exists already and differs",
+        )
+        assert (created["title"], created["outcome"]) == ("sweep", "created")
+        items = (await alice.post(path, json=newer | {"replace": True})).json()["items"]
+        assert [one["outcome"] for one in items] == ["replaced", "unchanged"]
+        shown = (await alice.get(f"/api/v1/events/{items[0]['id']}")).json()["event"]
+        assert shown["timings"][0]["hours"] == [5]
+        assert shown["targets"] == ["db-1"]
+
+
+async def test_some_events_are_exported_alone(site: Site) -> None:
+    async with site.somebody("administrator", "charlie") as charlie:
+        first = await made(charlie)
+        await made(charlie, title="Reports")
+        exported = await charlie.get(f"/api/v1/events/export?id={first}")
+        items = exported.json()["items"]
+        assert [(one["type"], one["data"]["id"]) for one in items] == [("event", first)]
 
 
 async def test_limited_people_neither_import_nor_export(site: Site) -> None:

@@ -1,6 +1,7 @@
 """`watchbell events import` and `export`."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +19,7 @@ from watchbell.errors import Refused
 from watchbell.jobs import exports
 from watchbell.jobs.imports import cronicle, crontab, plan, portable
 from watchbell.jobs.imports.found import Found
-from watchbell.jobs.imports.plan import Made, Planned
+from watchbell.jobs.imports.plan import ImportedItem, Outcome, Planned
 from watchbell.settings import Loaded
 from watchbell.store.client import Store
 
@@ -90,7 +91,7 @@ def import_events(
         raise Refused("there is nothing to import")
     confirm("Import these?", yes=yes)
 
-    async def imported(store: Store) -> Made:
+    async def imported(store: Store) -> list[ImportedItem]:
         by = operator()
         made = await plan.make(store, planned, by.actor, now, replace=replace, skip=skip)
         await record_change(store, "event.import", "", _counts(made))
@@ -126,12 +127,17 @@ def _show(planned: list[Planned], found: Found) -> None:
         click.echo(f"not imported: {plain(omission.subject)}: {plain(omission.reason)}")
 
 
-def _counts(made: Made) -> str:
-    parts = {
-        "created": made.created,
-        "replaced": made.replaced,
-        "unchanged": made.unchanged,
-        "left out": made.left_out,
-    }
-    words = [f"{counted(len(names), 'item')} {verb}" for verb, names in parts.items() if names]
+_VERBS: dict[Outcome, str] = {
+    "created": "created",
+    "replaced": "replaced",
+    "unchanged": "unchanged",
+    "left_out": "left out",
+}
+
+
+def _counts(made: list[ImportedItem]) -> str:
+    number = Counter(one.outcome for one in made)
+    words = [
+        f"{counted(number[one], 'item')} {verb}" for one, verb in _VERBS.items() if number[one]
+    ]
     return ", ".join(words) or "nothing to do"

@@ -1,6 +1,6 @@
 """What an import would do, and doing it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -19,6 +19,13 @@ from watchbell.jobs.validation import Record
 from watchbell.store.client import Store
 
 State = Literal["new", "same", "other", "invalid"]
+Outcome = Literal["created", "replaced", "unchanged", "left_out"]
+_OUTCOMES: dict[State, Outcome] = {
+    "new": "created",
+    "other": "replaced",
+    "same": "unchanged",
+    "invalid": "left_out",
+}
 _GROUP = ("title", "icon", "notes", "hostname_match", "max_jobs_per_server")
 
 
@@ -28,15 +35,17 @@ class Planned(Struct, frozen=True, kw_only=True):
     state: State
     """Whether there is none of this id yet, or the same, or another one; or it is not valid."""
     problem: str = ""
+    record: Record | None = None
+    """A valid definition as it would be stored."""
 
 
-class Made(Struct, frozen=True, kw_only=True):
-    """What an import has done: the names of the items."""
+class ImportedItem(Struct, frozen=True, kw_only=True):
+    """What becomes of an item."""
 
-    created: tuple[str, ...] = ()
-    replaced: tuple[str, ...] = ()
-    unchanged: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    planned: Planned
+    outcome: Outcome
+    reason: str = ""
+    """Why it is left out."""
 
 
 async def planned(store: Store, found: Found, now: float) -> list[Planned]:
@@ -82,8 +91,9 @@ def _definition(item: Item, name: str, catalogue: Catalogue, drafts: Facts) -> P
     except Refused as error:
         return Planned(item=item, id=name, state="invalid", problem=str(error))
     if current is None and (item.kind, name) not in catalogue.invalid:
-        return Planned(item=item, id=name, state="new")
-    return Planned(item=item, id=name, state="same" if record == current else "other")
+        return Planned(item=item, id=name, state="new", record=record)
+    state: State = "same" if record == current else "other"
+    return Planned(item=item, id=name, state=state, record=record)
 
 
 def _values(item: Item, name: str, current: Record | None) -> dict[str, Any]:
@@ -106,17 +116,19 @@ async def _group(store: Store, item: Item, name: str) -> Planned:
     return Planned(item=item, id=name, state="same" if is_same else "other")
 
 
-def obstacles(plan: Sequence[Planned], *, replace: bool) -> Iterator[str]:
-    """Why items can't be imported."""
+def foreseen(plan: Sequence[Planned], *, replace: bool) -> list[ImportedItem]:
+    """What would become of each item if those that can't be imported were left out."""
     seen: set[tuple[str, str]] = set()
+    items = []
     for one in plan:
-        if one.problem:
-            yield f"{one.item.name}: {one.problem}"
-        elif one.state == "other" and not replace:
-            yield f"the {one.item.kind} {one.id!r} exists already"
-        elif (one.item.kind, one.id) in seen:
-            yield f"the file has two of the {one.item.kind} {one.id!r}"
-        seen.add((one.item.kind, one.id))
+        place = (one.item.kind, one.id)
+        reason = one.problem or ("is in the file twice" if place in seen else "")
+        if not reason and one.state == "other" and not replace:
+            reason = "exists already and differs"
+        outcome: Outcome = "left_out" if reason else _OUTCOMES[one.state]
+        items.append(ImportedItem(planned=one, outcome=outcome, reason=reason))
+        seen.add(place)
+    return items
 
 
 async def make(
@@ -127,33 +139,32 @@ async def make(
     *,
     replace: bool = False,
     skip: bool = False,
-) -> Made:
+) -> list[ImportedItem]:
     """Imports all items or, if one of them can't be, none: that raises Refused. With `skip`, those
     are left out. An import that was interrupted can be repeated."""
     if not plan:
         raise Refused("there is nothing to import")
-    if not skip and (reason := next(obstacles(plan, replace=replace), "")):
-        raise Refused(f"{reason}; nothing was imported")
-    done: dict[str, list[str]] = {"new": [], "other": [], "same": [], "invalid": []}
+    items = foreseen(plan, replace=replace)
+    obstacle = next((one for one in items if one.outcome == "left_out"), None)
+    if obstacle and not skip:
+        name = obstacle.planned.item.name
+        raise Refused(f"{name}: {obstacle.reason}; nothing was imported")
     together = {one.id for one in plan if one.item.kind == "event" and not one.problem}
-    for one in plan:
-        state = one.state
-        if state == "other" and not replace:
-            state = "invalid"
-        elif state in ("new", "other"):
-            try:
-                await _import(store, one, who, now, together)
-            except Refused:
-                if not skip:
-                    raise
-                state = "invalid"
-        done[state].append(one.item.name)
-    return Made(
-        created=tuple(done["new"]),
-        replaced=tuple(done["other"]),
-        unchanged=tuple(done["same"]),
-        left_out=tuple(done["invalid"]),
-    )
+    return [await _make(store, one, who, now, together, skip=skip) for one in items]
+
+
+async def _make(
+    store: Store, one: ImportedItem, who: Actor, now: float, together: set[str], *, skip: bool
+) -> ImportedItem:
+    if one.outcome not in ("created", "replaced"):
+        return one
+    try:
+        await _import(store, one.planned, who, now, together)
+    except Refused as error:
+        if not skip:
+            raise
+        return ImportedItem(planned=one.planned, outcome="left_out", reason=str(error))
+    return one
 
 
 async def _import(store: Store, one: Planned, who: Actor, now: float, together: set[str]) -> None:

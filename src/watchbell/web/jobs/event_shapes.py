@@ -227,14 +227,32 @@ class RevisionShown(Struct, frozen=True, kw_only=True):
 
 class ImportAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     format: Literal["crontab", "cronicle", "xyops"]
+    """`xyops` is also that of the export."""
     text: Annotated[str, Meta(max_length=10_000_000)]
     dry_run: bool = False
     """Whether to report only."""
+    replace: bool = False
+    """Whether to replace what has the same id."""
+    skip: bool = False
+    """Whether to leave out what can't be imported, in place of importing nothing."""
+    users: bool = False
+    """Whether lines of a crontab have a user after the times, as in /etc/crontab."""
+    targets: Annotated[tuple[Id, ...], Meta(min_length=1, max_length=100)] = ("main",)
+    """Where the commands of a crontab run."""
 
 
-class ImportedEvent(Struct, frozen=True):
+class ImportedItem(Struct, frozen=True, kw_only=True):
+    """What became of an item; for a dry run, what would."""
+
+    kind: str
+    """`event`, `category`, `plugin`, `channel`, `tag` or `group`."""
     id: str
     title: str
+    outcome: Literal["created", "replaced", "unchanged", "left_out"]
+    reason: str = ""
+    """Why it is left out; empty if it is not."""
+    words: str = ""
+    """The timings of an event in words."""
 
 
 class ImportNote(Struct, frozen=True):
@@ -243,6 +261,6 @@ class ImportNote(Struct, frozen=True):
 
 
 class Imported(Struct, frozen=True):
-    events: list[ImportedEvent]
+    items: list[ImportedItem]
     notes: list[ImportNote]
     """What could not be carried over."""

@@ -17,6 +17,7 @@ import { Sparkline } from "../runs/bars.js";
 import { clock, lasting, took } from "../times.js";
 import { counted } from "../words.js";
 import { ChangeStream, useChanges } from "./events/changes.js";
+import { ImportDialog } from "./events/import.js";
 import { Dot, Ended, eventLink, jobLink, recentBars, titleOf, useOptions, verdictOf } from "./events/words.js";
 
 /** @typedef {import("./events/words.js").EventRow} EventRow */
@@ -31,6 +32,9 @@ const KINDS = [
   ["disabled", "Disabled", { enabled: "false" }, "soft"],
   ["invalid", "Invalid", { invalid: "true" }, "bad"],
 ];
+/** @type {[sort: string, words: string][]} */
+const SORTS = [["title", "Title"], ["next", "Next run"], ["-last", "Last run"], ["-modified", "Last change"]];
+const EXPORT = "/api/v1/events/export";
 const MORE = ["category", "plugin", "target", "tag"];
 const FILTERS = ["text", "kind", ...MORE];
 
@@ -46,7 +50,10 @@ export default function Events() {
   useChanges(() => list.items.length <= PAGE && list.reload(), SETTLED_MS);
   const isFiltered = FILTERS.some((name) => given[name]);
   const clear = () => setQuery(Object.fromEntries(FILTERS.map((name) => [name, null])));
-  const actions = may("create_events") && html`<${Button} kind="main" href="/events/new">New event<//>`;
+  const [isImporting, setIsImporting] = useState(false);
+  const startImport = () => setIsImporting(true);
+  const actions = html`${may("bulk_export") && list.items.length > 0 && html`<a class="button" href=${EXPORT} download="events.json">Export</a>`}
+    ${may("create_events") && html`<${Button} onClick=${startImport}>Import<//><${Button} kind="main" href="/events/new">New event<//>`}`;
   return html`<${Page} wide title="Events" actions=${actions}>
     <${ChangeStream} />
     ${(isFiltered || list.items.length > 0) && html`<${Filters} options=${options.value} counts=${list.first?.counts} sort=${sort} />`}
@@ -59,14 +66,20 @@ export default function Events() {
         ...${may("run_jobs") ? { selected, onSelect: setSelected } : {}}
         empty=${isFiltered
           ? html`<${Empty} title="No events match these filters." action=${html`<${Button} onClick=${clear}>Clear filters<//>`} />`
-          : html`<${NoEvents} />`} />
+          : html`<${NoEvents} onImport=${startImport} />`} />
     <//></div>
     ${list.first && list.first.total > 0 && html`<p class="soft" role="status">${counted(list.first.total, "event")}</p>`}
+    ${isImporting && html`<${ImportDialog} targets=${options.value?.targets ?? []} onClose=${() => setIsImporting(false)} onDone=${() => {
+      setIsImporting(false);
+      list.reload();
+      options.reload();
+    }} />`}
   <//>`;
 }
 
-function NoEvents() {
-  const action = may("create_events") && html`<div class="actions"><${Button} kind="main" href="/events/new">Create your first event<//></div>`;
+/** @param {{onImport: () => void}} props */
+function NoEvents({ onImport }) {
+  const action = may("create_events") && html`<div class="actions"><${Button} kind="main" href="/events/new">Create your first event<//><${Button} onClick=${onImport}>Import events<//></div>`;
   return html`<${Empty} title="No events yet." action=${action}>An event says what to run, where and when. Each run of it is a job.<//>`;
 }
 
@@ -90,7 +103,7 @@ function Filters({ options, counts, sort }) {
       <${Choice} label="Filter by status" value=${query.get("kind") ?? ""} options=${kinds} onChange=${(/** @type {string} */ kind) => setQuery({ kind })} />
       <${Button} aria-expanded=${isOpen ? "true" : "false"} onClick=${() => setIsOpen(!isOpen)}>Filters<//>
       <select aria-label="Sort by" value=${sort} onChange=${(/** @type {any} */ event) => setQuery({ sort: event.currentTarget.value === "title" ? null : event.currentTarget.value })}>
-        <option value="title">Title</option><option value="last">Last run</option><option value="modified">Last change</option>
+        ${SORTS.map(([one, words]) => html`<option value=${one} selected=${one === sort}>${words}</option>`)}
       </select>
     </div>
     ${isOpen && html`<div class="bar-of">
@@ -164,6 +177,7 @@ function Bulk({ ids, onDone, onClear }) {
     <strong>${counted(ids.length, "event")} selected</strong>
     <${Button} onClick=${act("run", "started")}>Run now<//>
     ${may("edit_events") && html`<${Button} onClick=${act("enable", "enabled")}>Enable<//><${Button} onClick=${act("disable", "disabled")}>Disable<//>`}
+    ${may("bulk_export") && html`<a class="button" href=${url(EXPORT, { id: ids })} download="events.json">Export</a>`}
     ${may("delete_events") && html`<${Button} kind="danger" onClick=${remove}>Delete<//>`}
     <${Button} kind="quiet" onClick=${onClear}>Clear selection<//>
   </div>`;
