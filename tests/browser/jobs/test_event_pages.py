@@ -60,7 +60,7 @@ async def test_a_first_event_is_written_with_a_preview_and_saved(
     await expect(upcoming(page)).to_contain_text("At 02:30 every day, America/New_York")
     await expect(upcoming(page).get_by_role("listitem")).to_have_count(10)
     first = upcoming(page).get_by_role("listitem").first
-    await expect(first).to_contain_text(re.compile(r"0[789]:30.*02:30:00 E[SD]T", re.DOTALL))
+    await expect(first).to_contain_text(re.compile(r"0[789]:30.*02:30 E[SD]T", re.DOTALL))
     await page.get_by_role("button", name="Create event").click()
     await expect(page.get_by_role("heading", name="Reindex", level=1)).to_be_visible()
     await expect(page.get_by_text("It runs at 02:30 every day, America/New_York.")).to_be_visible()
