@@ -8,7 +8,7 @@ from watchbell.jobs import action_texts
 from watchbell.jobs.action_texts import JobFacts
 from watchbell.jobs.model import Action, Code, Job, Parent, Usage
 
-LINK = "https://watchbell.example.com/jobs/j1"
+LINK = "https://watchbell.example.com/jobs/job?id=j1"
 MAIL = Action(trigger="error", type="email", email="alice@example.com")
 LIMITED = Action(trigger="limit:mem", type="email")
 FACTS = JobFacts(

@@ -96,7 +96,7 @@ async def test_a_mail_arrives_with_notes_log_and_link_and_the_record_says_so(
     text = got.part("plain")
     assert "Call Alice first." in text
     assert "last words of j1" in text
-    assert "https://watchbell.example.com/jobs/j1" in text
+    assert "https://watchbell.example.com/jobs/job?id=j1" in text
     assert "disk full" in got.part("html")
 
 
@@ -180,7 +180,7 @@ async def test_a_web_hook_gets_the_job(store: Store) -> None:
     (got,) = sink.received
     assert got.id == "j1-0"
     assert (got.json["id"], got.json["code"], got.json["event_title"]) == ("j1", 3, "Backup")
-    assert got.json["links"]["job_details"] == "https://watchbell.example.com/jobs/j1"
+    assert got.json["links"]["job_details"] == "https://watchbell.example.com/jobs/job?id=j1"
 
 
 async def test_a_web_hook_never_reaches_private_addresses_unless_the_setting_allows_it(

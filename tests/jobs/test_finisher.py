@@ -229,7 +229,7 @@ async def test_a_failure_is_reported_with_the_end_of_the_log(
     assert check["state"] == "critical"
     assert "no space left" in check["summary"]
     assert "disk full" in check["details"]
-    assert "https://bell.example.com/jobs/j1" in check["details"]
+    assert "https://bell.example.com/jobs/job?id=j1" in check["details"]
 
 
 async def test_a_job_whose_event_was_deleted_reports_nothing(

@@ -16,7 +16,7 @@ from watchbell.jobs.report_returner import ReportReturner
 from watchbell.store.client import Store
 
 NOW = 1_772_716_029.5
-LINK = "https://watchbell.example.com/jobs/j1"
+LINK = "https://watchbell.example.com/jobs/job?id=j1"
 
 
 def job(code: Code = 0, **more: object) -> Job:
