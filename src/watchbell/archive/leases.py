@@ -1,0 +1,43 @@
+"""Signs of life of pipelines: each renews the leases of its crawls every second."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from watchbell.archive.keys import Archive
+from watchbell.archive.lua import LAYOUT, OWNED
+from watchbell.archive.model import Ownership
+from watchbell.store.client import Argument, Store
+from watchbell.store.script import Script
+
+# KEYS[1] pending; ARGV[1] seconds of a lease, ARGV[2] msgpack: {ident, pipeline, fence}. Returns
+# the idents whose pipeline may work on them no more.
+_BEAT = Script(
+    LAYOUT
+    + OWNED
+    + """
+local ends, lost = store_time() + tonumber(ARGV[1]), {}
+redis.call('ZCARD', crawls.leases)
+for _, one in ipairs(cmsgpack.unpack(ARGV[2])) do
+  local ident, pipeline, fence = unpack(one)
+  if refusal(ident, pipeline, fence) then
+    lost[#lost + 1] = ident
+  else
+    add_to(archive.job(ident), 'heartbeat', 1)
+    redis.call('ZADD', crawls.leases, precise(ends), ident)
+  end
+end
+return lost
+"""
+)
+
+
+async def beat(store: Store, ownerships: Sequence[Ownership], seconds: float) -> set[str]:
+    """Renews the leases for `seconds` and counts a heartbeat of each crawl. Returns the idents of
+    crawls that are ours no more: their work must be dropped."""
+    if not ownerships:
+        return set()
+    items = [(one.ident, one.pipeline, str(one.fence)) for one in ownerships]
+    args: list[Argument] = [seconds, msgspec.msgpack.encode(items)]
+    lost = await _BEAT(store, [Archive(store.prefix).pending()], args)
+    return {ident.decode() for ident in lost}
