@@ -1,0 +1,39 @@
+"""The two ways in which archives write an instant: in records, and in indexes and addresses."""
+
+from datetime import UTC, datetime, timedelta
+
+
+def record_date(at: float) -> str:
+    """`2026-11-16T19:30:51.000250Z`, for WARC-Date."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def read_record_date(text: str) -> float:
+    """Of WARC/1.0 or 1.1. Raises ValueError for what is no instant."""
+    if not text.endswith("Z") or "T" not in text:
+        raise ValueError(f"{text!r} is no date of a record")
+    return datetime.fromisoformat(text).timestamp()
+
+
+def timestamp(at: float) -> str:
+    """Fourteen digits, as in an index."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y%m%d%H%M%S")
+
+
+def read_timestamp(digits: str) -> float:
+    """Of 4 to 14 digits; what is missing is the earliest. Raises ValueError."""
+    if not 4 <= len(digits) <= 14 or not digits.isdecimal():
+        raise ValueError(f"{digits!r} is no timestamp")
+    whole = digits + "00000101000000"[len(digits) :]
+    return datetime.strptime(whole, "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp()
+
+
+def latest_of(digits: str) -> float:
+    """The end of the span that a short timestamp names: 2026 is all of that year."""
+    start = datetime.fromtimestamp(read_timestamp(digits), UTC)
+    if len(digits) < 6:
+        return start.replace(year=start.year + 1).timestamp()
+    if len(digits) < 8:
+        return (start + timedelta(days=32)).replace(day=1).timestamp()
+    seconds = {8: 86400, 10: 3600, 12: 60}.get(len(digits), 1)
+    return start.timestamp() + seconds
