@@ -23,7 +23,11 @@ _BUDGET = 0.25
 """Seconds that one pattern may take beyond its share."""
 _SHARE = 0.000_2
 """Seconds that each URL adds to that budget."""
-_MEMORY = 64 << 20
+_MEMORY = 16 << 20
+"""Bytes that one set may take."""
+_MEMORY_OF_ONE = 1 << 20
+"""Bytes that RE2 may take for one pattern; a larger one runs under the time limit. It is much less
+than a set may take, so a set of one can always be made."""
 _ROOT_NAMES = ("{primary_url}", "{primary_netloc}")
 _OPEN_REPEAT = re.compile(r"(?<!\\)\{,(\d+)\}")
 
@@ -136,32 +140,18 @@ class _Limited:
 
 
 class _Matcher:
-    """Patterns that RE2 can compile. It has sets of what fits into memory together."""
+    """Patterns that RE2 can compile, in sets of as many as fit into memory together."""
 
-    def __init__(self, patterns: tuple[str, ...]) -> None:
-        self._patterns = patterns
-        self._sets = _compiled(patterns)
-        self._singles: list[re2._Regexp] = []
+    def __init__(self, patterns: tuple[str, ...], memory: int = _MEMORY) -> None:
+        self._sets = _compiled(patterns, memory)
 
     def first(self, data: bytes) -> int | None:
         """The lowest number of those that occur."""
         offset = 0
         for each, size in self._sets:
-            found = each.Match(data)
-            if not found:
-                return self._one_by_one(data)
-            if len(found) > 1:
+            if found := each.Match(data):
                 return offset + int(min(found))
             offset += size
-        return None
-
-    def _one_by_one(self, data: bytes) -> int | None:
-        """A set that runs out of memory finds nothing, not even the empty pattern in it."""
-        if not self._singles:
-            self._singles = [re2.compile(pattern, _options()) for pattern in self._patterns]
-        for number, single in enumerate(self._singles):
-            if single.search(data.decode()):
-                return number
         return None
 
 
@@ -171,34 +161,33 @@ def _matcher(patterns: tuple[str, ...]) -> _Matcher:
     return _Matcher(patterns)
 
 
-def _compiled(patterns: tuple[str, ...]) -> list[tuple[re2.Set, int]]:
-    """Sets with their sizes. The last pattern of each is empty, so it always matches."""
-    made = re2.Set.SearchSet(_options())
+def _compiled(patterns: tuple[str, ...], memory: int) -> list[tuple[re2.Set, int]]:
+    """Sets with their sizes."""
+    made = re2.Set.SearchSet(_options(memory))
+    for pattern in patterns:
+        made.Add(pattern)
     try:
-        for pattern in patterns:
-            made.Add(pattern)
-        made.Add("")
-        made.Compile()
+        made.Compile()  # it also makes sure that there is enough memory to match
     except re2.error:
         if len(patterns) == 1:
             raise
         half = len(patterns) // 2
-        return _compiled(patterns[:half]) + _compiled(patterns[half:])
+        return _compiled(patterns[:half], memory) + _compiled(patterns[half:], memory)
     return [(made, len(patterns))]
 
 
-def _options() -> re2.Options:
+def _options(memory: int) -> re2.Options:
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
-    options.max_mem = _MEMORY
+    options.max_mem = memory
     return options
 
 
 @lru_cache(maxsize=20_000)
 def _suits_re2(pattern: str) -> bool:
     try:
-        re2.compile(pattern, _options())
+        re2.compile(pattern, _options(_MEMORY_OF_ONE))
     except (re2.error, UnicodeEncodeError):
         return False
     return True
@@ -209,7 +198,9 @@ def _problem(pattern: str) -> str:
         regex.compile(pattern)
     except regex.error as error:
         return f"{error.msg} at position {error.pos}"
-    except (UnicodeError, RecursionError, OverflowError) as error:
+    except RecursionError:
+        return "it is nested too deeply"
+    except (UnicodeError, OverflowError) as error:
         return str(error)
     return ""
 
