@@ -1,4 +1,4 @@
-"""Lengths of time, sizes and times in words."""
+"""Lengths of time, sizes, times and numbers of things in words."""
 
 import re
 from datetime import UTC, datetime
@@ -121,6 +121,11 @@ def in_bytes(count: int) -> str:
             break
         amount /= 1024
     return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 job`, `1,200 jobs`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def utc_day(time: float) -> str:

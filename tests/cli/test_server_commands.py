@@ -64,7 +64,7 @@ async def test_servers_are_shown_and_changed(store: Store) -> None:
 async def test_a_server_is_removed_unless_it_runs_jobs(store: Store) -> None:
     server, _ = await join(store, "db-1")
     await store.call("SADD", "{jobs}:server_jobs:" + server.id, "j1")
-    assert "1 jobs run on this server" in await refused(store, "servers", "remove", "db-1", "--yes")
+    assert "this server runs 1 job;" in await refused(store, "servers", "remove", "db-1", "--yes")
     await store.call("DEL", "{jobs}:server_jobs:" + server.id)
     await told(store, "servers", "remove", "db-1", "--yes")
     assert await servers.every(store) == []

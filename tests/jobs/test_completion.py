@@ -70,7 +70,7 @@ def test_a_successful_job_is_complete() -> None:
     assert (found.remote, found.until, found.reason) == (False, None, "")
     assert found.cpu == Usage(max=5, count=1)
     assert found.tags == ("_success", "_last")
-    assert [line.msg for line in found.activity] == ["20 bytes of output were left out."]
+    assert [line.msg for line in found.activity] == ["The log leaves out 20 bytes of output."]
 
 
 @pytest.mark.parametrize(

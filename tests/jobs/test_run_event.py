@@ -310,7 +310,7 @@ async def test_a_job_is_run_again_with_its_files_within_the_limit_of_now(store: 
     again = await run_event.rerun(store, known, ALICE, stored, NOW, timezone="UTC")
     assert again.input == {"files": (files[0],)}
     assert [line.msg for line in again.activity] == [
-        "The file 'b' was left out: the limit is 1 files."
+        "The file 'b' was left out: the limit is 1 file."
     ]
 
 

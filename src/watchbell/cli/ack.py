@@ -13,13 +13,14 @@ from watchbell.alerting.intake import submit
 from watchbell.alerting.model import split_id
 from watchbell.cli.arguments import length, storable
 from watchbell.cli.audited import record_change, subject_of
-from watchbell.cli.formatting import counted, plain
+from watchbell.cli.formatting import plain
 from watchbell.cli.options import with_settings
 from watchbell.clock import SYSTEM
 from watchbell.errors import Refused
 from watchbell.schedule import spoken
 from watchbell.settings import Loaded, Settings
 from watchbell.store.opening import opened
+from watchbell.units import counted
 
 
 @click.command

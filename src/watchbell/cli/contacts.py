@@ -14,7 +14,7 @@ from watchbell.alerting.json_items import ContactItem, Item, converted, without_
 from watchbell.alerting.keys import ALL
 from watchbell.alerting.model import Contact, Medium
 from watchbell.cli.audited import record_change
-from watchbell.cli.formatting import counted, short_id
+from watchbell.cli.formatting import short_id
 from watchbell.cli.items import export_to, imported, items_of
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.store_call import with_store
@@ -25,6 +25,7 @@ from watchbell.schedule import spoken
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
 from watchbell.store.opening import opened
+from watchbell.units import counted
 
 
 @click.group

@@ -48,10 +48,6 @@ def plain(text: str | None, longest: int = 500) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in short)
 
 
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def first(rows: Sequence[list[str]], limit: int) -> tuple[Sequence[list[str]], str]:
     """The first rows, and a line about those left out."""
     if not limit or len(rows) <= limit:

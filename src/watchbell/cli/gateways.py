@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from watchbell.cli.arguments import limited, storable
 from watchbell.cli.audited import record_change
-from watchbell.cli.formatting import counted, first, plain, when
+from watchbell.cli.formatting import first, plain, when
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
@@ -22,6 +22,7 @@ from watchbell.gateways.overview import MediumStatus
 from watchbell.gateways.test_send import Part, rendered, style
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
+from watchbell.units import counted
 
 _medium = click.argument("medium", metavar="MEDIUM", type=storable)
 

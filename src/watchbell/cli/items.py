@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from watchbell.alerting.json_items import Item, Taken, each_taken
 from watchbell.cli.audited import record_change
-from watchbell.cli.formatting import counted
 from watchbell.cli.options import print_json
 from watchbell.errors import Refused
 from watchbell.store.client import Store
+from watchbell.units import counted
 
 
 def items_of(file: str) -> list[Any]:

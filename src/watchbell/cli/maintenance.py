@@ -10,7 +10,7 @@ from watchbell.alerting import history, maintenance
 from watchbell.alerting.windows import Kind, Window
 from watchbell.cli.arguments import confirm, length, limited, moment, storable, yes_option
 from watchbell.cli.audited import record_change
-from watchbell.cli.formatting import briefly, counted, first, plain, when
+from watchbell.cli.formatting import briefly, first, plain, when
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
@@ -18,6 +18,7 @@ from watchbell.errors import NotFound
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
 from watchbell.store.opening import opened
+from watchbell.units import counted
 
 When = Literal["current", "future", "past"]
 _KINDS: tuple[Kind, ...] = ("scheduled", "unscheduled")

@@ -11,11 +11,11 @@ from watchbell.alerting.purge import Purged, purge
 from watchbell.cli.arguments import days as days_of
 from watchbell.cli.arguments import storable
 from watchbell.cli.audited import record_change
-from watchbell.cli.formatting import counted
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.clock import SYSTEM
 from watchbell.settings import Loaded, Settings
 from watchbell.store.opening import opened
+from watchbell.units import counted
 
 _NOUNS = {
     "changes": "change",

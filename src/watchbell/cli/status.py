@@ -11,12 +11,13 @@ from watchbell.alerting.model import SEVERITY
 from watchbell.alerting.reports import freshness
 from watchbell.alerting.windows import Window
 from watchbell.cli.arguments import disabled_too, limited, storable
-from watchbell.cli.formatting import counted, first, plain, since, when
+from watchbell.cli.formatting import first, plain, since, when
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
 from watchbell.settings import Loaded, Settings
 from watchbell.store.opening import opened
+from watchbell.units import counted
 
 
 @click.command

@@ -3,11 +3,11 @@
 import click
 
 from watchbell.cli.arguments import confirm, yes_option
-from watchbell.cli.formatting import counted
 from watchbell.cli.options import with_settings
 from watchbell.errors import Refused
 from watchbell.settings import Loaded
 from watchbell.store import aof, embedded
+from watchbell.units import counted
 
 
 @click.group

@@ -45,7 +45,8 @@ class Changes(_Message, frozen=True, tag="changes"):
 
 
 class LimitReached(_Message, frozen=True, tag="limit"):
-    """A limit that does not abort the job was reached."""
+    """A limit was reached that did not end the job: because it does not abort jobs, or the job was
+    being aborted already. `Result.limit` names one that did."""
 
     at: float
     limit: int

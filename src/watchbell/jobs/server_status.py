@@ -15,6 +15,7 @@ from watchbell.jobs.lua import LAYOUT
 from watchbell.store import replies
 from watchbell.store.client import Store
 from watchbell.store.script import READ, Script
+from watchbell.units import counted
 
 State = Literal["online", "offline", "disabled"]
 _AT_ONCE = 500
@@ -82,7 +83,7 @@ async def remove(store: Store, id_: str) -> None:
     count = await store.call("SCARD", Jobs(store.prefix).server_jobs(id_))
     if count:
         raise Refused(
-            f"{count:,} jobs run on this server; disable it and wait for them, or abort them",
+            f"this server runs {counted(count, 'job')}; disable it and wait, or abort what runs",
             code="busy",
         )
     await servers.remove(store, id_)

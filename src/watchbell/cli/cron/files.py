@@ -11,7 +11,7 @@ import click
 
 from watchbell.cli.arguments import confirm, yes_option
 from watchbell.cli.audited import record_change
-from watchbell.cli.formatting import counted, plain, zone
+from watchbell.cli.formatting import plain, zone
 from watchbell.cli.options import print_json, with_settings
 from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
@@ -26,6 +26,7 @@ from watchbell.errors import Refused
 from watchbell.schedule.crontab_lines import Skipped
 from watchbell.settings import Loaded, Settings, environment, for_children
 from watchbell.store.opening import opened
+from watchbell.units import counted
 
 _SHOWN = 60
 

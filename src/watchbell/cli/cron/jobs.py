@@ -11,7 +11,7 @@ from watchbell.cli.arguments import storable
 from watchbell.cli.audited import record_change, subject_of
 from watchbell.cli.cron.definition import changed, described, option_of, unsetting
 from watchbell.cli.cron.times import dated, never
-from watchbell.cli.formatting import counted, plain
+from watchbell.cli.formatting import plain
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.store_call import with_store
 from watchbell.clock import SYSTEM
@@ -23,6 +23,7 @@ from watchbell.errors import NotFound, Refused
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
 from watchbell.store.opening import opened
+from watchbell.units import counted
 
 TTL = 60
 

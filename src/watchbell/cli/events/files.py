@@ -10,7 +10,7 @@ import click
 from watchbell.cli.arguments import confirm, storable, yes_option
 from watchbell.cli.audited import operator, record_change
 from watchbell.cli.definitions import find
-from watchbell.cli.formatting import counted, plain
+from watchbell.cli.formatting import plain
 from watchbell.cli.options import with_settings
 from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
@@ -22,6 +22,7 @@ from watchbell.jobs.imports.found import Found
 from watchbell.jobs.imports.plan import ImportedItem, Outcome, Planned
 from watchbell.settings import Loaded
 from watchbell.store.client import Store
+from watchbell.units import counted
 
 Form = Literal["json", "crontab", "cronicle"]
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from watchbell.cli.arguments import limited, storable
 from watchbell.cli.definitions import find
 from watchbell.cli.events.times import dates, launches, summary, timetable_of
-from watchbell.cli.formatting import counted, first, plain, since, when
+from watchbell.cli.formatting import first, plain, since, when
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
@@ -17,6 +17,7 @@ from watchbell.jobs import definitions, event_states, job_records, outcomes
 from watchbell.jobs.model import Code, Event, EventState, Job
 from watchbell.settings import Loaded
 from watchbell.store.client import Store
+from watchbell.units import counted
 
 
 class Row(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ import msgspec
 from watchbell.cli.arguments import storable
 from watchbell.cli.audited import operator, record_change
 from watchbell.cli.definitions import find, named
-from watchbell.cli.formatting import counted, plain, when
+from watchbell.cli.formatting import plain, when
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
@@ -19,6 +19,7 @@ from watchbell.jobs.revisions import Change, Revision
 from watchbell.jobs.validation import Record
 from watchbell.settings import Loaded
 from watchbell.store.client import Store
+from watchbell.units import counted
 
 _LONGEST = 60
 

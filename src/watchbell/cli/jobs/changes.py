@@ -5,7 +5,7 @@ import click
 from watchbell.cli.arguments import confirm, storable, yes_option
 from watchbell.cli.audited import operator, record_change, subject_of
 from watchbell.cli.definitions import find
-from watchbell.cli.formatting import counted, plain
+from watchbell.cli.formatting import plain
 from watchbell.cli.jobs.finding import definitions_of, job_named
 from watchbell.cli.jobs.log import follow_to_end
 from watchbell.cli.options import with_settings
@@ -25,6 +25,7 @@ from watchbell.jobs import (
 from watchbell.jobs.model import Event
 from watchbell.settings import Loaded
 from watchbell.store.client import Store
+from watchbell.units import counted
 
 
 @click.command

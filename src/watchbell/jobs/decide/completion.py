@@ -22,6 +22,7 @@ from watchbell.jobs.model import (
     Usage,
 )
 from watchbell.jobs.outcomes import has_failed
+from watchbell.units import counted
 
 MOST_ACTIVITY = 1_000
 _LONGEST_CODE, _LONGEST_DESCRIPTION = 64, 16 << 10
@@ -134,7 +135,7 @@ def _ended(job: Job, ended: Result, now: float) -> Job:
 
 
 def _cut(ended: Result) -> list[str]:
-    return [f"{ended.cut:,} bytes of output were left out."] if ended.cut > 0 else []
+    return [f"The log leaves out {counted(ended.cut, 'byte')} of output."] if ended.cut > 0 else []
 
 
 def normalised(code: Any) -> Code:

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from watchbell.jobs.decide.retrying import first_limit
 from watchbell.jobs.model import Activity, Job, JobFile, Limit
+from watchbell.units import counted
 
 
 def pruned(job: Job, now: float) -> Job:
@@ -50,7 +51,7 @@ def _reason(limit: Limit, kept: Sequence[JobFile], file: JobFile) -> str:
     if endings and not file.filename.lower().endswith(endings):
         return f"only {limit.accept} is accepted"
     if limit.amount is not None and len(kept) >= limit.amount:
-        return f"the limit is {limit.amount:g} files"
+        return f"the limit is {counted(int(limit.amount), 'file')}"
     if limit.size is not None and sum(one.size for one in kept) + file.size > limit.size:
-        return f"the limit is {limit.size:,} bytes in all"
+        return f"the limit is {counted(limit.size, 'byte')} in all"
     return ""

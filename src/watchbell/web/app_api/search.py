@@ -11,6 +11,7 @@ from watchbell.jobs.catalogue import Catalogue
 from watchbell.jobs.history import Query
 from watchbell.jobs.model import Event, Job
 from watchbell.jobs.server_status import ServerStatus
+from watchbell.units import counted
 from watchbell.web import audit
 from watchbell.web.app_api import query, records, revision_rows
 from watchbell.web.app_api.activity import activity_row
@@ -180,7 +181,7 @@ async def bulk_search_delete_jobs(call: Call) -> Answer:
     for first in range(0, len(allowed), 500):
         some = allowed[first : first + 500]
         count += await history.delete(call.store, call.services.files(), some)
-    await call.audit("jobs.delete", asked[:200], f"{count} jobs")
+    await call.audit("jobs.delete", asked[:200], counted(count, "job"))
     return {"count": count}
 
 

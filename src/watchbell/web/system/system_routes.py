@@ -21,6 +21,7 @@ from watchbell.gateways.overview import MediumStatus
 from watchbell.settings import Settings
 from watchbell.store import health, processes
 from watchbell.store.keys import StoreKeys, tagged
+from watchbell.units import counted
 from watchbell.web import audit
 from watchbell.web.access import PUBLIC, needs
 from watchbell.web.audit import AuditFilter, Logged
@@ -123,7 +124,7 @@ async def _queues(services: Services) -> list[QueueView]:
 async def _instances(services: Services, statuses: list[MediumStatus]) -> list[Instance]:
     beats = await cron_instances.instances(services.store)
     cron = [
-        Instance(name=beat.name, role="cron", seen=beat.seen, words=f"{beat.running} runs")
+        Instance(name=beat.name, role="cron", seen=beat.seen, words=counted(beat.running, "run"))
         for beat in beats
         if not beat.is_silent
     ]

@@ -15,7 +15,7 @@ export function Gauges({ shown }) {
     <${Tile} label="Memory" number=${now && bytes(now.memory)} more=${now ? `of ${bytes(now.memory_total)}` : ""} part=${now && now.memory / (now.memory_total || 1)} />
     <${Tile} label="Disk" number=${now && bytes(now.disk)} more=${now ? `of ${bytes(now.disk_total)}` : ""} part=${now && now.disk_total ? now.disk / now.disk_total : null} />
     <${Tile} label="Load" number=${now && now.load[0].toFixed(2)} more=${now ? `15 min: ${now.load[2].toFixed(2)}` : ""} part=${now && cores ? now.load[0] / cores : null} />
-    <${Tile} label="Jobs" number=${String(row.jobs)} more=${row.slots ? `of ${row.slots} slots` : "no slots"} part=${row.slots ? row.jobs / row.slots : null} isCapacity />
+    <${Tile} label="Jobs" number=${String(row.jobs)} more=${row.slots ? `of ${row.slots} ${row.slots === 1 ? "slot" : "slots"}` : "no slots"} part=${row.slots ? row.jobs / row.slots : null} isCapacity />
   </div>`;
 }
 
