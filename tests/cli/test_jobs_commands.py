@@ -8,11 +8,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.cli import commands
 from tests.jobs.agents_in_store import QuickAgent
 from tests.jobs.conductor_worker import settings
+from tests.jobs.test_job_history import finish, over
 from tests.waiting import eventually
 from watchbell.actors import system
 from watchbell.cli.jobs.log import exit_code
@@ -227,3 +229,26 @@ async def test_the_queue_of_an_event_is_flushed(fleet: Fleet) -> None:
     await eventually(are_queued)
     assert await fleet.ran("events", "flush", "Backup") == "aborted 2 jobs\n"
     assert await fleet.ran("events", "flush", "backup") == "aborted 0 jobs\n"
+
+
+async def test_very_many_events_and_jobs_are_listed_in_parts(fleet: Fleet) -> None:
+    events: list[str | bytes] = []
+    keys = Jobs(fleet.store.prefix)
+    for number in range(1_100):
+        one = Event(id=f"e{number}", title=f"Event {number:04}", category="many")
+        events += [one.id, msgspec.json.encode(one)]
+    await fleet.store.call("HSET", keys.events(), *events)
+    await finish(fleet.store, *(over(number, event=f"e{number}") for number in range(1_100)))
+    listed = json.loads(await fleet.ran("events", "list", "--category", "many", "--json"))
+    assert [row["title"] for row in listed] == [f"Event {number:04}" for number in range(1_100)]
+    table = (await fleet.ran("events", "list", "--category", "many", "--limit", "0")).splitlines()
+    assert (len(table), table[0].split()[0], table[-1].split()[1]) == (1_101, "event", "1099")
+    table = (await fleet.ran("events", "list", "--category", "many")).splitlines()
+    assert (len(table), table[-1]) == (103, "1,000 more; --limit 0 shows all.")
+    jobs = json.loads(await fleet.ran("jobs", "list", "--limit", "0", "--json"))
+    assert [job["id"] for job in jobs] == [f"j{number:04}" for number in range(1_099, -1, -1)]
+    table = (await fleet.ran("jobs", "search", "--limit", "1050")).splitlines()
+    assert (len(table), "Event 0050" in table[-1]) == (1_051, True)
+    live = await fleet.started()
+    rows = json.loads(await fleet.ran("jobs", "list", "--limit", "3", "--json"))
+    assert [row["id"] for row in rows] == [live, "j1099", "j1098"]

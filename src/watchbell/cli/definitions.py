@@ -11,7 +11,7 @@ from watchbell.cli.audited import operator, record_change
 from watchbell.cli.formatting import plain
 from watchbell.clock import SYSTEM
 from watchbell.errors import NotFound, Refused
-from watchbell.jobs import definitions
+from watchbell.jobs import definitions, titles
 from watchbell.jobs.validation import Record
 from watchbell.store.client import Store
 
@@ -36,12 +36,12 @@ async def find(store: Store, kind: str, name: str) -> Record:
     try:
         return await definitions.get(store, kind, name)
     except NotFound:
-        everything = (await definitions.every(store, kind)).values()
-    titled = [one for one in everything if one.title.casefold() == name.strip().casefold()]
+        everything = (await titles.every(store, kind)).items()
+    titled = [id_ for id_, one in everything if one.title.casefold() == name.strip().casefold()]
     if len(titled) == 1:
-        return titled[0]
+        return await definitions.get(store, kind, titled[0])
     if titled:
-        known = ", ".join(sorted(one.id for one in titled))
+        known = ", ".join(titled)
         raise Refused(f"several {plural(kind)} have the title {plain(name)!r}; use an id: {known}")
     raise NotFound(
         f"there is no {kind} {plain(name, 100)!r}; `watchbell {plural(kind)} list` shows all"

@@ -1,7 +1,8 @@
 """Options that commands share, and the settings that they give."""
 
 import functools
-from collections.abc import Callable
+import textwrap
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -75,3 +76,15 @@ def _prepare(chosen: Settings) -> None:
 
 def print_json(value: Any) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+
+
+async def print_json_list(parts: AsyncIterator[Sequence[Any]]) -> None:
+    """Prints one list, part by part as they come."""
+    is_empty = True
+    async for part in parts:
+        for value in part:
+            text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+            lead = "[\n" if is_empty else ",\n"
+            click.echo(lead + textwrap.indent(text, "  "), nl=False)
+            is_empty = False
+    click.echo("[]" if is_empty else "\n]")

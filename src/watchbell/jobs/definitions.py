@@ -313,12 +313,13 @@ async def _facts(store: Store, record: Record, together: Names) -> Facts:
     for _, kind, name in validation.references(record):
         wanted[kind].add(name)
     wanted["category"] = {record.category} if isinstance(record, Event) else set()
-    found = {kind: await _some(store, kind, names) for kind, names in wanted.items()}
+    found = {kind: await some(store, kind, names) for kind, names in wanted.items()}
     events = {name: Event(id=name, title=name) for name in together} | found["event"]
     return Facts(events, found["category"], found["plugin"], found["channel"])
 
 
-async def _some(store: Store, kind: str, names: Iterable[str]) -> dict[str, Any]:
+async def some(store: Store, kind: str, names: Iterable[str]) -> dict[str, Any]:
+    """As `every`, of these."""
     asked = sorted(names)
     raws = await store.call("HMGET", records(store, kind)(), *asked) if asked else []
     found = {}

@@ -85,7 +85,8 @@ class EventFilter(Struct, frozen=True, kw_only=True):
 _LIVE = Script(READ + "return read('ZRANGE', KEYS[1], 0, -1) or {}")
 
 
-async def read(store: Store, states: EventStates) -> Overview:
+async def in_progress(store: Store) -> tuple[Counter[str], Counter[str]]:
+    """How many jobs of each event run, and how many wait."""
     keys = Jobs(store.prefix)
     live = await _LIVE(store, [keys.live()])
     running, waiting = Counter[str](), Counter[str]()
@@ -95,6 +96,11 @@ async def read(store: Store, states: EventStates) -> Overview:
         for event, state in zip(found[::2], found[1::2], strict=True):
             counted = running if state in (b'"active"', b'"finishing"') else waiting
             counted[_text(event)] += 1
+    return running, waiting
+
+
+async def read(store: Store, states: EventStates) -> Overview:
+    running, waiting = await in_progress(store)
     return Overview(running, waiting, await states.current(), await preview.all_matches(store))
 
 

@@ -80,8 +80,12 @@ async def live(store: Store) -> list[Job]:
     return [job async for page in live_pages(store) for job in page]
 
 
-async def live_pages(store: Store) -> AsyncIterator[list[Job]]:
-    ids = await store.call("ZRANGE", Jobs(store.prefix).live(), 0, -1)
+async def live_pages(
+    store: Store, *, most: int = 0, newest_first: bool = False
+) -> AsyncIterator[list[Job]]:
+    """The jobs in progress in parts; `most` limits how many are looked at, 0 does not."""
+    order = ("REV",) if newest_first else ()
+    ids = await store.call("ZRANGE", Jobs(store.prefix).live(), 0, most - 1, *order)
     for first in range(0, len(ids), _AT_ONCE):
         some = [raw.decode(errors="replace") for raw in ids[first : first + _AT_ONCE]]
         yield [one.job for one in await find(store, some) if one and one.is_live]

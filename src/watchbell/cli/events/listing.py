@@ -1,6 +1,6 @@
 """`watchbell events list`, `show` and `next`."""
 
-from collections import Counter
+from collections.abc import AsyncIterator, Sequence
 
 import click
 from msgspec import Struct
@@ -8,16 +8,26 @@ from msgspec import Struct
 from watchbell.cli.arguments import limited, storable
 from watchbell.cli.definitions import find
 from watchbell.cli.events.times import dates, launches, summary, timetable_of
-from watchbell.cli.formatting import first, plain, since, when
-from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.formatting import others, plain, since, when
+from watchbell.cli.options import as_json, print_json, print_json_list, with_settings
 from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
 from watchbell.clock import SYSTEM
-from watchbell.jobs import definitions, event_states, job_records, outcomes
+from watchbell.jobs import (
+    definitions,
+    event_overview,
+    event_states,
+    job_records,
+    outcomes,
+    titles,
+)
 from watchbell.jobs.model import Code, Event, EventState, Job
 from watchbell.settings import Loaded
 from watchbell.store.client import Store
 from watchbell.units import counted
+
+_COLUMNS = ["event", "id", "next run", "last job", "schedule"]
+_AT_ONCE = 500
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -36,12 +46,6 @@ class Row(Struct, frozen=True, kw_only=True):
     last_completed: float = 0
 
 
-class Known(Struct, frozen=True):
-    events: list[Event]
-    states: dict[str, EventState]
-    live: list[Job]
-
-
 @click.command("list")
 @click.option("--category", metavar="ID", type=storable, help="Only events of this category.")
 @limited(100)
@@ -52,28 +56,44 @@ def list_events(*, loaded: Loaded, category: str | None, limit: int, as_json: bo
 
     Example: watchbell events list --category backups
     """
-    known = with_store(loaded.settings, _known)
-    found = [one for one in known.events if category in (None, one.category)]
     now, zone = SYSTEM.now(), loaded.settings.jobs.timezone
-    jobs = Counter(job.event for job in known.live)
-    rows = [_row(one, known.states.get(one.id), jobs[one.id], now, zone) for one in found]
-    if as_json:
-        print_json(rows)
-        return
-    if not rows:
-        click.echo("There are no events. `watchbell events add --help` explains how to add one.")
-        return
-    shown, more = first([_cells(row, int(now)) for row in rows], limit)
-    show_table(["event", "id", "next run", "last job", "schedule"], shown)
-    if more:
-        click.echo(more)
+
+    async def listed(store: Store) -> None:
+        known = await titles.every(store, "event")
+        ids = [id_ for id_, one in known.items() if category in (None, one.category)]
+        if as_json:
+            await print_json_list(_rows(store, ids, now, zone))
+            return
+        if not ids:
+            click.echo(
+                "There are no events. `watchbell events add --help` explains how to add one."
+            )
+            return
+        has_header = True
+        async for rows in _rows(store, ids[: limit or None], now, zone):
+            cells = [_cells(row, int(now)) for row in rows]
+            show_table(_COLUMNS, cells, has_header=has_header)
+            has_header = False
+        if limit and (more := others(len(ids) - limit)):
+            click.echo(more)
+
+    with_store(loaded.settings, listed)
 
 
-async def _known(store: Store) -> Known:
-    found = (await definitions.every(store, "event")).values()
-    events = [one for one in found if isinstance(one, Event)]
-    events.sort(key=lambda one: (one.title.casefold(), one.id))
-    return Known(events, await event_states.every(store), await job_records.live(store))
+async def _rows(
+    store: Store, ids: Sequence[str], now: float, zone: str
+) -> AsyncIterator[list[Row]]:
+    """In parts, since there may be very many."""
+    running, waiting = await event_overview.in_progress(store)
+    for start in range(0, len(ids), _AT_ONCE):
+        part = ids[start : start + _AT_ONCE]
+        found = await definitions.some(store, "event", part)
+        states = await event_states.some(store, part)
+        yield [
+            _row(found[id_], states.get(id_), running[id_] + waiting[id_], now, zone)
+            for id_ in part
+            if id_ in found
+        ]
 
 
 def _row(event: Event, state: EventState | None, jobs: int, now: float, zone: str) -> Row:
@@ -116,7 +136,7 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
 
     Example: watchbell events show "Nightly backup"
     """
-    event, known = with_store(loaded.settings, lambda store: _shown(store, name))
+    event, last, live = with_store(loaded.settings, lambda store: _shown(store, name))
     if as_json:
         print_json(event)
         return
@@ -126,20 +146,22 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
     click.echo(f"\n{state}{summary(event, zone)}")
     for line in dates(event, zone, now, 3):
         click.echo(f"  {line}")
-    for job in known.live:
-        if job.event == event.id:
-            click.echo(f"job {job.id}: {job.state}{f', {plain(job.reason)}' if job.reason else ''}")
-    if (last := known.states.get(event.id)) and last.last_job:
+    for job in live:
+        click.echo(f"job {job.id}: {job.state}{f', {plain(job.reason)}' if job.reason else ''}")
+    if last and last.last_job:
         words = outcomes.described_code(last.last_code)
         ago = since(int(last.last_completed), int(now))
         took = outcomes.seconds(last.last_elapsed)
         click.echo(f"last job {last.last_job}: {words} after {took}, {ago} ago")
 
 
-async def _shown(store: Store, name: str) -> tuple[Event, Known]:
+async def _shown(store: Store, name: str) -> tuple[Event, EventState | None, list[Job]]:
+    """The event, what is known of its last job, and its jobs in progress."""
     event = await find(store, "event", name)
     assert isinstance(event, Event)
-    return event, await _known(store)
+    states = await event_states.some(store, [event.id])
+    live = [job for job in await job_records.live(store) if job.event == event.id]
+    return event, states.get(event.id), live
 
 
 @click.command("next")
@@ -158,7 +180,11 @@ def upcoming(*, loaded: Loaded, name: str | None, count: int, as_json: bool) -> 
     now, zone = SYSTEM.now(), loaded.settings.jobs.timezone
 
     async def events(store: Store) -> list[Event]:
-        chosen = [await find(store, "event", name)] if name else (await _known(store)).events
+        chosen = (
+            [await find(store, "event", name)]
+            if name
+            else (await definitions.every(store, "event")).values()
+        )
         return [one for one in chosen if isinstance(one, Event)]
 
     found = with_store(loaded.settings, events)

@@ -1,5 +1,7 @@
 """Finds the job that somebody names: by its id, or by its event."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from watchbell.cli.definitions import find
@@ -47,7 +49,7 @@ async def job_named(store: Store, name: str) -> JobRecord:
     except NotFound:
         raise NotFound(f"there is no job and no event {plain(name, 100)!r}") from None
     live = [job.id for job in await job_records.live(store) if job.event == event.id]
-    state = (await event_states.every(store)).get(event.id)
+    state = (await event_states.some(store, [event.id])).get(event.id)
     latest = live[-1] if live else state.last_job if state else ""
     found = (await job_records.find(store, [latest]))[0] if latest else None
     if found is None:
@@ -68,9 +70,11 @@ class Names(Struct, frozen=True):
         return self.servers.get(job.server, job.server)
 
 
-async def names(store: Store) -> Names:
-    events = (await definitions.every(store, "event")).items()
+async def names(store: Store, jobs: Iterable[Job]) -> Names:
+    """Of the events and servers of these jobs."""
+    events = await definitions.some(store, "event", {job.event for job in jobs})
     known = await servers.every(store)
     return Names(
-        {id_: one.title for id_, one in events}, {one.id: servers.label(one) for one in known}
+        {id_: one.title for id_, one in events.items()},
+        {one.id: servers.label(one) for one in known},
     )

@@ -1,16 +1,15 @@
 """`watchbell jobs list` and `search`."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar
 
 import click
-from msgspec import Struct
 
 from watchbell.cli.arguments import limited, moment, storable
 from watchbell.cli.definitions import find
 from watchbell.cli.formatting import plain, when
 from watchbell.cli.jobs.finding import Names, names
-from watchbell.cli.options import as_json, print_json, with_settings
+from watchbell.cli.options import as_json, print_json_list, with_settings
 from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
 from watchbell.cli.targets import server_id
@@ -23,13 +22,9 @@ from watchbell.store.client import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
 _COLUMNS = ["job", "event", "state", "server", "launched", "took", "details"]
+_AT_ONCE = 500
 _DELAYED = ("start_delay", "retry_delay")
 _STATES = {"start_delay": "delayed", "retry_delay": "waits to retry", "ready": "queued"}
-
-
-class Found(Struct, frozen=True):
-    jobs: list[Job]
-    names: Names
 
 
 @click.command("list")
@@ -46,15 +41,28 @@ def list_jobs(*, loaded: Loaded, event: str | None, limit: int, as_json: bool) -
       watchbell jobs list "Nightly backup"
     """
 
-    async def listed(store: Store) -> Found:
+    async def listed(store: Store) -> None:
         chosen = (await find(store, "event", event)).id if event else None
-        live = [job for job in await job_records.live(store) if chosen in (None, job.event)]
-        query = Query(events=(chosen,) if chosen else None)
-        ended = await _pages(store, query, max(limit - len(live), 0) if limit else 0)
-        shown = ([*reversed(live), *ended])[: limit or None]
-        return Found(shown, await names(store))
+        jobs = _latest(store, chosen, limit)
+        await _show(store, jobs, as_json, "There are no jobs.")
 
-    _show(with_store(loaded.settings, listed), as_json, "There are no jobs.")
+    with_store(loaded.settings, listed)
+
+
+async def _latest(store: Store, event: str | None, limit: int) -> AsyncIterator[list[Job]]:
+    """Jobs in progress, then those that ended; all if the limit is 0."""
+    left = limit
+    most = 0 if event else limit
+    async for page in job_records.live_pages(store, most=most, newest_first=True):
+        jobs = [job for job in page if event in (None, job.event)][: left if limit else None]
+        yield jobs
+        left -= len(jobs)
+        if limit and left <= 0:
+            return
+    async for jobs in _pages(
+        store, Query(events=(event,) if event else None), left if limit else 0
+    ):
+        yield jobs
 
 
 def _repeated(name: str, field: str, metavar: str, words: str) -> Callable[[F], F]:
@@ -93,35 +101,43 @@ def search(*, loaded: Loaded, limit: int, as_json: bool, **given: Any) -> None:
       watchbell jobs search --event "Nightly backup" --server db-1 --tag slow
     """
 
-    async def searched(store: Store) -> Found:
+    async def searched(store: Store) -> None:
         titles = given.pop("events")
         given["servers"] = tuple([await server_id(store, one) for one in given["servers"]])
         events = tuple([(await find(store, "event", one)).id for one in titles]) or None
-        return Found(await _pages(store, Query(events=events, **given), limit), await names(store))
+        jobs = _pages(store, Query(events=events, **given), limit)
+        await _show(store, jobs, as_json, "No jobs match.")
 
-    _show(with_store(loaded.settings, searched), as_json, "No jobs match.")
+    with_store(loaded.settings, searched)
 
 
-async def _pages(store: Store, query: Query, limit: int) -> list[Job]:
+async def _pages(store: Store, query: Query, limit: int) -> AsyncIterator[list[Job]]:
     """The newest jobs; all if the limit is 0."""
-    found: list[Job] = []
-    after: str | None = ""
-    while after is not None and (not limit or len(found) < limit):
-        page = await history.search(store, query, limit - len(found) if limit else 1_000, after)
-        found += page.jobs
+    count, after = 0, ""
+    while not limit or count < limit:
+        most = min(limit - count, _AT_ONCE) if limit else _AT_ONCE
+        page = await history.search(store, query, most, after)
+        yield page.jobs
+        count += len(page.jobs)
+        if page.following is None:
+            return
         after = page.following
-    return found
 
 
-def _show(found: Found, as_json: bool, none: str) -> None:
+async def _show(store: Store, pages: AsyncIterator[list[Job]], as_json: bool, none: str) -> None:
+    """Prints jobs as they are read, since there may be very many."""
     if as_json:
-        print_json(found.jobs)
-    elif not found.jobs:
+        await print_json_list(pages)
+        return
+    now, has_header = SYSTEM.now(), True
+    async for jobs in pages:
+        if jobs:
+            known = await names(store, jobs)
+            rows = [_cells(job, known, now) for job in jobs]
+            show_table(_COLUMNS, rows, right=["took"], has_header=has_header)
+            has_header = False
+    if has_header:
         click.echo(none)
-    else:
-        now = SYSTEM.now()
-        rows = [_cells(job, found.names, now) for job in found.jobs]
-        show_table(_COLUMNS, rows, right=["took"])
 
 
 def _cells(job: Job, known: Names, now: float) -> list[str]:

@@ -32,7 +32,8 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
     """
 
     async def found(store: Store) -> tuple[Job, Names]:
-        return (await job_named(store, name)).job, await names(store)
+        job = (await job_named(store, name)).job
+        return job, await names(store, [job])
 
     job, known = with_store(loaded.settings, found)
     if as_json:
