@@ -7,10 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.faults.job_fleet import AgentProcess, JobFleet, job_fleet
 from tests.faults.proxy import Mode, Proxy
 from tests.servers import HOST
 from tests.waiting import eventually
+from watchbell.clock import SYSTEM
 from watchbell.fleet import tokens
 from watchbell.jobs.model import ABORTED, Limit
 from watchbell.store.client import patiently
@@ -84,6 +87,42 @@ async def test_a_log_is_complete_after_the_link_was_cut_in_every_way(folder: Pat
         assert (job.code, job.reconnected is not None) == (0, True)
         lines = (await fleet.log("j1")).decode().splitlines()
         assert lines == [f"line {n}" for n in range(1, int(reached.read_text()) + 1)]
+        fleet.check_run_once()
+
+
+async def test_a_log_is_complete_after_a_long_cut(
+    folder: Path, request: pytest.FixtureRequest
+) -> None:
+    """The job prints all the time. The server is long down, and the journal of the agent has
+    several files; with `--long` the cut lasts ten minutes."""
+    pause, least = (0.5, 600) if request.config.getoption("--long") else (0.02, 0)
+    async with job_fleet(folder, WATCHBELL_JOBS_DOWN_AFTER="3") as fleet:
+        gate, reached = folder / "gate", folder / "reached"
+        script = (
+            f"i=0; until test -e {gate}; do seq $((i+1)) $((i+10000)); i=$((i+10000));"
+            f" sleep {pause}; done; echo $i >{reached}"
+        )
+        await fleet.serve()
+        fleet.conductor().start()
+        with Proxy((HOST, fleet.port)) as proxy:
+            agent = await fleet.agent("a1", url=f"http://{HOST}:{proxy.port}")
+            agent.start()
+            await fleet.launch(["j1"], script)
+            await stored(fleet, 1)
+            cut = SYSTEM.monotonic()
+            proxy.set(Mode.BLACK_HOLE)
+            journal = agent.data / "agent" / "jobs" / "j1"
+            await eventually(lambda: is_cut_off(fleet), why="the server is down")
+            await eventually(lambda: len(list(journal.glob("reports.*"))) > 2, why="a long journal")
+            await eventually(lambda: SYSTEM.monotonic() > cut + least, 2 * least)
+            assert (await fleet.record("j1")).state == "active"
+            proxy.set(Mode.PASS)
+            gate.touch()
+            (job,) = await fleet.finished()
+            await fleet.check_empty()
+        assert job.code == 0
+        whole = "".join(f"{n}\n" for n in range(1, int(reached.read_text()) + 1))
+        assert await fleet.log("j1") == whole.encode()
         fleet.check_run_once()
 
 
