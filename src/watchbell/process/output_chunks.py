@@ -71,8 +71,10 @@ class ChunkFile:
             self._file = -1
 
     def remove(self) -> None:
+        """Closes it, too."""
         if self._is_there:
-            self._spare.give(self._path, self.size)
+            self._spare.give(self._path, self._file, self.size)
+        self.close()
 
 
 class ChunkReader:

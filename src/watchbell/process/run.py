@@ -132,11 +132,11 @@ class Run:
 
     def forget(self) -> None:
         """Drops what is kept for adopters, once the end of the run is recorded."""
-        if isinstance(self._output_reader, ChunkReader):
-            self._output_reader.close()
         if self._output_file:
             self._send("forget")
             self._output_file.remove()
+        if isinstance(self._output_reader, ChunkReader):
+            self._output_reader.close()
 
     def _end(self, cause: Cause) -> None:
         if self._cause is None:

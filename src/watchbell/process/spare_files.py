@@ -23,12 +23,14 @@ class SpareFiles:
             with suppress(OSError):
                 os.rename(self._spare.pop(), path)  # noqa: PTH104 quicker
 
-    def give(self, path: Path, size: int) -> None:
-        """Keeps a file that nobody has open or will look for, or deletes it."""
+    def give(self, path: Path, file: int, size: int) -> None:
+        """Keeps a file that nobody will look for, or deletes it. `file` is its descriptor, which
+        has to be open still: once it is closed, ext4 begins to write a file that was emptied
+        before, and emptying it again has to wait for the disk."""
         if len(self._spare) < _MOST and size <= _MOST_BYTES:
             spare = self._folder / f"spare-{next(self._names)}"
             with suppress(OSError):
-                os.truncate(path, 0)
+                os.ftruncate(file, 0)
                 os.rename(path, spare)  # noqa: PTH104
                 self._spare.append(spare)
                 return
