@@ -1,5 +1,6 @@
 """How the process of a job is started: its program, environment and input."""
 
+import os
 import re
 import shlex
 import sys
@@ -72,10 +73,13 @@ def _stock(words: list[str]) -> list[str]:
 
 
 def write_script(job: Mapping[str, Any], path: Path) -> None:
+    """The file is empty, or has the same content. It is not emptied: ext4 writes a file to the disk
+    as soon as it is closed after that."""
     content = script_of(job)
     if content:
-        path.write_bytes(content.replace("\r\n", "\n").encode(errors="surrogateescape"))
-        path.chmod(_PERMISSIONS)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, _PERMISSIONS), "wb") as file:
+            file.write(content.replace("\r\n", "\n").encode(errors="surrogateescape"))
+            os.fchmod(file.fileno(), _PERMISSIONS)
 
 
 def environment(order: Order, folder: Path, log: Path) -> dict[str, str]:
