@@ -14,6 +14,7 @@ from watchbell.store.client import Store
 from watchbell.store.effects import Effects
 from watchbell.store.keys import StoreKeys, tagged
 from watchbell.store.queue import Batch, Queue, Taker
+from watchbell.store.queue_scripts import taking
 
 QUEUE = Queue(key=keys.queue("work"))
 APPLIED = keys.applied("work")
@@ -60,6 +61,24 @@ async def test_items_are_taken_in_the_order_in_which_they_were_pushed(any_store:
     await push(any_store, *"abcdefg")
     taker = Taker(any_store, QUEUE, most=3)
     assert texts(await drained(taker)) == list("abcdefg")
+    await taker.release()
+
+
+async def test_facts_about_the_items_come_with_them(any_store: Store) -> None:
+    await push(any_store, *"abc")
+    script = taking("return {#ARGV, redis.call('LLEN', KEYS[1])}")
+    taker = Taker(any_store, QUEUE, most=2, script=script)
+    first = await taker.take()
+    again = await taker.take()
+    assert first is not None
+    assert first.facts == [2, 1]
+    assert again == first
+    await taker.acknowledge(first)
+    second = await taker.take()
+    assert second is not None
+    assert second.facts == [1, 0]
+    await taker.acknowledge(second)
+    assert await taker.take() is None
     await taker.release()
 
 

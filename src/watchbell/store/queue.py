@@ -23,6 +23,7 @@ from watchbell.store.effects import NOTHING, Effects
 from watchbell.store.keys import StoreKeys, tagged
 from watchbell.store.lease import kept
 from watchbell.store.queue_scripts import EXTEND, RELEASE, TAKE
+from watchbell.store.script import Script
 from watchbell.store.urgent import Urgency
 
 _keys = StoreKeys()
@@ -48,6 +49,8 @@ class Batch(Struct, frozen=True):
     """How many processes died holding it; above 0 only for an item that comes alone."""
     left: int
     """Items in hand when its turn comes, its own included."""
+    facts: Any = None
+    """What was read together with the items, where the taker does so; pieces have none."""
 
     def pieces(self, most: int) -> "list[Batch]":
         """The same in pieces of so many items, to be acknowledged one by one, in order."""
@@ -69,7 +72,9 @@ class Taker:
         most: int = 500,
         most_bytes: int = 4 << 20,
         urgent: Urgency | None = None,
+        script: Script = TAKE,
     ) -> None:
+        """`script` is one made by `queue_scripts.taking`."""
         self.name = ids.process_name()
         self._store, self._queue = store, queue
         self._lease, self._most, self._most_bytes = lease, most, most_bytes
@@ -84,6 +89,7 @@ class Taker:
         ]
         self._begin = [_keys.taken(base, ""), _keys.held(base, "")]
         self._urgent, self._resting = urgent, _keys.resting(base)
+        self._script = script
         self._crowded = self._has_nothing = self._is_behind = False
 
     @property
@@ -102,13 +108,13 @@ class Taker:
             self._most_bytes,
             self._queue.side,
         ]
-        seq, attempts, items = await TAKE(
+        seq, attempts, items, facts = await self._script(
             self._store, self._keys, [*args, *self._begin, *self._queue.order_by]
         )
         probe("queue.taken")
         self._crowded = int(seq) < 0
         self._is_behind = len(items) == self._most
-        return Batch(int(seq), items, int(attempts), len(items)) if items else None
+        return Batch(int(seq), items, int(attempts), len(items), facts) if items else None
 
     async def acknowledge(
         self,

@@ -30,13 +30,11 @@ end
 # ARGV[2] ms of the lease, ARGV[3] most items, ARGV[4] most bytes, ARGV[5] side taken from,
 # ARGV[6] and ARGV[7] what the lists and sets of all takers begin with, ARGV[8…] the fields that
 # make an item's key. Returns the batch's number (0 where there is nothing, -1 where all there is
-# has to wait for others), the attempts at its first item by processes that died, the items.
+# has to wait for others), the attempts at its first item by processes that died, the items, and the
+# facts about them.
 # A batch not yet acknowledged is returned again, so a lost answer loses nothing. An item that a
 # process died with comes alone, so that it can take nobody else down with it.
-TAKE = Script(
-    COMMON
-    + KEYED
-    + """
+_TAKE = """
 local lease, most, most_bytes = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local side, lists, helds, fields = ARGV[5], ARGV[6], ARGV[7], {unpack(ARGV, 8)}
 local now = milliseconds()
@@ -68,7 +66,7 @@ local seq, count = in_hand(taker)
 if count > 0 and redis.call('ZSCORE', takers, taker) then
   redis.call('ZADD', takers, now + lease, taker)
   local items = redis.call('LRANGE', mine, 0, count - 1)
-  return {seq, tried(items[1]), items}
+  return {seq, tried(items[1]), items, facts({queue}, items)}
 end
 
 local function key_of_item(item)
@@ -133,7 +131,7 @@ while #items < most and bytes < most_bytes and advanced do
   end
 end
 for i = #left, 1, -1 do redis.call(side == 'RIGHT' and 'RPUSH' or 'LPUSH', queue, left[i]) end
-if #items == 0 then return {#left > 0 and -1 or 0, 0, {}} end
+if #items == 0 then return {#left > 0 and -1 or 0, 0, {}, false} end
 for first = 1, #fresh, 1000 do
   redis.call('RPUSH', mine, unpack(fresh, first, math.min(first + 999, #fresh)))
 end
@@ -150,9 +148,18 @@ end
 seq = redis.call('HINCRBY', batches, 'seq', 1)
 redis.call('HSET', batches, taker, seq .. ':' .. #items)
 redis.call('ZADD', takers, now + lease, taker)
-return {seq, tried(items[1]), items}
+return {seq, tried(items[1]), items, facts({queue}, items)}
 """
-)
+
+
+def taking(facts: str) -> Script:
+    """The script that takes items. `facts` is Lua that reads what is needed to handle them, in the
+    same round trip: over KEYS[1], the queue, and ARGV, the items. It may raise nothing."""
+    lua = f"local function facts(KEYS, ARGV) {facts}\nend\n"
+    return Script(lua + COMMON + KEYED + _TAKE)
+
+
+TAKE = taking("return false")
 
 # ARGV[2] ms of the lease. Returns 1 if the taker's lease was still there.
 EXTEND = Script(
