@@ -8,7 +8,7 @@ stand by, and jobs are placed in the order in which they were launched.
 
 import random
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -22,11 +22,12 @@ from watchbell.jobs.keys import Jobs
 from watchbell.jobs.lua import LAYOUT
 from watchbell.jobs.model import Category, Event
 from watchbell.probes import probe
-from watchbell.store.client import Store, patiently
+from watchbell.store.client import Store
 from watchbell.store.effects import Effects
 from watchbell.store.queue import Batch, Queue, Taker
+from watchbell.store.queue_scripts import taking
 from watchbell.store.replies import pairs, text
-from watchbell.store.script import RAISE_NOT_NOW, READ, Script
+from watchbell.store.script import RAISE_NOT_NOW, READ
 
 R = TypeVar("R", bound=Struct)
 
@@ -40,7 +41,7 @@ _NAMES = ", ".join(f"'{name}'" for name in FIELDS)
 
 # KEYS[1] ready; ARGV[1…] ids of jobs. Returns the fields of each, and events and categories, each
 # after its id.
-_LOAD = Script(
+_TAKE = taking(
     LAYOUT
     + READ
     + f"""
@@ -68,10 +69,10 @@ _PLACE = Effects(SHARED + GIVE_PLACES + END + RAISE_NOT_NOW + PLACE)
 class Dispatcher:
     def __init__(self, store: Store, view: FleetView, clock: Clock, most: int = _MOST) -> None:
         """`most`: jobs that are handled at once."""
-        self._store, self._view, self._clock = store, view, clock
+        self._view, self._clock = view, clock
         self._ready = Jobs(store.prefix).ready()
         queue = Queue(key=self._ready, side="LEFT", order_by=("job",))
-        self.taker = Taker(store, queue, lease=_LEASE, most=most)
+        self.taker = Taker(store, queue, lease=_LEASE, most=most, script=_TAKE)
         self._log = logs.get(role="conductor")
         self.done = 0
         """Jobs handled so far."""
@@ -88,8 +89,9 @@ class Dispatcher:
             await self.taker.release()
 
     async def process(self, batch: Batch) -> None:
-        """Loads, decides and applies, and acknowledges the batch."""
-        rows, definitions = await patiently(lambda: self._load(batch.items))
+        """Decides and applies, and acknowledges the batch."""
+        rows, events, categories = batch.facts
+        definitions = Definitions(_records(events, Event), _records(categories, Category))
         probe("dispatcher.loaded")
         fleet = self._view.state
         plan = Plan(fleet, definitions, self._clock.now(), lambda: random.getrandbits(31))
@@ -107,10 +109,6 @@ class Dispatcher:
             self._log.error("job failed", job=text(job), reason=text(reason))
         if self._view.state is not fleet:
             self._view.notify()  # a job may wait for a server that came meanwhile
-
-    async def _load(self, ids: Sequence[bytes]) -> tuple[list[Any], Definitions]:
-        rows, events, categories = await _LOAD(self._store, [self._ready], ids)
-        return rows, Definitions(_records(events, Event), _records(categories, Category))
 
 
 def _records(found: Sequence[bytes], kind: type[R]) -> dict[str, R]:
