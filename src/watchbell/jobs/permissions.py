@@ -62,6 +62,13 @@ def check_actions(
             check(actor, "run_jobs", subject(event.category, event.targets, servers))
 
 
+async def check_run(store: Store, actor: Actor, category: str, targets: Iterable[str]) -> None:
+    """Whether they may run jobs of a category on these servers and groups. Raises Refused."""
+    if may(actor, "run_jobs", Subject(category, frozenset({_OTHER}))):
+        return  # wherever it is
+    check(actor, "run_jobs", await subject_of(store, category, targets))
+
+
 async def check_runs(store: Store, actor: Actor, values: Mapping[str, Any]) -> None:
     """As `check_actions`, for the properties of a category or channel, before they are validated.
     Raises Refused."""
@@ -74,7 +81,7 @@ async def check_runs(store: Store, actor: Actor, values: Mapping[str, Any]) -> N
         except (NotFound, Refused):
             continue
         assert isinstance(event, Event)
-        check(actor, "run_jobs", await subject_of(store, event.category, event.targets))
+        await check_run(store, actor, event.category, event.targets)
 
 
 class ReadAccess:

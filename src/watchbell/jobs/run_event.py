@@ -175,5 +175,4 @@ async def _check_permission(
         raise Refused("expected at least one server or group", field="targets")
     wanted: list[tuple[str, ...]] = [(one,) for one in targets or ()]
     for some in wanted or [event.targets]:
-        about = await permissions.subject_of(store, event.category, some)
-        permissions.check(actor, "run_jobs", about)
+        await permissions.check_run(store, actor, event.category, some)
