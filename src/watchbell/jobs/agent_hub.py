@@ -66,6 +66,7 @@ class AgentHub:
         self.sessions: dict[str, AgentSession] = {}
         """By server."""
         self._is_running = False
+        self._arriving = asyncio.Lock()
         self._unchecked: set[str] = set()
         self._stirred = asyncio.Event()
 
@@ -99,7 +100,8 @@ class AgentHub:
         arrival = Arrival(
             hostname=hello.hostname, info=hello.info, address=visitor.address, now=int(now)
         )
-        server, token = await joining.arrive(self._store, visitor.token.id, arrival)
+        async with self._arriving:  # many at once would each find that another was quicker
+            server, token = await joining.arrive(self._store, visitor.token.id, arrival)
         link = Link(
             session=ids.token(),
             process=self._process,
