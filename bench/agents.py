@@ -1,4 +1,4 @@
-"""Agents while nothing happens: CPU and memory of one, and of a server with 200 of them."""
+"""Agents while nothing happens: CPU and memory of one, and of a server that 200 of them join."""
 
 import asyncio
 import sys
@@ -29,6 +29,7 @@ SETTLED = 10
 
 def figures() -> list[Figure]:
     cpu, memory = asyncio.run(one())
+    joining, many_cpu = asyncio.run(many())
     return [
         Figure(
             name=f"idle agent, CPU over {SECONDS} s",
@@ -41,9 +42,16 @@ def figures() -> list[Figure]:
         Figure(
             name=f"{CONNECTED} idle agents, CPU of the web process over {SECONDS} s",
             unit="% of a core",
-            runs=[asyncio.run(many())],
+            runs=[many_cpu],
             sense="at most",
             aim=15,
+        ),
+        Figure(
+            name=f"{CONNECTED} agents join at once, CPU of the web process",
+            unit="s",
+            runs=[joining],
+            sense="at most",
+            aim=5,
         ),
     ]
 
@@ -80,33 +88,41 @@ async def one() -> tuple[float, float]:
     async with fresh() as (store, _), web(store) as (_, url):
         token, _ = await tokens.create_join(store, "bench", int(SYSTEM.now()))
         async with started("agent", "--join", url, "--token", token) as process:
-            await connected(store, 1)
+            await connected(store, 1, process)
             cpu = await idle(process)
             return cpu, process.memory_info().rss / MIB
 
 
-async def many() -> float:
+async def many() -> tuple[float, float]:
+    """Seconds of CPU to let them join, and percent of a core after that."""
     async with fresh() as (store, _), web(store) as (process, url):
+        before = cpu_seconds(process)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(simulated(store, url, n)) for n in range(CONNECTED)]
-            await connected(store, CONNECTED)
+            await connected(store, CONNECTED, process)
+            joining = cpu_seconds(process) - before
             cpu = await idle(process)
             for task in tasks:
                 task.cancel()
-        return cpu
+        return joining, cpu
 
 
-async def connected(store: Store, count: int) -> None:
-    while len((await presence.read(store)).links) < count:  # noqa: ASYNC110
+def cpu_seconds(process: psutil.Process) -> float:
+    return sum(process.cpu_times()[:2])
+
+
+async def connected(store: Store, count: int, process: psutil.Process) -> None:
+    while len((await presence.read(store)).links) < count:
+        assert process.status() != psutil.STATUS_ZOMBIE, "a process has ended"
         await asyncio.sleep(0.1)
 
 
 async def idle(process: psutil.Process) -> float:
     """Percent of a core that it uses, once it has settled."""
     await asyncio.sleep(SETTLED)
-    before = sum(process.cpu_times()[:2])
+    before = cpu_seconds(process)
     await asyncio.sleep(SECONDS)
-    return (sum(process.cpu_times()[:2]) - before) / SECONDS * 100
+    return (cpu_seconds(process) - before) / SECONDS * 100
 
 
 async def simulated(store: Store, url: str, number: int) -> None:

@@ -128,7 +128,8 @@ async def serving(events: Sequence[Event]) -> AsyncIterator[Site]:
             settings = {"WATCHBELL_WEB_PORT": str(port), "WATCHBELL_AGENT_SLOTS": str(SLOTS)}
             with program(command, settings) as process:
                 try:
-                    while not (await presence.read(store)).links:  # noqa: ASYNC110
+                    while not (await presence.read(store)).links:
+                        assert process.poll() is None, "`watchbell up` has ended"
                         await asyncio.sleep(0.05)
                     url = f"http://127.0.0.1:{port}"
                     yield Site(store, psutil.Process(process.pid), url, data)
