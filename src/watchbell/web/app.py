@@ -49,6 +49,7 @@ from watchbell.web.fleet import agent_routes, group_routes, server_routes
 from watchbell.web.fleet.server_table import ServerTable
 from watchbell.web.guard import guard
 from watchbell.web.jobs import (
+    check_subject_routes,
     definition_routes,
     event_editor_routes,
     event_revision_routes,
@@ -100,7 +101,7 @@ FLEET = (server_routes, group_routes)
 CRON = (job_routes, file_routes, run_routes, instance_routes)
 JOBS = (
     *(transfer_routes, event_editor_routes, event_routes, event_revision_routes),
-    *(fleet_job_routes, output_routes, definition_routes),
+    *(fleet_job_routes, output_routes, definition_routes, check_subject_routes),
 )
 PEOPLE = (account_routes, user_routes, role_routes, session_routes, api_key_routes)
 SYSTEM = (overview_routes, run_list_routes, gateway_routes, topic_routes)

@@ -21,7 +21,10 @@ import { Measurements } from "./check/measurements.js";
 import { Timeline } from "./check/timeline.js";
 import { end, Terms, Windows } from "./check/windows.js";
 import { ActDialog } from "./checks/act.js";
-import { counted } from "../words.js";
+import { useSubject } from "./checks/subjects.js";
+import { eventLink, jobLink } from "./events/words.js";
+import { serverLink } from "./servers/words.js";
+import { capitalized, counted } from "../words.js";
 
 /**
  * @typedef {{check: string, entity: string, name: string, state: string | null, enabled: boolean, summary: string, details: string,
@@ -30,6 +33,8 @@ import { counted } from "../words.js";
  *   acknowledged: {since: number, until: number, words: string} | null, maintenance: import("./check/timeline.js").Span[],
  *   last_notifications: Record<string, number>, counts: {changes: number, alerts: number, notifications: Record<string, number>}}} Known
  */
+
+/** @typedef {import("./checks/subjects.js").Subject} Subject */
 
 /** @type {[tab: string, words: string][]} */
 const TABS = [
@@ -83,9 +88,11 @@ function Shown({ known, reload, tab }) {
     ${may("write") && known.enabled && html`<${Button} onClick=${() => setDialog("disable")}>Disable<//>`}
     ${may("write") && !known.enabled && html`<${Button} onClick=${() => setDialog("enable")}>Enable<//>`}`;
   const part = { check: known.check, stamp };
-  return html`<${Page} title=${known.name} tab=${`${known.name} on ${known.entity}`} actions=${actions}
+  const subject = useSubject(known.check, known.last_update);
+  const name = subject?.title ?? known.name;
+  return html`<${Page} title=${name} tab=${`${name} on ${known.entity}`} actions=${actions}
     above=${html`<a href="/checks">Checks</a> / <a href=${url("/checks", { entity: known.entity })}>${known.entity}</a>`}>
-    <${Head} known=${known} reload=${reload} />
+    <${Head} known=${known} subject=${subject} reload=${reload} />
     <${Timeline} ...${part} />
     <${Tabs} tabs=${TABS} />
     <div class="check-part">
@@ -97,7 +104,7 @@ function Shown({ known, reload, tab }) {
         ${tab === "measured" && html`<${Measurements} ...${part} perfdata=${known.perfdata} />`}
         ${!TABS.slice(1).some(([name]) => name === tab) && html`<${History} ...${part} />`}
       </div>
-      <${About} known=${known} onTerms=${() => setDialog("terms")} />
+      <${About} known=${known} subject=${subject} onTerms=${() => setDialog("terms")} />
     </div>
     ${dialog !== null && dialog !== "terms" && html`<${OneDialog} key=${dialog} kind=${dialog} known=${known} onClose=${close} reload=${reload} />`}
     ${dialog === "terms" && html`<${Terms} check=${known.check} held=${held(known)} onClose=${close} reload=${reload} />`}
@@ -117,8 +124,8 @@ function held(known) {
   return { ...Object.fromEntries(own), ttl: known.ttl };
 }
 
-/** @param {{known: Known, reload: () => void}} props */
-function Head({ known, reload }) {
+/** @param {{known: Known, subject: Subject | null, reload: () => void}} props */
+function Head({ known, subject, reload }) {
   const open = known.maintenance.filter((span) => span.is_open);
   const planned = open.find((span) => span.kind === "scheduled");
   const acknowledged = known.acknowledged && open.find((span) => span.kind === "unscheduled");
@@ -131,6 +138,7 @@ function Head({ known, reload }) {
       <span class="soft check-last-report">last report <${When} at=${known.last_update} /></span>
     </div>
     ${known.summary && html`<p class="check-summary">${known.summary}</p>`}
+    <${Actions} subject=${subject} />
     ${known.details && html`<${Details} text=${known.details} />`}
     ${known.acknowledged && html`<div class="check-note"><${State} state="acknowledged" word="Acknowledged" />
       <span>${known.acknowledged.words ? `“${known.acknowledged.words}”, ` : ""}<${When} at=${known.acknowledged.since} />; no alerts until <${When} at=${known.acknowledged.until} as="short" />.</span>
@@ -139,6 +147,14 @@ function Head({ known, reload }) {
       <span>${planned.summary ? `“${planned.summary}”, ` : ""}until <${When} at=${planned.end} as="short" />; failures send no alerts.</span>
       ${may("operate") && html`<${Button} small onClick=${() => end(known.check, planned, reload)}>End<//>`}</div>`}
   </section>`;
+}
+
+/** @param {{subject: Subject | null}} props */
+function Actions({ subject }) {
+  if (!subject) return null;
+  if (subject.kind === "server") return html`<div class="actions"><${Button} small href=${serverLink(subject.id)}>Show the server<//></div>`;
+  return html`<div class="actions">${subject.last_job && html`<${Button} small href=${jobLink(subject.last_job)}>Show the last job<//>`}
+    <${Button} small href=${eventLink(subject.id)}>Show the event<//></div>`;
 }
 
 /** @param {{text: string}} props */
@@ -158,13 +174,14 @@ const DELAYS = [
 /** @type {Record<string, string>} */
 const SOURCES = { event: "set by its reports", check: "set for this check", settings: "default" };
 
-/** @param {{known: Known, onTerms: () => void}} props */
-function About({ known, onTerms }) {
+/** @param {{known: Known, subject: Subject | null, onTerms: () => void}} props */
+function About({ known, subject, onTerms }) {
   const others = Object.entries(known.last_notifications).filter(([kind]) => !["critical", "warning", "unknown"].includes(kind));
   return html`<${Card} title="Details" actions=${may("write") && html`<${Button} small onClick=${onTerms}>Edit<//>`}>
     <${Facts} rows=${[
       ["Entity", html`<a href=${url("/checks", { entity: known.entity })}>${known.entity}</a>`],
       ["Check", known.name],
+      subject && [capitalized(subject.kind), html`<a href=${subject.kind === "server" ? serverLink(subject.id) : eventLink(subject.id)}>${subject.title}</a>`],
       known.event_tags.length > 0 && ["Report tags", html`<span class="check-tags">${known.event_tags.map((tag) => html`<${Chip} href=${url("/checks", { tag })}>${tag}<//>`)}</span>`],
       ["Name tags", html`<span class="check-tags">${known.tags.map((tag) => html`<${Chip} href=${url("/checks", { text: tag })}>${tag}<//>`)}</span>`],
       known.silent_at !== null && ["Next report", html`due by <${When} at=${known.silent_at} as="short" />, else unknown`],

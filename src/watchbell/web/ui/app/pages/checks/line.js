@@ -7,6 +7,7 @@ import { State } from "../../kit/state.js";
 import { Since } from "../../kit/time.js";
 import { exact } from "../../times.js";
 import { rowId } from "../../kit/virtual_list.js";
+import { SubjectLinks, useSubject } from "./subjects.js";
 
 const FRESH_MS = 2000;
 
@@ -16,6 +17,7 @@ const FRESH_MS = 2000;
  */
 export function Line({ row, index, isSelected, isCurrent, select }) {
   const to = url("/check", { id: row.id });
+  const subject = useSubject(row.id, row.last_update);
   const click = (/** @type {MouseEvent} */ event) => {
     if (event.target instanceof Element && event.target.closest("a, input")) return;
     if (event.shiftKey || event.metaKey || event.ctrlKey) select(index, event.shiftKey);
@@ -27,7 +29,7 @@ export function Line({ row, index, isSelected, isCurrent, select }) {
     <span role="gridcell" class="checks-pick"><input type="checkbox" tabindex="-1" checked=${isSelected} aria-label=${`Select ${row.id}`}
       onClick=${(/** @type {MouseEvent} */ event) => select(index, event.shiftKey)} /></span>
     <span role="gridcell" class="checks-is"><${State} state=${row.state} /></span>
-    <span role="gridcell" class="checks-name" title=${row.id}><a href=${to} tabindex="-1"><span class="checks-entity">${row.entity}</span> <span class="checks-check">${row.check}</span></a>
+    <span role="gridcell" class="checks-name" title=${row.id}><a href=${to} tabindex="-1"><span class="checks-entity">${row.entity}</span> <span class="checks-check">${subject?.title ?? row.check}</span></a><${SubjectLinks} subject=${subject} tabindex="-1" />
       ${row.tags.length > 0 && html`<span class="checks-tags" title=${row.tags.join(", ")}>${row.tags.join(", ")}</span>`}</span>
     <span role="gridcell" class="checks-summary" title=${row.summary}><${Flags} row=${row} />${row.summary}</span>
     <span role="gridcell" class="checks-since"><${Since} since=${row.since} /></span>

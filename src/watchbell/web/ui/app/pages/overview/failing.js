@@ -10,10 +10,11 @@ import { State } from "../../kit/state.js";
 import { Table } from "../../kit/table.js";
 import { Since, When } from "../../kit/time.js";
 import { ActDialog } from "../checks/act.js";
+import { SubjectLinks, useSubject } from "../checks/subjects.js";
 
 /**
  * @typedef {{id: string, entity: string, check: string, state: string, summary: string, since: number | null, failing_since: number | null,
- *   acknowledged: boolean, unscheduled_until: number | null, scheduled_until: number | null}} Row
+ *   last_update: number | null, acknowledged: boolean, unscheduled_until: number | null, scheduled_until: number | null}} Row
  * @typedef {{open: Row[], open_count: number, acknowledged: Row[], acknowledged_count: number, maintenance: Row[], maintenance_count: number}} Failing
  */
 
@@ -23,7 +24,7 @@ const STATE = { head: "State", kind: "tight", cell: (row) => html`<${State} stat
 const CHECK = {
   head: "Check",
   kind: "main",
-  cell: (row) => html`<div><a href=${to(row)}>${row.check}</a> <span class="soft">${row.entity}</span>${row.summary && html`<div class="soft overview-summary">${row.summary}</div>`}</div>`,
+  cell: (row) => html`<${Named} row=${row} />`,
 };
 /** @type {import("../../kit/table.js").Column<Row>} */
 const LASTS = { head: "Duration", kind: "tight", cell: (row) => html`<${Since} since=${row.failing_since ?? row.since} />` };
@@ -35,6 +36,13 @@ const SHOWN = 10;
 const to = (row) => url("/check", { id: row.id });
 /** @param {Row} row */
 const name = (row) => row.id;
+
+/** @param {{row: Row}} props */
+function Named({ row }) {
+  const subject = useSubject(row.id, row.last_update);
+  return html`<div><a href=${to(row)} title=${row.id}>${subject?.title ?? row.check}</a> <span class="soft">${row.entity}</span> <${SubjectLinks} subject=${subject} />
+    ${row.summary && html`<div class="soft overview-summary">${row.summary}</div>`}</div>`;
+}
 
 /** @param {{failing: Failing, isComplete: boolean, reload: () => void}} props */
 export function Open({ failing, isComplete, reload }) {
