@@ -58,9 +58,11 @@ def verb(code: Code) -> str:
 
 
 def seconds(elapsed: float) -> str:
-    """`0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`."""
+    """`2 ms`, `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`."""
+    if elapsed < 0.1:
+        return f"{max(round(elapsed * 1000), 0)} ms"
     if elapsed < 9.95:
-        return f"{max(elapsed, 0):.1f} s"
+        return f"{elapsed:.1f} s"
     whole = round(elapsed)
     if whole < 60:
         return f"{whole} s"
