@@ -10,6 +10,7 @@ import { exact, zone } from "../times.js";
  * @typedef {[times: number[], ...values: (number | null)[][]]} Data seconds, and of each line its values
  */
 
+const POWERS = Array.from({ length: 50 }, (_, power) => 2 ** power);
 const AXIS = "11px system-ui, sans-serif";
 
 /**
@@ -17,11 +18,11 @@ const AXIS = "11px system-ui, sans-serif";
  * readers get the values in words.
  *
  * @param {{label: string, lines: Line[], data: Data, height?: number, format?: (value: number) => string,
- *   from?: number, to?: number, small?: boolean, least?: number}} props
+ *   from?: number, to?: number, small?: boolean, least?: number, isBytes?: boolean}} props
  *   `from`, `to`: the time range, by default that of the data; `small`: without axes; `least`: the
- *   smallest maximum of the scale
+ *   smallest maximum of the scale; `isBytes`: marks at powers of two
  */
-export function Plot({ label, lines, data, height = 160, format = plain, from, to, small = false, least = 0 }) {
+export function Plot({ label, lines, data, height = 160, format = plain, from, to, small = false, least = 0, isBytes = false }) {
   const place = useRef(/** @type {HTMLDivElement | null} */ (null));
   const plot = useRef(/** @type {import("uplot") | null} */ (null));
   const [at, setAt] = useState(/** @type {number | null} */ (null));
@@ -36,7 +37,7 @@ export function Plot({ label, lines, data, height = 160, format = plain, from, t
     import("uplot").then(({ default: UPlot }) => {
       const frame = place.current;
       if (isGone || !frame) return;
-      const made = new UPlot(options(UPlot, frame, lines, { height, small, latest, setAt }), /** @type {any} */ (latest.current.data), frame);
+      const made = new UPlot(options(UPlot, frame, lines, { height, small, isBytes, latest, setAt }), /** @type {any} */ (latest.current.data), frame);
       plot.current = made;
       ends.push(() => made.destroy(), watchSize(frame, () => made.setSize({ width: frame.clientWidth, height })), watchTheme(() => made.redraw(false)));
     });
@@ -45,7 +46,7 @@ export function Plot({ label, lines, data, height = 160, format = plain, from, t
       plot.current = null;
       for (const end of ends) end();
     };
-  }, [shape, height, small]);
+  }, [shape, height, small, isBytes]);
 
   useEffect(() => plot.current?.setData(/** @type {any} */ (data)), [data, from, to, least]);
 
@@ -72,10 +73,10 @@ export function Plot({ label, lines, data, height = 160, format = plain, from, t
  * @param {typeof import("uplot")} UPlot
  * @param {HTMLElement} frame
  * @param {Line[]} lines
- * @param {{height: number, small: boolean, latest: {current: any}, setAt: (index: number | null) => void}} given
+ * @param {{height: number, small: boolean, isBytes: boolean, latest: {current: any}, setAt: (index: number | null) => void}} given
  * @returns {import("uplot").Options}
  */
-function options(UPlot, frame, lines, { height, small, latest, setAt }) {
+function options(UPlot, frame, lines, { height, small, isBytes, latest, setAt }) {
   const colour = (/** @type {string} */ name) => resolved(frame, `var(--${name})`);
   const axis = {
     font: AXIS,
@@ -88,7 +89,7 @@ function options(UPlot, frame, lines, { height, small, latest, setAt }) {
     width: frame.clientWidth,
     height,
     legend: { show: false },
-    padding: small ? [3, 1, 3, 1] : [8, 8, 0, 0],
+    padding: small ? [3, 1, 3, 1] : [8, 22, 0, 0],
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
     tzDate: (seconds) => UPlot.tzDate(new Date(seconds * 1000), zone()),
     scales: {
@@ -97,7 +98,7 @@ function options(UPlot, frame, lines, { height, small, latest, setAt }) {
     },
     axes: [
       { ...axis, size: 28, space: 70, values: (_, splits, __, ___, step) => splits.map((split) => tick(split, step)) },
-      { ...axis, size: 52, space: 30, values: (_, splits) => splits.map((split) => latest.current.format(split)) },
+      { ...axis, size: 52, space: 30, ...(isBytes ? { incrs: POWERS } : {}), values: (_, splits) => splits.map((split) => latest.current.format(split)) },
     ],
     series: [
       {},

@@ -89,7 +89,7 @@ function Filters({ options, counts, sort }) {
   const [isOpen, setIsOpen] = useState(MORE.some((name) => query.get(name)));
   const kinds = [
     ["", html`All${counts && html` <span class="soft">${(counts.all ?? 0).toLocaleString("en")}</span>`}`],
-    ...KINDS.map(([kind, words, , look]) => [kind, html`${words}${(counts?.[kind] ?? 0) > 0 && html` <span class=${look}>${counts?.[kind]?.toLocaleString("en")}</span>`}`]),
+    ...KINDS.filter(([kind]) => kind !== "invalid" || counts?.invalid || query.get("kind") === kind).map(([kind, words, , look]) => [kind, html`${words}${(counts?.[kind] ?? 0) > 0 && html` <span class=${look}>${counts?.[kind]?.toLocaleString("en")}</span>`}`]),
   ];
   /** @type {[name: string, words: string, among: {id: string, title: string}[]][]} */
   const selects = [
@@ -149,7 +149,7 @@ function Last({ row }) {
   const last = row.last && html`<a href=${jobLink(row.last.id)}><${Ended} verdict=${verdictOf(row.last.code)} /></a>
     <span class="soft"><${When} at=${row.last.completed} /> · ${took(row.last.elapsed)}</span>`;
   if (!last && !busy) return html`<span class="soft">never</span>`;
-  return html`<div class="pair-of">${busy && html`<${State} state="running" word=${busy} />`}${last}</div>`;
+  return html`<div class="pair-of">${busy && html`<${State} state=${row.running > 0 ? "running" : "acknowledged"} word=${busy} />`}${last}</div>`;
 }
 
 /** @param {{ids: string[], onDone: () => void, onClear: () => void}} props */

@@ -13,12 +13,14 @@ import { Listed, Table } from "../kit/table.js";
 import { Since } from "../kit/time.js";
 import { took } from "../times.js";
 import { bytes } from "../words.js";
+import { titleOf, useOptions } from "./events/words.js";
 import { useReload, useSoon } from "./jobs/soon.js";
 import { SearchJobs } from "./jobs/search.js";
 import { Waiting } from "./jobs/waiting.js";
-import { Ended, EndedAt, ownTags, percent, Progress, runLink, startedBy } from "./jobs/words.js";
+import { Ended, EndedAt, ownTags, percent, Progress, runLink, StartedBy } from "./jobs/words.js";
 
 /** @typedef {import("./jobs/words.js").Run} Run */
+/** @typedef {import("./events/words.js").Options} Options */
 
 const PAGE = 50;
 /** @type {[value: string, words: string][]} */
@@ -61,6 +63,7 @@ function Filters({ kind, only }) {
 function Active({ changes }) {
   const [query, setQuery] = useQuery();
   const kind = query.get("kind") ?? "";
+  const options = useOptions().value;
   const fetched = useFetched(url("/runs/active", { kind }), { every: 3 });
   useReload(changes, fetched.reload);
   const items = /** @type {Run[]} */ (fetched.value?.items ?? []);
@@ -72,7 +75,7 @@ function Active({ changes }) {
     <div class="run-table"><${Card} flush>
       ${fetched.value === null && fetched.problem && html`<${Failed} problem=${fetched.problem} retry=${fetched.reload} />`}
       ${fetched.value === null && !fetched.problem && html`<${Loading} lines=${6} />`}
-      ${fetched.value !== null && (items.length === 0 ? empty : html`<${Table} columns=${ACTIVE} rows=${items} id=${id} to=${runLink} label="Runs in progress" />`)}
+      ${fetched.value !== null && (items.length === 0 ? empty : html`<${Table} columns=${active(options)} rows=${items} id=${id} to=${runLink} label="Runs in progress" />`)}
       ${rest > 0 && html`<div class="more soft">and ${rest.toLocaleString("en")} more</div>`}
     <//></div>`;
 }
@@ -81,12 +84,13 @@ function Active({ changes }) {
 function Finished({ changes }) {
   const [query, setQuery] = useQuery();
   const [kind, only] = [query.get("kind") ?? "", query.get("only") ?? ""];
+  const options = useOptions().value;
   const list = useList(url("/runs", { kind, only, limit: PAGE }));
   // Keep the place of readers who have loaded more pages.
   useReload(changes, () => list.items.length <= PAGE && list.reload());
   const clear = () => setQuery({ kind: null, only: null });
   return html`<${Filters} kind=${kind} only=${only} />
-    <div class="run-table"><${Card} flush><${Listed} list=${list} columns=${FINISHED} id=${id} to=${runLink} label="Finished runs"
+    <div class="run-table"><${Card} flush><${Listed} list=${list} columns=${finished(options)} id=${id} to=${runLink} label="Finished runs"
       empty=${kind || only
         ? html`<${Empty} title="No runs match these filters." action=${html`<${Button} onClick=${clear}>Clear filters<//>`} />`
         : html`<${Empty} title="No finished runs yet." action=${html`<${Button} href="/events">Run an event<//>`} />`} /><//></div>`;
@@ -95,11 +99,11 @@ function Finished({ changes }) {
 /** @param {Run} run */
 const id = (run) => `${run.kind} ${run.id}`;
 
-/** @param {{run: Run}} props */
-function Name({ run }) {
+/** @param {{run: Run, options: Options | null}} props */
+function Name({ run, options }) {
   const tags = ownTags(run.tags);
   return html`<div class="run-name"><a href=${runLink(run)}>${run.title}</a>
-    ${run.kind === "cron" && html` <${Chip} tone="soft">cron<//>`}${tags.slice(0, 3).map((tag) => html` <${Chip}>${tag}<//>`)}
+    ${run.kind === "cron" && html` <${Chip} tone="soft">cron<//>`}${tags.slice(0, 3).map((tag) => html` <${Chip}>${titleOf(options?.tags, tag)}<//>`)}
     <div class="soft run-words">${said(run)}</div></div>`;
 }
 
@@ -110,21 +114,21 @@ function said(run) {
 
 /** @typedef {import("../kit/table.js").Column<Run>} Column */
 
-/** @type {Column} */
-const NAME = { head: "Run", kind: "main", cell: (run) => html`<${Name} run=${run} />` };
+/** @param {Options | null} options @returns {Column} */
+const named = (options) => ({ head: "Run", kind: "main", cell: (run) => html`<${Name} run=${run} options=${options} />` });
 /** @type {Column} */
 const WHERE = { head: "Server", cell: (run) => run.where || html`<span class="soft">–</span>` };
 /** @type {Column} */
-const BY = { head: "Started by", hide: "phone", cell: (run) => html`<span class="soft">${startedBy(run)}</span>` };
+const BY = { head: "Started by", hide: "phone", cell: (run) => html`<${StartedBy} of=${run} />` };
 /** @type {Column} */
 const MEMORY = { head: "Memory", kind: "number", hide: "phone", cell: (run) => (run.memory ? bytes(Math.round(run.memory)) : html`<span class="soft">–</span>`) };
 /** @type {Column} */
 const CPU = { head: "CPU", kind: "number", hide: "phone", cell: (run) => (run.cpu === null ? html`<span class="soft">–</span>` : percent(run.cpu)) };
 
-/** @type {Column[]} */
-const ACTIVE = [
+/** @param {Options | null} options @returns {Column[]} */
+const active = (options) => [
   { head: "Status", kind: "tight", cell: () => html`<${Ended} verdict="" />` },
-  NAME,
+  named(options),
   { head: "Progress", cell: (run) => (run.progress > 0 ? html`<div class="run-progress"><${Progress} value=${run.progress} label=${`Progress of ${run.title}`} /><span class="soft">${percent(run.progress * 100)}</span></div>` : html`<span class="soft">–</span>`) },
   { head: "Running for", kind: "number", cell: (run) => html`<${Since} since=${Math.floor(run.start)} />` },
   WHERE,
@@ -133,10 +137,10 @@ const ACTIVE = [
   BY,
 ];
 
-/** @type {Column[]} */
-const FINISHED = [
+/** @param {Options | null} options @returns {Column[]} */
+const finished = (options) => [
   { head: "Status", kind: "tight", cell: (run) => html`<${Ended} verdict=${run.verdict} />` },
-  NAME,
+  named(options),
   { head: "Ended", kind: "tight", cell: (run) => html`<${EndedAt} at=${run.ended} />` },
   { head: "Duration", kind: "number", cell: (run) => (run.duration === null ? html`<span class="soft">–</span>` : took(run.duration)) },
   WHERE,

@@ -11,7 +11,7 @@ import { took } from "../../times.js";
 import { bytes } from "../../words.js";
 import { field, instant } from "../../zoned.js";
 import { titleOf, useOptions } from "../events/words.js";
-import { Ended, EndedAt, jobLink, ownTags, startedBy } from "./words.js";
+import { Ended, EndedAt, jobLink, ownTags, StartedBy } from "./words.js";
 
 /** @typedef {import("./words.js").JobRow} JobRow */
 
@@ -33,19 +33,19 @@ export function SearchJobs() {
   const titled = (/** @type {{id: string, title: string}[] | undefined} */ all, /** @type {string} */ any) => /** @type {[string, string][]} */ ([["", any], ...(all ?? []).map((one) => [one.id, one.title || one.id])]);
   return html`
     <div class="bar-of job-search">
-      <${Search} value=${given.text} onSearch=${(/** @type {string} */ text) => setQuery({ text })} placeholder="Words in the title of the event" label="Title" />
+      <${Search} value=${given.text} onSearch=${(/** @type {string} */ text) => setQuery({ text })} placeholder="Title of the event" label="Title" />
       ${pick("code", "Result", CODES)}
       ${pick("category", "Category", titled(options?.categories, "Any category"))}
       ${pick("server", "Server", titled(options?.targets.filter((one) => one.kind === "server"), "Any server"))}
       ${pick("tag", "Tag", titled(options?.tags, "Any tag"))}
       ${pick("source", "Started by", SOURCES)}
-      ${isFiltered && html`<${Button} kind="quiet" onClick=${clear}>Clear filters<//>`}
     </div>
     <div class="bar-of job-search-times">
       <${Moment} label="Ended since" name="since" value=${given.since ?? ""} onChange=${(/** @type {string | null} */ since) => setQuery({ since })} />
       <${Moment} label="Ended before" name="until" value=${given.until ?? ""} onChange=${(/** @type {string | null} */ until) => setQuery({ until })} />
-      ${given.event && html`<${Button} small onClick=${() => setQuery({ event: null })} label="Remove the filter: one event">of one event ✕<//>`}
+      ${given.event && html`<${Button} small onClick=${() => setQuery({ event: null })} label="Remove the filter: one event">Event: ${list.items[0]?.title ?? given.event} ✕<//>`}
       ${given.user && html`<${Button} small onClick=${() => setQuery({ user: null })} label=${`Remove the filter: by ${given.user}`}>by ${given.user} ✕<//>`}
+      ${isFiltered && html`<${Button} kind="quiet" onClick=${clear}>Clear filters<//>`}
     </div>
     <div class="run-table"><${Card} flush><${Listed} list=${list} columns=${columnsOf(options)} id=${(/** @type {JobRow} */ row) => row.id} to=${(/** @type {JobRow} */ row) => jobLink(row.id)} label="Jobs found"
       empty=${list.hasMore
@@ -80,6 +80,6 @@ function columnsOf(options) {
     { head: "Category", hide: "phone", cell: (row) => titleOf(options?.categories, row.category) },
     { head: "Server", cell: (row) => row.hostname || html`<span class="soft">–</span>` },
     { head: "Output", kind: "number", hide: "phone", cell: (row) => (row.log_size > 0 ? bytes(row.log_size) : html`<span class="soft">–</span>`) },
-    { head: "Started by", hide: "phone", cell: (row) => html`<span class="soft">${startedBy(row)}</span>` },
+    { head: "Started by", hide: "phone", cell: (row) => html`<${StartedBy} of=${row} />` },
   ];
 }

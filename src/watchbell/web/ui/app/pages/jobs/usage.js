@@ -33,7 +33,7 @@ export function Usage({ id, row, isLive }) {
     <${Card} title="CPU" actions=${html`${choice}<strong>${isLive && row.cpu !== null ? percent(row.cpu) : ""}</strong>`}>
       <${Plot} label="CPU" lines=${CPU} data=${cpu} height=${130} least=${10} format=${percent} /><//>
     <${Card} title="Memory" actions=${html`<strong>${isLive && row.memory !== null ? bytes(row.memory) : ""}</strong>`}>
-      <${Plot} label="Memory" lines=${MEMORY} data=${memory} height=${130} format=${(/** @type {number} */ value) => bytes(Math.round(value))} /><//>
+      <${Plot} label="Memory" lines=${MEMORY} data=${memory} height=${130} isBytes format=${(/** @type {number} */ value) => bytes(Math.round(value))} /><//>
   </div>`;
 }
 

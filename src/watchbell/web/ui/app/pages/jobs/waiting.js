@@ -12,7 +12,7 @@ import { When } from "../../kit/time.js";
 import { showToast } from "../../kit/toast.js";
 import { capitalized, counted } from "../../words.js";
 import { useReload } from "./soon.js";
-import { jobLink, Standing, startedBy } from "./words.js";
+import { jobLink, Standing, StartedBy } from "./words.js";
 
 /** @typedef {import("./words.js").JobRow} JobRow */
 
@@ -70,5 +70,5 @@ const COLUMNS = [
   { head: "Job", kind: "main", cell: (row) => html`<div class="run-name"><a href=${jobLink(row.id)}>${row.title}</a>${reason(row) && html`<div class="soft run-words">${reason(row)}</div>`}</div>` },
   { head: "Starts", kind: "tight", cell: (row) => (row.until === null ? html`<span class="soft">when it is its turn</span>` : html`<${When} at=${Math.ceil(row.until)} />`) },
   { head: "Launched", kind: "tight", cell: (row) => html`<${When} at=${Math.floor(row.launched)} />` },
-  { head: "Started by", hide: "phone", cell: (row) => html`<span class="soft">${startedBy(row)}</span>` },
+  { head: "Started by", hide: "phone", cell: (row) => html`<${StartedBy} of=${row} />` },
 ];

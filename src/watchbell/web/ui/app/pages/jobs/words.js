@@ -90,6 +90,12 @@ export function startedBy({ source, username }) {
   return username ? `${words} of ${username}` : words;
 }
 
+/** @param {{of: {source: string, username: string}}} props */
+export function StartedBy({ of }) {
+  const words = startedBy(of);
+  return html`<span class="soft run-by" title=${words}>${words}</span>`;
+}
+
 /**
  * Progress as a bar; nothing if none is reported.
  * @param {{value: number, label?: string}} props from 0 to 1

@@ -2,7 +2,6 @@
 
 import { html } from "htm/preact";
 import { url, useFetched, useInterval, useList } from "../../api.js";
-import { Button } from "../../kit/form.js";
 import { Card, Fetched } from "../../kit/layout.js";
 import { Listed, Table } from "../../kit/table.js";
 import { Lasting } from "../../kit/time.js";
@@ -40,7 +39,7 @@ export function Jobs({ server, isShort = false }) {
   const now = useFetched(url("/jobs", { server, limit: isShort ? FEW : 200 }), { every: EVERY });
   const ended = useList(url("/jobs/search", { server, limit: isShort ? FEW : 50 }));
   useInterval(ended.reload, ended.hasMore && !isShort ? 0 : EVERY);
-  const all = isShort && html`<${Button} small kind="quiet" href=${url("/servers/server", { id: server, tab: "jobs" })}>All jobs<//>`;
+  const all = isShort && html`<a href=${url("/servers/server", { id: server, tab: "jobs" })}>All jobs</a>`;
   const shown = isShort ? { ...ended, hasMore: false } : ended;
   return html`<${Card} flush title="Running now"><${Fetched} of=${now} lines=${2}>${(/** @type {{items: Job[]}} */ { items }) =>
       items.length === 0 ? html`<p class="soft card-note">No jobs are running.</p>` : html`<${Table} columns=${NOW} rows=${items} id=${idOf} to=${linkOf} keys=${false} label="Running jobs" />`}<//><//>

@@ -27,7 +27,7 @@ const size = (/** @type {number} */ value) => bytes(Math.round(value));
 
 /**
  * @typedef {{title: string, lines: import("../../kit/plot.js").Line[], values: ((sample: Sample) => number)[],
- *   format?: (value: number) => string, least: number}} Kind
+ *   format?: (value: number) => string, isBytes?: boolean, least: number}} Kind
  */
 /** @type {Kind[]} */
 const KINDS = [
@@ -35,7 +35,7 @@ const KINDS = [
   { title: "Memory", lines: [{ label: "Memory", fill: true, tone: "unknown-fill" }], values: [(one) => (100 * one.memory) / (one.memory_total || 1)], format: percent, least: 100 },
   { title: "Load", lines: [{ label: "1 min" }, { label: "15 min", tone: "maintenance-fill" }], values: [(one) => one.load[0], (one) => one.load[2]], least: 1 },
   { title: "Jobs", lines: [{ label: "Jobs", fill: true, tone: "ok-fill" }], values: [(one) => one.jobs], least: 4 },
-  { title: "Network, per second", lines: [{ label: "in" }, { label: "out", tone: "warning-fill" }], values: [(one) => one.network_in, (one) => one.network_out], format: size, least: 1_024 },
+  { title: "Network, per second", lines: [{ label: "in" }, { label: "out", tone: "warning-fill" }], values: [(one) => one.network_in, (one) => one.network_out], format: size, isBytes: true, least: 1_024 },
   { title: "Disk", lines: [{ label: "Disk", fill: true, tone: "maintenance-fill" }], values: [(one) => (100 * one.disk) / (one.disk_total || 1)], format: percent, least: 100 },
 ];
 
@@ -62,7 +62,7 @@ function Drawn({ items, span, now }) {
   }
   return html`<div class="server-plots">${plots.map(({ kind, data }) => html`<div class="server-plot" key=${kind.title}>
     <h3>${kind.title}</h3>
-    <${Plot} label=${kind.title} lines=${kind.lines} data=${data} height=${130} from=${to - span.seconds} to=${to} least=${kind.least} ...${kind.format ? { format: kind.format } : {}} />
+    <${Plot} label=${kind.title} lines=${kind.lines} data=${data} height=${130} from=${to - span.seconds} to=${to} least=${kind.least} isBytes=${kind.isBytes ?? false} ...${kind.format ? { format: kind.format } : {}} />
   </div>`)}</div>`;
 }
 
