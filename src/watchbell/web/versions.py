@@ -14,7 +14,7 @@ IfMatch = Annotated[
     HeaderParameter(
         name="If-Match",
         max_length=200,
-        description="The `version` that you read; 412 if it has changed since.",
+        description="The `version` or `revision` that you read; 412 if it has changed since.",
     ),
 ]
 TRIES = 5
@@ -40,3 +40,13 @@ def fits(if_match: str, current: str) -> None:
     if asked & {"", "*", current}:
         return
     raise HttpProblem(412, "somebody else changed this in the meantime; load it again")
+
+
+def revision_of(if_match: str) -> int | None:
+    """The revision that a change follows from; null where the client does not name one."""
+    text = if_match.strip().removeprefix("W/").strip('"')
+    if text in ("", "*"):
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) < 16):
+        raise HttpProblem(400, "expected the revision that you read", field="If-Match")
+    return int(text)

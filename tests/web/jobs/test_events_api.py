@@ -58,12 +58,15 @@ async def test_an_event_is_added_shown_changed_and_deleted(site: Site, store: St
         assert changed.json()["revision"] == 2
         stale = await alice.ask("PUT", one, json={"notes": ""}, headers={"If-Match": "1"})
         assert stale.status == 412
+        for tag, status in (('W/"2"', 200), ("*", 200), ("second", 400)):
+            answer = await alice.ask("PUT", one, json={"icon": ""}, headers={"If-Match": tag})
+            assert answer.status == status, tag
         assert (await alice.get(one)).json()["event"]["notes"] == "Ask Bob."
         assert (await alice.ask("DELETE", one)).status == 204
         assert (await alice.get(one)).status == 404
         assert await titles(alice) == []
-    found = [entry.entry.action for entry in await audit.read(store, "", 3)]
-    assert found == ["events.delete", "events.update", "events.create"]
+    found = [entry.entry.action for entry in await audit.read(store, "", 5)]
+    assert found == ["events.delete", *["events.update"] * 3, "events.create"]
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,20 @@
 """`watchbell cron trigger` and `output`."""
 
 import asyncio
-import sys
 from math import inf
 
 import click
 
 from watchbell.cli.arguments import storable
 from watchbell.cli.audited import record_change
-from watchbell.cli.formatting import plain, when
+from watchbell.cli.formatting import plain
 from watchbell.cli.options import with_settings
+from watchbell.cli.output_lines import print_lines
 from watchbell.cron import history, jobs, latest_runs, run_texts, triggers
 from watchbell.cron.history import RunRecord
 from watchbell.cron.reading import reading
 from watchbell.cron.triggers import Answer, Trigger
 from watchbell.errors import Refused
-from watchbell.runs.output_store import OutputLine
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
 from watchbell.store.opening import opened
@@ -119,7 +118,7 @@ async def _follow(store: Store, run: str, times: bool) -> bool:
     printed = False
     async for lines in history.follow(store, run):
         printed = True
-        _print(lines, times)
+        print_lines(lines, times)
     return printed
 
 
@@ -127,16 +126,5 @@ async def _dump(store: Store, seen: RunRecord, times: bool) -> bool:
     last, printed = None, history.output(store, seen.id)
     while lines := await printed.lines(last):
         last = lines[-1]
-        _print(lines, times)
+        print_lines(lines, times)
     return last is not None
-
-
-def _print(lines: list[OutputLine], times: bool) -> None:
-    """Without times, exactly the bytes of the run, which may not be text."""
-    for line in lines:
-        if times:
-            sys.stdout.buffer.write(f"{when(int(line.at))} ".encode())
-        sys.stdout.buffer.write(line.text)
-        if times and not line.text.endswith(b"\n"):
-            sys.stdout.buffer.write(b"\n")
-    sys.stdout.buffer.flush()

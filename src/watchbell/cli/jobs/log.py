@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import sys
 
 import click
 
@@ -10,6 +9,7 @@ from watchbell.cli.arguments import storable
 from watchbell.cli.formatting import plain, when
 from watchbell.cli.jobs.finding import job_named
 from watchbell.cli.options import with_settings
+from watchbell.cli.output_lines import print_lines
 from watchbell.cli.store_call import with_store
 from watchbell.errors import NotFound
 from watchbell.files import objects
@@ -17,7 +17,6 @@ from watchbell.fleet import servers
 from watchbell.jobs import job_records, outcomes
 from watchbell.jobs.job_log import JobLog
 from watchbell.jobs.model import ABORTED, Code, Job
-from watchbell.runs.output_store import OutputLine
 from watchbell.settings import Loaded, Settings
 from watchbell.store.client import Store
 
@@ -58,7 +57,7 @@ async def _dump(printed: JobLog, times: bool) -> None:
     last = None
     while lines := await printed.lines(last):
         last = lines[-1]
-        _print(lines, times)
+        print_lines(lines, times)
 
 
 async def follow_log(store: Store, settings: Settings, job: str, *, times: bool = False) -> None:
@@ -75,7 +74,7 @@ async def follow_log(store: Store, settings: Settings, job: str, *, times: bool 
         return await log.is_over()
 
     async for lines in log.follow(is_over):
-        _print(lines, times)
+        print_lines(lines, times)
 
 
 async def _notice(store: Store, job: Job) -> str:
@@ -125,14 +124,3 @@ async def follow_to_end(store: Store, settings: Settings, job_id: str) -> int:
         if other.reason == "retry":
             click.echo(f"it is tried again as job {other.id}", err=True)
     return exit_code(job.code)
-
-
-def _print(lines: list[OutputLine], times: bool) -> None:
-    """Without times, exactly the bytes of the job, which may not be text."""
-    for line in lines:
-        if times:
-            sys.stdout.buffer.write(f"{when(int(line.at))} ".encode())
-        sys.stdout.buffer.write(line.text)
-        if times and not line.text.endswith(b"\n"):
-            sys.stdout.buffer.write(b"\n")
-    sys.stdout.buffer.flush()

@@ -13,7 +13,6 @@ from watchbell.fleet import groups, permissions
 from watchbell.fleet.model import Group
 from watchbell.jobs import server_status
 from watchbell.web.access import needs
-from watchbell.web.fleet.server_routes import revision_of
 from watchbell.web.fleet.server_shapes import (
     GroupChange,
     Groups,
@@ -23,7 +22,7 @@ from watchbell.web.fleet.server_shapes import (
 )
 from watchbell.web.problems import HttpProblem
 from watchbell.web.services import Asked, actor_of, audited, services_of
-from watchbell.web.versions import STALE, IfMatch
+from watchbell.web.versions import STALE, IfMatch, revision_of
 
 Id = Annotated[str, PathParameter(max_length=100, description="A group's id.")]
 MOST_NAMED = 100

@@ -32,7 +32,7 @@ from watchbell.web.live.sse import EVENT_STREAM, EventStream, LastEvent, Resume,
 from watchbell.web.problems import HttpProblem
 from watchbell.web.server_url import server_url
 from watchbell.web.services import Asked, actor_of, audited, services_of
-from watchbell.web.versions import STALE, IfMatch
+from watchbell.web.versions import STALE, IfMatch, revision_of
 
 Id = Annotated[str, PathParameter(max_length=100, description="A server's id.")]
 TokenId = Annotated[str, PathParameter(max_length=64, description="A token's id.")]
@@ -157,14 +157,6 @@ async def change_server(
         raise HttpProblem(412, str(error)) from None
     await audited(request, "server.change", server.hostname, ", ".join(given))
     return _shown(await _status(request, id))
-
-
-def revision_of(if_match: str) -> int | None:
-    """The revision that a change follows from; null where the client does not say."""
-    text = if_match.strip().removeprefix("W/").strip('"')
-    if text in ("", "*"):
-        return None
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else -1
 
 
 async def _allowed(request: Asked, id_: str) -> Server:

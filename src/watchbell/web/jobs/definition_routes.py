@@ -17,10 +17,9 @@ from watchbell.web.access import needs
 from watchbell.web.jobs import revision_view
 from watchbell.web.jobs.definition_shapes import DefinitionRow, DefinitionShown, SavedDefinition
 from watchbell.web.jobs.event_shapes import RevisionShown
-from watchbell.web.jobs.request_checks import revision_of
 from watchbell.web.problems import HttpProblem
 from watchbell.web.services import Asked, actor_of, audited, services_of
-from watchbell.web.versions import STALE, IfMatch
+from watchbell.web.versions import STALE, IfMatch, revision_of
 
 NOTHING: Mapping[str, Any] = {}
 _PATHS: dict[Kind, str] = {

@@ -39,12 +39,11 @@ from watchbell.web.jobs.request_checks import (
     check_access,
     check_actions,
     read_access_of,
-    revision_of,
     timezone_of,
 )
 from watchbell.web.problems import HttpProblem, wrong_cursor
 from watchbell.web.services import Asked, actor_of, audited, services_of
-from watchbell.web.versions import STALE, IfMatch
+from watchbell.web.versions import STALE, IfMatch, revision_of
 
 Id = Annotated[str, PathParameter(min_length=1, max_length=100, description="An event's id.")]
 Text = Annotated[

@@ -42,12 +42,3 @@ async def servers_of(request: Asked) -> dict[str, Server]:
 async def check_actions(request: Asked, added: Sequence[Action]) -> None:
     catalogue, known = await catalogue_of(request), await servers_of(request)
     permissions.check_actions(actor_of(request), added, catalogue.events, known)
-
-
-def revision_of(if_match: str) -> int | None:
-    text = if_match.strip().strip('"*')
-    if not text:
-        return None
-    if not (text.isascii() and text.isdecimal() and len(text) < 15):
-        raise HttpProblem(400, "expected the revision that you read", field="If-Match")
-    return int(text)
