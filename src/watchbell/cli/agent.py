@@ -19,9 +19,13 @@ _STDIN = "-"
 
 
 @click.command
-@click.option("--join", "urls", metavar="URL", multiple=True, help="A server to join; repeatable.")
+@click.option(
+    "--join", "urls", metavar="URL", multiple=True, help="A server to join; can be repeated."
+)
 @click.option("--token", metavar="TOKEN", help="The token to join with; `-`: read it from stdin.")
-@click.option("--ca", metavar="FILE", help="Trust the certificates of FILE, in place of the usual.")
+@click.option(
+    "--ca", metavar="FILE", help="Trust the certificates in FILE instead of the usual ones."
+)
 @click.option("--plain", is_flag=True, help="Allow a connection without TLS to another machine.")
 @click.option("--once", is_flag=True, help="Exit once the server has accepted this machine.")
 @with_settings(has_store=False)

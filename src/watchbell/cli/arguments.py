@@ -21,6 +21,8 @@ def storable(value: str) -> str:
     return value.encode(errors="replace").decode()
 
 
+storable.__name__ = "text"  # as help texts name the value
+
 Value = TypeVar("Value")
 
 

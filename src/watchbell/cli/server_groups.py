@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from watchbell.cli.arguments import confirm, storable
+from watchbell.cli.arguments import confirm, storable, yes_option
 from watchbell.cli.audited import operator, record_change
 from watchbell.cli.formatting import plain
 from watchbell.cli.options import as_json, print_json, with_settings
@@ -156,7 +156,7 @@ def edit(*, loaded: Loaded, id_: str, **given: Any) -> None:
 
 @command.command
 @click.argument("id_", metavar="GROUP", type=storable)
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@yes_option
 @with_settings()
 def remove(*, loaded: Loaded, id_: str, yes: bool) -> None:
     """Remove a group. Its servers stay.

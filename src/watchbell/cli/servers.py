@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from watchbell.cli.arguments import confirm, length, storable
+from watchbell.cli.arguments import confirm, length, storable, yes_option
 from watchbell.cli.audited import operator, record_change
 from watchbell.cli.formatting import plain, since, when
 from watchbell.cli.options import as_json, print_json, with_settings
@@ -107,7 +107,7 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
 @command.command
 @click.argument("hostname", metavar="[HOST]", type=storable, required=False)
 @click.option(
-    "--group", "groups", multiple=True, type=storable, help="A group to join; repeatable."
+    "--group", "groups", multiple=True, type=storable, help="A group to join; can be repeated."
 )
 @click.option(
     "--valid",
@@ -174,7 +174,13 @@ def disable(*, loaded: Loaded, name: str) -> None:
 @click.argument("name", metavar="SERVER", type=storable)
 @click.option("--title", type=storable, help="The name that pages show.")
 @click.option("--hostname", type=storable, help="The hostname, after the machine was renamed.")
-@click.option("--group", "groups", multiple=True, type=storable, help="A group of it; repeatable.")
+@click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    type=storable,
+    help="A group of the server; can be repeated.",
+)
 @click.option("--auto-group", is_flag=True, help="Let the hostname decide about its groups.")
 @click.option("--slots", type=click.IntRange(0, 10_000), help="Jobs that it runs at the same time.")
 @click.option("--auto-slots", is_flag=True, help="Let its groups or its agent decide about that.")
@@ -211,7 +217,7 @@ def edit(
 
 @command.command
 @click.argument("name", metavar="SERVER", type=storable)
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@yes_option
 @with_settings()
 def remove(*, loaded: Loaded, name: str, yes: bool) -> None:
     """Remove a server that runs no jobs. Its agent can't come back without a new token.

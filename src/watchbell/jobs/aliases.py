@@ -1,4 +1,4 @@
-"""Spellings of xyOps, which are accepted beside those of the document, and given back with them."""
+"""Spellings of xyOps: accepted beside those of the document, and given in answers beside them."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whole numbers that JSON has, but MessagePack has not, since they have more than 64 bits."""
+"""Whole numbers of more than 64 bits, which JSON allows and MessagePack does not."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Reads what is known of the jobs of events: once, or again and again what has changed."""
+"""Reads what is known of the last jobs of events: all of it, or what has changed since."""
 
 from collections.abc import Mapping, Sequence
 

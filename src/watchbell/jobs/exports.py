@@ -1,4 +1,4 @@
-"""Exports definitions as one JSON file, which `imports.portable` reads back, and xyOps as well."""
+"""Exports definitions as one JSON file, which `imports.portable` and xyOps can read."""
 
 from collections.abc import Collection, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The scripts that read jobs that have ended, and record them with all that follows."""
+"""The scripts that read jobs that have ended, and record them with everything that follows."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""By what finished jobs are found: the indexes of a job."""
+"""The indexes by which finished jobs are found."""
 
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Job

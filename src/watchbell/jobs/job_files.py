@@ -1,4 +1,4 @@
-"""What is in files about a job: what it uploaded, its log and its timelines."""
+"""What `files` holds of a job: its uploads, its log and its timelines."""
 
 import re
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Slows an agent down whose jobs print faster than their logs are moved to files."""
+"""Slows down an agent whose jobs print faster than their logs can be moved to files."""
 
 import asyncio
 from collections.abc import Iterable

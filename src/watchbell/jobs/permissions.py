@@ -1,4 +1,4 @@
-"""Who may do what with events and jobs: the one question, asked with their category and groups."""
+"""Who may do what with events and jobs, by their category and the groups of their targets."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

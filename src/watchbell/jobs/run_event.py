@@ -1,4 +1,4 @@
-"""Runs events on demand: who may, with which parameters, and once more with those of a job."""
+"""Runs events on demand: checks who may, and launches a job, or one like an earlier job."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args

@@ -1,4 +1,4 @@
-"""Reports to alerting which servers go down, come back and are removed: each change once, however
+"""Reports to alerting which servers go down, come back or are removed: each change once, however
 many conductors look."""
 
 import asyncio

@@ -166,7 +166,14 @@ async def _shown(store: Store, name: str) -> tuple[Event, EventState | None, lis
 
 @click.command("next")
 @click.argument("name", metavar="[EVENT]", type=storable, required=False)
-@click.option("--count", default=10, type=click.IntRange(1, 1_000), show_default=True, metavar="N")
+@click.option(
+    "--count",
+    default=10,
+    type=click.IntRange(1, 1_000),
+    show_default=True,
+    metavar="N",
+    help="Runs to show, at most.",
+)
 @with_settings()
 @as_json
 def upcoming(*, loaded: Loaded, name: str | None, count: int, as_json: bool) -> None:

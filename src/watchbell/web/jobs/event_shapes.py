@@ -98,7 +98,7 @@ class EventShown(Struct, frozen=True, kw_only=True):
     event: dict[str, Any]
     """The whole event, with the document's fields."""
     is_masked: bool
-    """Whether secret parameters are shown as `***`, because you may not edit events."""
+    """Whether secret parameters are shown as dots, because you may not edit events."""
     row: EventRow
     next: list[Upcoming]
     statistics: Statistics
