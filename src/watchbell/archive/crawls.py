@@ -259,8 +259,13 @@ async def find(store: Store, idents: Sequence[str]) -> list[Crawl | None]:
 async def every(store: Store, now: float) -> list[Crawl]:
     """All that run, wait (the next first) or have ended (the newest first) and still have a
     record."""
-    idents = await _IDENTS(store, [_pending(store)], [now - _SEEN_ENDED])
-    return [one for one in await find(store, [text(ident) for ident in idents]) if one is not None]
+    return [one for one in await find(store, await idents(store, now)) if one is not None]
+
+
+async def idents(store: Store, now: float) -> list[str]:
+    """In the order of `every`."""
+    found = await _IDENTS(store, [_pending(store)], [now - _SEEN_ENDED])
+    return [text(ident) for ident in found]
 
 
 async def settings(store: Store, ident: str) -> CrawlSettings | None:

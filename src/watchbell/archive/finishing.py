@@ -217,6 +217,28 @@ return 'ended'
 """
 )
 
+# KEYS[1] pending; ARGV ident, check, event. Records a crawl that another program has ended. Our own
+# keys expire with those of the crawl.
+_RECORD_ENDED = Script(
+    _ALL
+    + """
+local ident, check, event = unpack(ARGV)
+local job = archive.job(ident)
+if not is_readable(ident) then return end
+local at, recorded, aborted = unpack(
+  redis.call('HMGET', job, 'finished_at', 'recorded_at', 'aborted'))
+if not at or recorded then return end
+check_end()
+redis.call('LREM', archive.working, 0, ident)
+redis.call('ZREM', crawls.leases, ident)
+local left = redis.call('TTL', job)
+if left < 0 then left = KEPT end
+record(ident, precise(number_of(at)), '[]', left)
+update_check(ident, aborted == 'true' and 'aborted' or 'completed', '', check, event)
+redis.call('PUBLISH', crawls.news, ident)
+"""
+)
+
 # KEYS[1] pending; ARGV[1] ident. Returns 1 if its keys were deleted, 0 if they do not expire.
 _EXPIRE = Script(
     LAYOUT
@@ -281,6 +303,17 @@ async def give_up(
     check = check_reports.crawl_ended(ident, url, reason, now, has_failed=has_failed)
     args: list[Argument] = [ident, how, reason, time_text(now), *check, lease]
     return await _drained_before(store, _GIVE_UP, args)
+
+
+async def record_ended(store: Store, ident: str) -> None:
+    """Writes a crawl that another program has ended into the history, once."""
+    found = await crawls.get(store, ident)
+    if found is None or found.finished_at is None:
+        return
+    check = check_reports.crawl_ended(
+        ident, found.url, "the crawl has ended", found.finished_at, has_failed=False
+    )
+    await _RECORD_ENDED(store, [Archive(store.prefix).pending()], [ident, *check])
 
 
 async def expire(store: Store, ident: str) -> None:

@@ -3,6 +3,7 @@
 from watchbell.roles import (
     agent,
     alerting,
+    archivist,
     broker,
     conductor,
     cron,
@@ -24,6 +25,7 @@ ROLES: list[Role | Several] = [
     gateways.ANSWERS,
     cron.ROLE,
     conductor.ROLE,
+    archivist.ROLE,
     purger.ROLE,
     store_monitor.ROLE,
     web.ROLE,

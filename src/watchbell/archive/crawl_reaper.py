@@ -1,0 +1,262 @@
+"""The reaper: looks after crawls whose pipeline is gone, and reports those in trouble."""
+
+from collections.abc import Sequence
+
+import msgspec
+from redis.exceptions import ResponseError
+
+from watchbell import logs
+from watchbell.archive import check_reports, finishing
+from watchbell.archive.crawl_records import count
+from watchbell.archive.crawl_watch import Verdict, Working, judge
+from watchbell.archive.keys import Archive
+from watchbell.archive.lua import GIVE_BACK, LAYOUT, LOGGING, QUEUES, REPORTING
+from watchbell.archive.queues import log_line
+from watchbell.archive.unchanged import Unchanged
+from watchbell.clock import Clock
+from watchbell.probes import probe
+from watchbell.settings import Archive as Settings
+from watchbell.store.client import Argument, Store
+from watchbell.store.replies import text, text_or_none
+from watchbell.store.script import READ, Script
+
+_PAGE = 200
+
+# KEYS[1] pending. Returns idents that are at work or have a lease.
+_IDENTS = Script(
+    LAYOUT
+    + READ
+    + """
+local found, seen = {}, {}
+for _, list in ipairs({read('LRANGE', archive.working, 0, -1) or {},
+  read('ZRANGE', crawls.leases, 0, -1) or {}}) do
+  for _, ident in ipairs(list) do
+    if not seen[ident] then found[#found + 1] = ident end
+    seen[ident] = true
+  end
+end
+return found
+"""
+)
+
+# KEYS[1] pending; ARGV idents. Compares the heartbeat of each with the one acknowledged, as
+# upstream's reaper does. Returns the time, and for each crawl: 1 if it is readable, 1 if it is at
+# work, fields of its record and of our own hash, its lease, and why its check fails.
+_SURVEY = Script(
+    LAYOUT
+    + READ
+    + """
+local function look_for_heartbeat(job)
+  local heartbeat, acknowledged, timer = unpack(
+    redis.call('HMGET', job, 'heartbeat', 'last_acknowledged_heartbeat', 'death_timer'))
+  if not heartbeat then return end
+  if not acknowledged then
+    redis.call('HSET', job, 'last_acknowledged_heartbeat', heartbeat)
+  elseif number_of(heartbeat) <= number_of(acknowledged) then
+    add_to(job, 'death_timer', 1)
+  else
+    redis.call('HSET', job, 'last_acknowledged_heartbeat', heartbeat)
+    if number_of(timer) ~= 0 or not timer then redis.call('HSET', job, 'death_timer', '0') end
+  end
+end
+
+local found = {}
+for i, ident in ipairs(ARGV) do
+  local job = archive.job(ident)
+  if is_readable(ident) then
+    local is_listed = read('LPOS', archive.working, ident) and 1 or 0
+    if is_listed == 1 and redis.call('HEXISTS', job, 'finished_at') == 0 then
+      look_for_heartbeat(job)
+    end
+    found[i] = {1, is_listed,
+      redis.call('HMGET', job, 'url', 'finished_at', 'abort_requested', 'pipeline_id', 'heartbeat',
+        'death_timer', 'delay_max'),
+      redis.call('HMGET', crawls.crawl(ident), 'fence', 'nickname', 'paused', 'progress_at'),
+      read('ZSCORE', crawls.leases, ident) or '', read('HGET', crawls.failing, ident) or ''}
+  else
+    found[i] = {0, 1, {}, {}, '', read('HGET', crawls.failing, ident) or ''}
+  end
+end
+return {precise(store_time()), found}
+"""
+)
+
+# KEYS[1] pending; ARGV[1] ident. Removes what is not at work from the lists; a crawl that is gone
+# loses our own keys too.
+_REMOVE = Script(
+    LAYOUT
+    + """
+local ident = ARGV[1]
+local is_there = is_readable(ident)
+if is_there and redis.call('HEXISTS', archive.job(ident), 'finished_at') == 0 then return end
+redis.call('LREM', archive.working, 0, ident)
+redis.call('ZREM', crawls.leases, ident)
+if kind_of(archive.job(ident)) == 'none' then
+  redis.call('DEL', crawls.crawl(ident), crawls.recent(ident), crawls.matches(ident),
+    crawls.hosts(ident), crawls.minutes(ident))
+end
+redis.call('PUBLISH', crawls.news, ident)
+"""
+)
+
+# KEYS[1] pending; ARGV[1] ident. A crawl that is at work gets its entry and a lease that ends now.
+_ADOPT = Script(
+    LAYOUT
+    + """
+local ident = ARGV[1]
+if not is_readable(ident) then return end
+redis.call('ZADD', crawls.leases, 'NX', precise(store_time()), ident)
+if not redis.call('LPOS', archive.working, ident) then
+  redis.call('LPUSH', archive.working, ident)
+end
+"""
+)
+
+# KEYS[1] pending; ARGV[1] ident, ARGV[2] its lease as judged, ARGV[3] its heartbeat as judged,
+# ARGV[4] reason, ARGV[5] entry of the log. Returns 1 if the crawl went back to its queue.
+_RETURN = Script(
+    LAYOUT
+    + QUEUES
+    + LOGGING
+    + GIVE_BACK
+    + """
+local ident = ARGV[1]
+if not is_readable(ident) then return 0 end
+local finished, heartbeat = unpack(
+  redis.call('HMGET', archive.job(ident), 'finished_at', 'heartbeat'))
+if finished or (heartbeat or '') ~= ARGV[3]
+  or (redis.call('ZSCORE', crawls.leases, ident) or '') ~= ARGV[2] then return 0 end
+redis.call('LLEN', archive.working)
+give_back(ident, ARGV[4], ARGV[5])
+return 1
+"""
+)
+
+# KEYS[1] pending; ARGV[1] ident, ARGV[2] why its check fails, as known, ARGV[3] why it fails now or
+# '', ARGV[4] check, ARGV[5] event. Reports the change, unless another archivist has.
+_REPORT = Script(
+    LAYOUT
+    + REPORTING
+    + """
+local ident, known, reason = ARGV[1], ARGV[2], ARGV[3]
+if (redis.call('HGET', crawls.failing, ident) or '') ~= known then return 0 end
+redis.call('HLEN', unreported)
+if reason == '' then
+  redis.call('HDEL', crawls.failing, ident)
+else
+  redis.call('HSET', crawls.failing, ident, reason)
+end
+report(ARGV[4], ARGV[5])
+redis.call('PUBLISH', crawls.news, ident)
+return 1
+"""
+)
+
+
+class CrawlReaper:
+    def __init__(self, store: Store, settings: Settings, clock: Clock) -> None:
+        self._store, self._settings, self._clock = store, settings, clock
+        self._pending = Archive(store.prefix).pending()
+        self._leases = Unchanged()
+        self._log = logs.get(role="archivist")
+
+    def restart(self) -> None:
+        """The store was not available: pipelines could not renew their leases."""
+        self._leases.restart()
+
+    async def look(self) -> None:
+        """Looks at all crawls at work; to be called every LOOK_EVERY seconds, by one archivist."""
+        idents = await _IDENTS(self._store, [self._pending])
+        found: list[tuple[Working, float]] = []
+        for first in range(0, len(idents), _PAGE):
+            found += await self._survey(idents[first : first + _PAGE])
+        values = {crawl.ident: float(crawl.lease) if crawl.lease else None for crawl, _ in found}
+        watched = self._leases.watch(values, self._clock.monotonic())
+        for crawl, now in found:
+            verdict = judge(
+                crawl,
+                now=now,
+                watched=watched[crawl.ident],
+                lease=self._settings.lease,
+                return_after=self._settings.return_after,
+            )
+            await self._apply(crawl, verdict)
+
+    async def _survey(self, idents: Sequence[bytes]) -> list[tuple[Working, float]]:
+        now, answers = await _SURVEY(self._store, [self._pending], idents)
+        return [
+            (_working(ident, answer), float(now))
+            for ident, answer in zip(idents, answers, strict=True)
+        ]
+
+    async def _apply(self, crawl: Working, verdict: Verdict) -> None:
+        if verdict.action == "leave":
+            return
+        try:
+            await self._carry_out(crawl, verdict)
+        except ResponseError as error:  # a key of this crawl is of a wrong type
+            self._log.error("a crawl can't be looked after", ident=crawl.ident, exc_info=error)
+        probe("archive.reaped")
+
+    async def _carry_out(self, crawl: Working, verdict: Verdict) -> None:
+        match verdict.action:
+            case "adopt":
+                await _ADOPT(self._store, [self._pending], [crawl.ident])
+            case "remove":
+                await _REMOVE(self._store, [self._pending], [crawl.ident])
+                if crawl.failing and not crawl.is_readable:
+                    await self._report(crawl, "")
+                self._log.warning("not at work", ident=crawl.ident, reason=verdict.reason)
+            case "return":
+                await self._return(crawl, verdict.reason)
+            case "abort":
+                now = self._clock.now()
+                args = (self._store, crawl.ident, "aborted", verdict.reason, now, crawl.lease)
+                await finishing.give_up(*args)
+            case _:
+                await self._report(crawl, verdict.reason)
+
+    async def _return(self, crawl: Working, reason: str) -> None:
+        heartbeat = "" if crawl.heartbeat is None else str(crawl.heartbeat)
+        args: list[Argument] = [crawl.ident, crawl.lease, heartbeat, reason]
+        args.append(log_line(reason, self._clock.now()))
+        if await _RETURN(self._store, [self._pending], args):
+            self._log.warning("crawl returned", ident=crawl.ident, url=crawl.url, reason=reason)
+
+    async def _report(self, crawl: Working, reason: str) -> None:
+        now = self._clock.now()
+        check = (
+            check_reports.crawl_in_trouble(crawl.ident, crawl.url, reason, now)
+            if reason
+            else check_reports.crawl_goes_on(crawl.ident, crawl.url, now)
+        )
+        args: list[Argument] = [crawl.ident, crawl.failing, reason, *check]
+        if await _REPORT(self._store, [self._pending], args) and reason:
+            self._log.warning("crawl in trouble", ident=crawl.ident, url=crawl.url, reason=reason)
+
+
+def _working(ident: bytes, answer: list[object]) -> Working:
+    is_readable, is_listed, job, own, lease, failing = msgspec.convert(
+        answer, type=tuple[int, int, list[bytes | None], list[bytes | None], bytes, bytes]
+    )
+    if not is_readable:
+        return Working(ident=text(ident), is_readable=False, failing=text(failing))
+    url, finished, aborted, pipeline, heartbeat, timer, delay = map(text_or_none, job)
+    fence, nickname, paused, progress = map(text_or_none, own)
+    return Working(
+        ident=text(ident),
+        is_readable=True,
+        is_listed=bool(is_listed),
+        url=url or "",
+        has_ended=finished is not None,
+        abort_requested=aborted == "true",
+        is_paused=paused == "true",
+        is_ours=fence is not None,
+        pipeline=nickname or pipeline or "",
+        heartbeat=None if heartbeat is None else count(heartbeat),
+        death_timer=count(timer),
+        delay_max=count(delay),
+        lease=lease.decode(),
+        progress_at=None if progress is None else float(count(progress)),
+        failing=text(failing),
+    )
