@@ -9,9 +9,14 @@ def record_date(at: float) -> str:
 
 
 def read_record_date(text: str) -> float:
-    """Of WARC/1.0 or 1.1. Raises ValueError for what is no instant."""
-    if not text.endswith("Z") or "T" not in text:
-        raise ValueError(f"{text!r} is no date of a record")
+    """Of WARC/1.0 or 1.1, which may leave out the time. Raises ValueError for what is no date."""
+    if len(text) in (4, 7, 10):
+        whole = datetime.fromisoformat(
+            text + "-01-01"[len(text) - 10 :] if len(text) < 10 else text
+        )
+        return whole.replace(tzinfo=UTC).timestamp()
+    if not text.endswith("Z") or text[10:11] != "T":
+        raise ValueError(f"{text!r} is no date")
     return datetime.fromisoformat(text).timestamp()
 
 
