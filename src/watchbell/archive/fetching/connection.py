@@ -167,7 +167,7 @@ async def connected(
         except (ssl.SSLError, ValueError) as error:
             raise FetchFailed(f"TLS: {_tls_reason(error)}") from None
         except OSError as error:
-            failure = FetchFailed(_refusal(error), is_retryable=True)
+            failure = FetchFailed(refusal(error), is_retryable=True)
         else:
             return connection
     raise failure
@@ -186,7 +186,7 @@ def _tls_reason(error: Exception) -> str:
     return reason.replace("_", " ").lower()
 
 
-def _refusal(error: OSError) -> str:
+def refusal(error: OSError) -> str:
     match error:
         case ConnectionRefusedError():
             return "connection refused"

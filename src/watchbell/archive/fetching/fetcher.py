@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+from watchbell.archive.fetching import ftp
 from watchbell.archive.fetching.connection import Connection, Pool, connected, unverified_tls
 from watchbell.archive.fetching.exchange import Exchange
 from watchbell.archive.fetching.model import Fetched, FetchFailed, Limits, Request
@@ -43,6 +44,8 @@ class Fetcher:
         sent = b""
         try:
             to = target(request.url, self._limits.url_size)
+            if to.scheme == "ftp":
+                return await self._by_ftp(request.url, to, started, begun)
             sent = request_bytes(to, request)
             exchange, connection = await self._exchanged(to, sent)
         except FetchFailed as failure:
@@ -60,6 +63,29 @@ class Fetcher:
     def close(self) -> None:
         self._pool.close()
         self._resolver.close()
+
+    async def _by_ftp(self, url: str, to: Target, started: float, begun: float) -> Fetched:
+        address, *_ = await self._addresses(to)
+        spool = Spool(self._folder)
+        try:
+            result = await ftp.transfer(to, address, self._limits, spool)
+        except asyncio.CancelledError:
+            spool.close()
+            raise
+        failure = result.failure
+        return Fetched(
+            url=url,
+            response=spool,
+            status=result.status,
+            truncated=result.truncated,
+            error=failure.error if failure else "",
+            is_retryable=failure is not None and failure.is_retryable,
+            ip=address,
+            started=started,
+            seconds=self._clock.monotonic() - begun,
+            transcript=result.transcript,
+            links=await asyncio.to_thread(result.links, url) if result.is_listing else (),
+        )
 
     async def _exchanged(self, to: Target, sent: bytes) -> tuple[Exchange, Connection]:
         kept = self._pool.take(to.origin)
@@ -87,20 +113,23 @@ class Fetcher:
                 exchange.spool.close()
         return exchange
 
-    async def _connected(self, to: Target) -> Connection:
+    async def _addresses(self, to: Target) -> list[str]:
         seconds = self._limits.connect
         try:
             async with asyncio.timeout(seconds):
-                return await connected(
-                    lambda address: Connection(address, self._pool.forget),
-                    await self._resolver.addresses(to.host),
-                    to.port,
-                    self._tls if to.scheme == "https" else None,
-                    to.host.rstrip("."),
-                    seconds,
-                )
+                return await self._resolver.addresses(to.host)
         except TimeoutError:
-            raise FetchFailed(f"no connection within {seconds:g} s", is_retryable=True) from None
+            raise FetchFailed(f"DNS: no answer within {seconds:g} s", is_retryable=True) from None
+
+    async def _connected(self, to: Target) -> Connection:
+        return await connected(
+            lambda address: Connection(address, self._pool.forget),
+            await self._addresses(to),
+            to.port,
+            self._tls if to.scheme == "https" else None,
+            to.host.rstrip("."),
+            self._limits.connect,
+        )
 
 
 def _fetched(

@@ -53,7 +53,7 @@ class Fetched(Struct, frozen=True, kw_only=True):
     response: Spool
     """Exactly what the server sent for this response, chunk framing included."""
     status: int = 0
-    """0: no response with a status line. For FTP, the last reply to a command about the file."""
+    """0: no response with a status line. For FTP, the code of the last reply."""
     reason: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     """As sent, in order, decoded from Latin-1."""
@@ -73,6 +73,8 @@ class Fetched(Struct, frozen=True, kw_only=True):
     certificate: Certificate | None = None
     transcript: str = ""
     """The commands and replies of FTP."""
+    links: tuple[str, ...] = ()
+    """The URLs in a directory listing of FTP."""
 
     def header(self, name: str) -> str:
         """The first one with this name, which is in lower case; or an empty text."""
