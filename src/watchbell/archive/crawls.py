@@ -101,18 +101,19 @@ return {1, ahead}
 """
 )
 
-# KEYS[1] pending; ARGV idents. Returns for each the fields of its record, of our own hash, and its
-# ignore patterns.
+# KEYS[1] pending; ARGV[1] 1 to read ignore patterns, too, then idents. Returns for each the fields
+# of its record, of our own hash, and its ignore patterns.
 _READ = Script(
     LAYOUT
     + READ
     + """
 local found = {}
-for i, ident in ipairs(ARGV) do
-  found[i] = {
+for i = 2, #ARGV do
+  local ident = ARGV[i]
+  found[i - 1] = {
     read('HGETALL', archive.job(ident)) or {},
     read('HGETALL', crawls.crawl(ident)) or {},
-    read('SMEMBERS', archive.ignores(ident)) or {},
+    ARGV[1] == '1' and read('SMEMBERS', archive.ignores(ident)) or {},
   }
 end
 return found
@@ -244,12 +245,14 @@ async def get(store: Store, ident: str) -> Crawl | None:
     return (await find(store, [ident]))[0]
 
 
-async def find(store: Store, idents: Sequence[str]) -> list[Crawl | None]:
+async def find(
+    store: Store, idents: Sequence[str], *, with_ignores: bool = True
+) -> list[Crawl | None]:
     """The records of these crawls; None for one that does not exist or can't be read."""
     found: list[Crawl | None] = []
     for first in range(0, len(idents), _PAGE):
         some = idents[first : first + _PAGE]
-        answers = await _READ(store, [_pending(store)], some)
+        answers = await _READ(store, [_pending(store)], [int(with_ignores), *some])
         for ident, answer in zip(some, answers, strict=True):
             job, own, ignores = _parts(answer)
             found.append(crawl_of(ident, job, own, ignores))
@@ -270,7 +273,7 @@ async def idents(store: Store, now: float) -> list[str]:
 
 async def settings(store: Store, ident: str) -> CrawlSettings | None:
     """None where the crawl is gone."""
-    (answer,) = await _READ(store, [_pending(store)], [ident])
+    (answer,) = await _READ(store, [_pending(store)], [1, ident])
     job, own, ignores = _parts(answer)
     return settings_of(job, own, ignores) if job else None
 
