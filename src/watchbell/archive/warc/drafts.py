@@ -151,7 +151,6 @@ def resource(
             "WARC-Concurrent-To": urn(concurrent_to),
             "WARC-IP-Address": ip,
         },
-        status=200,
         media_type=content_type.partition(";")[0].strip(),
         digest=digest_text(digest),
         payload_size=size(block),

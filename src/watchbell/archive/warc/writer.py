@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from watchbell.archive.warc import drafts
 from watchbell.archive.warc.drafts import Draft
+from watchbell.archive.warc.earlier_payloads import EarlierPayloads
 from watchbell.archive.warc.members import member
 from watchbell.archive.warc.part_file import OPEN, PartFile
 from watchbell.archive.warc.payload_index import PayloadIndex
@@ -37,7 +38,13 @@ class WarcWriter:
     """
 
     def __init__(
-        self, folder: Path, base: str, *, info: Mapping[str, str], part_size: int = 0
+        self,
+        folder: Path,
+        base: str,
+        *,
+        info: Mapping[str, str],
+        part_size: int = 0,
+        earlier: EarlierPayloads | None = None,
     ) -> None:
         self._folder, self._base, self._info, self._part_size = folder, base, info, part_size
         self._number = 0
@@ -47,6 +54,7 @@ class WarcWriter:
         """Where the warcinfo of the part ends."""
         self._journal = RecordJournal(folder / f"{base}.records")
         self._payloads = PayloadIndex()
+        self._earlier = earlier
 
     @property
     def position(self) -> Position:
@@ -205,12 +213,11 @@ class WarcWriter:
 
     def _original(self, digest: str) -> Original | None:
         place = self._payloads.find(digest)
-        if place is None:
-            return None
-        found = self._journal.read(place)
-        if found.digest != digest:
-            return None
-        return Original(id=found.id, url=found.url, at=found.at)
+        if place is not None:
+            found = self._journal.read(place)
+            if found.digest == digest:
+                return Original(id=found.id, url=found.url, at=found.at)
+        return self._earlier.find(digest) if self._earlier else None
 
     def _parts_from(self, number: int) -> list[Path]:
         found: list[Path] = []
