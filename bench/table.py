@@ -31,6 +31,7 @@ BENCHMARKS = [
     "agents",
     "web",
     "pages",
+    "warc",
 ]
 
 
