@@ -32,6 +32,7 @@ BENCHMARKS = [
     "web",
     "pages",
     "warc",
+    "fetching",
 ]
 
 
