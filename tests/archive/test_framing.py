@@ -197,3 +197,35 @@ def test_framing_agrees_with_httptools(
     assert framing.is_complete
     assert framing.head
     assert list(framing.head.headers) == heard.headers
+
+
+@given(
+    start=st.sampled_from(
+        [
+            b"",
+            b"HTTP/1.1 ",
+            b"HTTP/1.1 200 OK\r\n",
+            b"HTTP/1.1 100 Continue\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        ]
+    ),
+    pieces=st.lists(
+        st.binary(max_size=9) | st.sampled_from([b"\r\n", b"\n\n", b"0", b"3\r\nabc\r\n"])
+    ),
+)
+def test_whatever_a_server_sends_is_kept(start: bytes, pieces: list[bytes]) -> None:
+    framing = Framing(MOST)
+    kept = b""
+    sent = b""
+    try:
+        for piece in [start, *pieces]:
+            sent += piece
+            kept += framing.feed(piece)
+            if framing.is_complete:
+                break
+    except FetchFailed:
+        pass
+    kept = framing.interim + kept + framing.pending
+    assert sent.startswith(kept)
+    assert kept == sent or framing.has_more

@@ -17,7 +17,7 @@ _START = b"HTTP/"
 _STATUS = re.compile(
     rb"HTTP/(\d{1,3})(?:\.(\d{1,3}))?[ \t]+(\d{3})(?:[ \t]+([^\r\n]*))?[ \t]*\r*\n"
 )
-_END = re.compile(rb"\n\r*\n")
+_END = re.compile(rb"\n\r?\n")
 _DIGITS = re.compile(r"\d{1,19}", re.ASCII)
 _NO_BODY = (101, 204, 304)
 
