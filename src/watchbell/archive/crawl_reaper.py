@@ -1,13 +1,10 @@
 """The reaper: looks after crawls whose pipeline is gone, and reports those in trouble."""
 
-from collections.abc import Sequence
-
-import msgspec
 from redis.exceptions import ResponseError
 
 from watchbell import logs
 from watchbell.archive import check_reports, finishing
-from watchbell.archive.crawl_records import count
+from watchbell.archive.crawl_survey import survey
 from watchbell.archive.crawl_watch import Verdict, Working, judge
 from watchbell.archive.keys import Archive
 from watchbell.archive.lua import GIVE_BACK, LAYOUT, LOGGING, QUEUES, REPORTING
@@ -17,10 +14,7 @@ from watchbell.clock import Clock
 from watchbell.probes import probe
 from watchbell.settings import Archive as Settings
 from watchbell.store.client import Argument, Store
-from watchbell.store.replies import text, text_or_none
 from watchbell.store.script import READ, Script
-
-_PAGE = 200
 
 # KEYS[1] pending. Returns idents that are at work or have a lease.
 _IDENTS = Script(
@@ -36,48 +30,6 @@ for _, list in ipairs({read('LRANGE', archive.working, 0, -1) or {},
   end
 end
 return found
-"""
-)
-
-# KEYS[1] pending; ARGV idents. Compares the heartbeat of each with the one acknowledged, as
-# upstream's reaper does. Returns the time, and for each crawl: 1 if it is readable, 1 if it is at
-# work, fields of its record and of our own hash, its lease, and why its check fails.
-_SURVEY = Script(
-    LAYOUT
-    + READ
-    + """
-local function look_for_heartbeat(job)
-  local heartbeat, acknowledged, timer = unpack(
-    redis.call('HMGET', job, 'heartbeat', 'last_acknowledged_heartbeat', 'death_timer'))
-  if not heartbeat then return end
-  if not acknowledged then
-    redis.call('HSET', job, 'last_acknowledged_heartbeat', heartbeat)
-  elseif number_of(heartbeat) <= number_of(acknowledged) then
-    add_to(job, 'death_timer', 1)
-  else
-    redis.call('HSET', job, 'last_acknowledged_heartbeat', heartbeat)
-    if number_of(timer) ~= 0 or not timer then redis.call('HSET', job, 'death_timer', '0') end
-  end
-end
-
-local found = {}
-for i, ident in ipairs(ARGV) do
-  local job = archive.job(ident)
-  if is_readable(ident) then
-    local is_listed = read('LPOS', archive.working, ident) and 1 or 0
-    if is_listed == 1 and redis.call('HEXISTS', job, 'finished_at') == 0 then
-      look_for_heartbeat(job)
-    end
-    found[i] = {1, is_listed,
-      redis.call('HMGET', job, 'url', 'finished_at', 'abort_requested', 'pipeline_id', 'heartbeat',
-        'death_timer', 'delay_max'),
-      redis.call('HMGET', crawls.crawl(ident), 'fence', 'nickname', 'paused', 'progress_at'),
-      read('ZSCORE', crawls.leases, ident) or '', read('HGET', crawls.failing, ident) or ''}
-  else
-    found[i] = {0, 1, {}, {}, '', read('HGET', crawls.failing, ident) or ''}
-  end
-end
-return {precise(store_time()), found}
 """
 )
 
@@ -167,9 +119,7 @@ class CrawlReaper:
     async def look(self) -> None:
         """Looks at all crawls at work; to be called every LOOK_EVERY seconds, by one archivist."""
         idents = await _IDENTS(self._store, [self._pending])
-        found: list[tuple[Working, float]] = []
-        for first in range(0, len(idents), _PAGE):
-            found += await self._survey(idents[first : first + _PAGE])
+        found = await survey(self._store, idents, acknowledges=True)
         values = {crawl.ident: float(crawl.lease) if crawl.lease else None for crawl, _ in found}
         watched = self._leases.watch(values, self._clock.monotonic())
         for crawl, now in found:
@@ -181,13 +131,6 @@ class CrawlReaper:
                 return_after=self._settings.return_after,
             )
             await self._apply(crawl, verdict)
-
-    async def _survey(self, idents: Sequence[bytes]) -> list[tuple[Working, float]]:
-        now, answers = await _SURVEY(self._store, [self._pending], idents)
-        return [
-            (_working(ident, answer), float(now))
-            for ident, answer in zip(idents, answers, strict=True)
-        ]
 
     async def _apply(self, crawl: Working, verdict: Verdict) -> None:
         if verdict.action == "leave":
@@ -233,30 +176,3 @@ class CrawlReaper:
         args: list[Argument] = [crawl.ident, crawl.failing, reason, *check]
         if await _REPORT(self._store, [self._pending], args) and reason:
             self._log.warning("crawl in trouble", ident=crawl.ident, url=crawl.url, reason=reason)
-
-
-def _working(ident: bytes, answer: list[object]) -> Working:
-    is_readable, is_listed, job, own, lease, failing = msgspec.convert(
-        answer, type=tuple[int, int, list[bytes | None], list[bytes | None], bytes, bytes]
-    )
-    if not is_readable:
-        return Working(ident=text(ident), is_readable=False, failing=text(failing))
-    url, finished, aborted, pipeline, heartbeat, timer, delay = map(text_or_none, job)
-    fence, nickname, paused, progress = map(text_or_none, own)
-    return Working(
-        ident=text(ident),
-        is_readable=True,
-        is_listed=bool(is_listed),
-        url=url or "",
-        has_ended=finished is not None,
-        abort_requested=aborted == "true",
-        is_paused=paused == "true",
-        is_ours=fence is not None,
-        pipeline=nickname or pipeline or "",
-        heartbeat=None if heartbeat is None else count(heartbeat),
-        death_timer=count(timer),
-        delay_max=count(delay),
-        lease=lease.decode(),
-        progress_at=None if progress is None else float(count(progress)),
-        failing=text(failing),
-    )
