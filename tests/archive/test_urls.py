@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from watchbell.archive.urls import (
     LONGEST,
+    Resolver,
     dedup_key,
     host_of,
     netloc_of,
@@ -131,3 +132,12 @@ def test_parts_of_a_url() -> None:
     assert netloc_of("http://[::1]:8080/") == "[::1]:8080"
     assert netloc_of("http://example.com/") == "example.com"
     assert (host_of("nonsense"), netloc_of("nonsense"), path_of("nonsense")) == ("", "", "/")
+
+
+@given(
+    st.text("/abz.%~'()?&=+-_#\\ :@;,!$*é<>\"2eE", max_size=20),
+    st.sampled_from([_BASE, "http://u:p@e.example:8080", "ftp://e.example/x"]),
+)
+def test_the_short_way_gives_the_same_url(link: str, base: str) -> None:
+    assert Resolver(base)(link) == normalised(link, base)
+    assert Resolver(base)(f"/{link}") == normalised(f"/{link}", base)

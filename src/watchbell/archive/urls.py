@@ -12,6 +12,8 @@ FETCHED = ("http", "https", "ftp")
 _PARTS = re.compile(
     r"([a-z][a-z0-9+.-]*)://(?:[^/?#@]*@)?(\[[^\]/?#]*\]|[^/?#:]+)(?::(\d+))?([^?#]*)"
 )
+_PLAIN = re.compile(r"/(?!/)[\w~!$&()*+,;=:@/.-]*(?:\?[\w~!$&()*+,;=:@/.?%-]*)?", re.ASCII)
+"""A path with a query that stays as it is, unless it has dot segments."""
 _SESSION_IN_PATH = re.compile(
     r";(?:jsessionid|sid|phpsessid)=[\w.!-]{10,}|(?<=/)\((?:[A-Z]\([0-9a-z]{16,}\))+\)/",
     re.IGNORECASE,
@@ -40,6 +42,22 @@ def normalised(text: str, base: str = "") -> str | None:
     if len(url) > LONGEST or not _PARTS.match(url):
         return None
     return url
+
+
+class Resolver:
+    """Makes URLs of the links of one document. Plain paths, which most links are, take a short
+    way."""
+
+    def __init__(self, base: str) -> None:
+        self._base = base
+        found = _PARTS.match(base)
+        self._origin = base[: found.start(4)] if found and found[1] in FETCHED else ""
+
+    def __call__(self, link: str) -> str | None:
+        if self._origin and _PLAIN.fullmatch(link) and "/." not in link:
+            url = self._origin + link
+            return url if len(url) <= LONGEST else None
+        return normalised(link, self._base)
 
 
 def dedup_key(url: str) -> str:
