@@ -1,7 +1,9 @@
 """Fetching over real connections: what is recorded, what is reused, what is refused."""
 
 import asyncio
+import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -153,6 +155,64 @@ async def test_a_fresh_connection_without_a_response_is_an_error(
     assert (one.error, one.status) == ("connection closed without a response", 0)
     assert one.is_retryable
     assert len(site.requests) == 1
+
+
+async def test_a_connection_with_unasked_bytes_is_not_reused(
+    site: WireServer, fetcher: Fetcher
+) -> None:
+    gate = asyncio.Event()
+
+    async def late(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(page(b"hello"))
+        await gate.wait()
+        writer.write(page(b"nobody asked"))
+        await reader.read()
+
+    site.talks["/a"] = late
+    site.pages["/b"] = page(b"world")
+    assert (await fetched(fetcher, site.url("/a"))).response.read() == page(b"hello")
+    assert site.open == 1
+    gate.set()
+    await eventually(lambda: site.open == 0)
+    assert (await fetched(fetcher, site.url("/b"))).response.read() == page(b"world")
+    assert site.connections == 2
+
+
+async def test_a_server_that_speaks_first_is_an_error(fetcher: Fetcher) -> None:
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"SSH-2.0-tests\r\n")
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(greet, HOST, 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        one = await fetched(fetcher, f"http://{HOST}:{port}/")
+    assert (one.error, one.response.read()) == ("not an HTTP response", b"SSH-2.0-tests\r\n")
+
+
+@pytest.mark.parametrize("length", ["", "Content-Length: 9\r\n"])
+async def test_a_reset_connection_is_an_error(
+    site: WireServer, fetcher: Fetcher, length: str
+) -> None:
+    raw = f"HTTP/1.1 200 OK\r\n{length}\r\nhalf".encode()
+    arrived = asyncio.Event()
+
+    async def reset(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        lingering = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, lingering)
+        writer.write(raw)
+        await writer.drain()
+        await arrived.wait()
+
+    site.talks["/a"] = reset
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(fetched(fetcher, site.url("/a")))
+        await eventually(lambda: site.requests)
+        arrived.set()
+    one = task.result()
+    assert one.error.startswith("connection closed with")
+    assert one.is_retryable
+    assert raw.startswith(one.response.read())
 
 
 async def test_idle_connections_are_bounded(make: Make) -> None:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from watchbell.archive.fetching.framing import Framing, named
-from watchbell.archive.fetching.model import FetchFailed, Limits, Truncation
+from watchbell.archive.fetching.model import FetchFailed, Limits, Truncation, unstored
 from watchbell.archive.fetching.spool import Spool
 
 
@@ -114,8 +114,7 @@ class Exchange:
         try:
             self.spool.write(piece)
         except OSError as error:
-            reason = f"can't be stored: {error.strerror}"
-            self.failure = FetchFailed(reason, is_retryable=True)
+            self.failure = unstored(error)
             self._cut("unspecified")
 
     def _cut(self, why: Truncation) -> None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from watchbell.archive.fetching import ftp_listing
 from watchbell.archive.fetching.connection import refusal
-from watchbell.archive.fetching.model import FetchFailed, Limits, Truncation
+from watchbell.archive.fetching.model import FetchFailed, Limits, Truncation, unstored
 from watchbell.archive.fetching.spool import Spool
 from watchbell.archive.fetching.target import Target
 
@@ -65,8 +65,8 @@ async def transfer(to: Target, address: str, limits: Limits, spool: Spool) -> Tr
         result.failure = failure
     except TimeoutError:
         result.failure = FetchFailed(f"not complete after {limits.total:g} s", truncated="time")
-    except (OSError, EOFError, ValueError) as error:
-        words = getattr(error, "strerror", "") or str(error)
+    except (OSError, EOFError) as error:
+        words = getattr(error, "strerror", "") or "closed by the server"
         result.failure = FetchFailed(f"FTP: connection lost: {words}", is_retryable=True)
     if result.failure and spool.size:
         result.truncated = result.failure.truncated or "disconnect"
@@ -163,7 +163,10 @@ class _Session:
         spool = self._result.spool
         while piece := await reader.read(_PIECE):
             room = self._limits.size - spool.size
-            spool.write(piece[:room])
+            try:
+                spool.write(piece[:room])
+            except OSError as error:
+                raise unstored(error) from None
             if len(piece) > room:
                 self._result.truncated = "length"
                 return
@@ -188,7 +191,10 @@ class _Session:
     async def _read_reply(self) -> Reply:
         """The last line of a reply tells its code; lines before it are for people."""
         for _ in range(_MOST_LINES):
-            line = (await self._reader.readuntil(b"\n")).rstrip(b"\r\n")
+            try:
+                line = (await self._reader.readuntil(b"\n")).rstrip(b"\r\n")
+            except asyncio.LimitOverrunError:
+                raise FetchFailed("FTP: a line without an end") from None
             text = line[:_LONGEST_LINE].decode("latin-1")
             self._result.lines.append(f"< {text}")
             found = _REPLY.fullmatch(line)
@@ -208,7 +214,7 @@ async def _opened(
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     try:
         async with asyncio.timeout(limits.connect):
-            opened = await asyncio.open_connection(address, port, limit=_LONGEST_LINE)
+            opened = await asyncio.open_connection(address, port, limit=_PIECE)
     except TimeoutError:
         error = f"no connection within {limits.connect:g} s"
         raise FetchFailed(error, is_retryable=True) from None

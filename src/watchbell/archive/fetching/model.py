@@ -96,6 +96,11 @@ class FetchFailed(Exception):
         self.truncated: Truncation = truncated
 
 
+def unstored(error: OSError) -> FetchFailed:
+    reason = f"can't be stored: {error.strerror}"
+    return FetchFailed(reason, is_retryable=True, truncated="unspecified")
+
+
 def networks(*, allow_private: bool) -> Networks:
     """Where crawls may connect to."""
     allowed = ("0.0.0.0/0", "::/0") if allow_private else ()
