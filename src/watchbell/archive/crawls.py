@@ -6,10 +6,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from watchbell.archive import ignores
 from watchbell.archive.crawl_records import Fields, crawl_of, fields_of, settings_of, time_text
 from watchbell.archive.keys import Archive
 from watchbell.archive.lua import LAYOUT, QUEUES
 from watchbell.archive.model import Crawl, CrawlOptions, CrawlSettings, Depth, Grabber
+from watchbell.archive.options import LONGEST_DELAY, MOST_CONCURRENCY
 from watchbell.errors import NotFound, Refused
 from watchbell.probes import probe
 from watchbell.store.client import Argument, Store
@@ -17,8 +19,6 @@ from watchbell.store.replies import text
 from watchbell.store.script import READ, Script
 
 MOST_IGNORES = 10_000
-LONGEST_DELAY = 9_999_999
-MOST_CONCURRENCY = 99
 _PAGE = 200
 _SEEN_ENDED = 172_800
 """Seconds for which ended crawls are listed with the others, at most."""
@@ -254,8 +254,7 @@ async def find(
         some = idents[first : first + _PAGE]
         answers = await _READ(store, [_pending(store)], [int(with_ignores), *some])
         for ident, answer in zip(some, answers, strict=True):
-            job, own, ignores = _parts(answer)
-            found.append(crawl_of(ident, job, own, ignores))
+            found.append(crawl_of(ident, *_parts(answer)))
     return found
 
 
@@ -274,12 +273,13 @@ async def idents(store: Store, now: float) -> list[str]:
 async def settings(store: Store, ident: str) -> CrawlSettings | None:
     """None where the crawl is gone."""
     (answer,) = await _READ(store, [_pending(store)], [1, ident])
-    job, own, ignores = _parts(answer)
-    return settings_of(job, own, ignores) if job else None
+    job, own, patterns = _parts(answer)
+    return settings_of(job, own, patterns) if job else None
 
 
 async def change(store: Store, ident: str, change: Change) -> ChangedCrawl:
     """Raises NotFound, or Refused where a value makes no sense or the crawl has ended."""
+    _check(change)
     packed = msgspec.msgpack.encode(_changes(change))
     answer = await _CHANGE(store, [_pending(store)], [ident, packed])
     if answer == b"gone":
@@ -289,19 +289,22 @@ async def change(store: Store, ident: str, change: Change) -> ChangedCrawl:
     return ChangedCrawl(int(answer[0]), answer[1], answer[2])
 
 
+def _check(change: Change) -> None:
+    for pattern in change.ignore:
+        ignores.check(pattern)
+    least, most = change.delay or (0, 0)
+    if not 0 <= least <= most <= LONGEST_DELAY:
+        reason = f"must be two numbers of milliseconds, the smaller first, up to {LONGEST_DELAY}"
+        raise Refused(reason, field="delay")
+    if change.concurrency is not None and not 1 <= change.concurrency <= MOST_CONCURRENCY:
+        raise Refused(f"must be between 1 and {MOST_CONCURRENCY}", field="concurrency")
+
+
 def _changes(change: Change) -> list[Any]:
     fields: list[str] = []
     if change.delay is not None:
-        least, most = change.delay
-        if not 0 <= least <= most <= LONGEST_DELAY:
-            reason = (
-                f"must be two numbers of milliseconds, the smaller first, up to {LONGEST_DELAY}"
-            )
-            raise Refused(reason, field="delay")
-        fields += ["delay_min", str(least), "delay_max", str(most)]
+        fields += ["delay_min", str(change.delay[0]), "delay_max", str(change.delay[1])]
     if change.concurrency is not None:
-        if not 1 <= change.concurrency <= MOST_CONCURRENCY:
-            raise Refused(f"must be between 1 and {MOST_CONCURRENCY}", field="concurrency")
         fields += ["concurrency", str(change.concurrency)]
     if change.note is not None:
         fields += ["note", change.note]
@@ -315,8 +318,8 @@ def _changes(change: Change) -> list[Any]:
 
 
 def _parts(answer: list[list[bytes]]) -> tuple[Fields, Fields, frozenset[str]]:
-    job, own, ignores = answer
-    return fields_of(job), fields_of(own), frozenset(map(text, ignores))
+    job, own, patterns = answer
+    return fields_of(job), fields_of(own), frozenset(map(text, patterns))
 
 
 def _pending(store: Store) -> str:
