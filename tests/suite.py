@@ -44,11 +44,12 @@ PROGRAMS = {  # by Debian package
     "redis-server": Program("redis-server", ("faults", "roles", "store", "test_servers.py")),
     "faketime": Program("faketime", ("cron", "faults", "whole")),
     "prosody": Program("prosody", ("gateways",)),
+    "ngircd": Program("ngircd", ("archive",)),
     "chromium": Program("chromium", ("browser",)),
     "prometheus-alertmanager": Program("amtool", ("web",)),
     "prometheus": Program("promtool", ("web",)),
     "curl": Program("curl", ("browser", "web")),
-    "openssl": Program("openssl", ("gateways", "http", "web", "test_servers.py")),
+    "openssl": Program("openssl", ("archive", "gateways", "http", "web", "test_servers.py")),
 }
 WITHOUT_WORKERS = ("-n", "--numprocesses", "-s", "--pdb", "--trace", "--collect-only", "--co")
 INSTALL = """

@@ -32,24 +32,19 @@ async def test_ends_are_announced_in_order_until_done(store: Store) -> None:
     for number in (1, 2):
         owned = await running(store, ident_of(number), started_in="#archive")
         await finishing.finish(store, owned, Ending(finished_at=NOW + number))
-    first = await announcements.next_ended(store)
-    assert first is not None
+    first, second = await announcements.ended(store)
     assert (first.ident, first.state, first.started_in) == (ident_of(1), "completed", "#archive")
-    assert await announcements.next_ended(store) == first
-    await announcements.done(store, first)
-    second = await announcements.next_ended(store)
-    assert second is not None
     assert second.ident == ident_of(2)
+    await announcements.done(store, first)
+    assert await announcements.ended(store) == [second]
     await announcements.done(store, second)
-    assert await announcements.next_ended(store) is None
+    assert await announcements.ended(store) == []
 
 
 async def test_notices_of_other_programs_are_read_as_far_as_possible(store: Store) -> None:
     texts = ['{"url": "https://a/", "aborted": "true", "ident": 5}', "no JSON", "[]"]
     for text in texts:
         await store.call("RPUSH", KEYS.finish_notifications(), text)
-    found = []
-    while notice := await announcements.next_ended(store):
-        found.append((notice.url, notice.state))
-        await announcements.done(store, notice)
+    notices = await announcements.ended(store)
+    found = [(notice.url, notice.state) for notice in notices]
     assert found == [("https://a/", "aborted"), ("", ""), ("", "")]

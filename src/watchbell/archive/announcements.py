@@ -95,10 +95,10 @@ async def feed(store: Store, count: int = 50) -> list[tuple[str, float]]:
     ]
 
 
-async def next_ended(store: Store) -> Notice | None:
-    """The oldest crawl whose end was not announced yet; `done` removes it."""
-    found = await store.call("LINDEX", Archive(store.prefix).finish_notifications(), 0)
-    return None if found is None else _notice(found)
+async def ended(store: Store) -> list[Notice]:
+    """Crawls whose end was not announced yet, the oldest first; `done` removes one."""
+    found = await store.call("LRANGE", Archive(store.prefix).finish_notifications(), 0, -1)
+    return [_notice(text) for text in found]
 
 
 async def done(store: Store, notice: Notice) -> None:
