@@ -99,18 +99,17 @@ class Fetcher:
 
     async def _ask(self, connection: Connection, to: Target, sent: bytes) -> Exchange:
         exchange = Exchange(self._limits, Spool(self._folder))
-        is_kept = False
+        connection.begin(exchange, sent)
         try:
-            connection.begin(exchange, sent)
             await exchange.finish()
-            is_kept = exchange.keeps_connection
-        finally:
-            if is_kept:
-                self._pool.put(to.origin, connection)
-            else:
-                connection.abort()
-            if not exchange.is_over:
-                exchange.spool.close()
+        except asyncio.CancelledError:
+            connection.abort()
+            exchange.spool.close()
+            raise
+        if exchange.keeps_connection:
+            self._pool.put(to.origin, connection)
+        else:
+            connection.abort()
         return exchange
 
     async def _addresses(self, to: Target) -> list[str]:
