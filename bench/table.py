@@ -33,6 +33,8 @@ BENCHMARKS = [
     "pages",
     "warc",
     "fetching",
+    "ignores",
+    "links",
 ]
 
 
