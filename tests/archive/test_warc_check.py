@@ -9,6 +9,8 @@ import pytest
 
 from tests.archive.exchanges import AT, FileBody, chunked, exchange, http, noise, writer
 from tests.archive.test_warc_writer import members
+from tests.archive.warc_gate import gate
+from watchbell.archive.warc.cdxj import index_files
 from watchbell.archive.warc.check import Progress, check
 from watchbell.archive.warc.reader import WarcDamaged, WarcReader, complete_until
 
@@ -66,6 +68,14 @@ def with_repeated_id(records: list[bytes]) -> list[bytes]:
     return [*records[:3], *rest]
 
 
+def one_member(records: list[bytes]) -> list[bytes]:
+    return [b"".join(records)]
+
+
+def write(path: Path, change: Change) -> None:
+    path.write_bytes(packed(change(list(members(path)))))
+
+
 FAULTS = [
     (with_changed_payload, 2, "WARC-Block-Digest is"),
     (with_longer_length, 2, "does not end with CRLF CRLF"),
@@ -109,6 +119,35 @@ def test_a_fault_is_found_in_a_plain_file(good: Path, change: Change, number: in
     good.write_bytes(b"".join(records))
     faults = check([good]).faults
     assert faults[0].offset == len(b"".join(records[:number]))
+
+
+@pytest.mark.parametrize(
+    ("change", "program"),
+    [
+        (without_end, "warcat"),
+        (with_changed_payload, "warcio"),
+        (one_member, "warcio"),
+        (edited(2, rb"WARC-Date: 2026-11", b"WARC-Date: 2026-13"), "cdxj-indexer"),
+    ],
+)
+async def test_the_gate_rejects_a_fault(good: Path, change: Change, program: str) -> None:
+    """Each of its programs finds something that another one does not."""
+    write(good, change)
+    with pytest.raises(AssertionError, match=f"{program} rejects the files"):
+        await gate([good])
+
+
+def index_without(path: Path, url_part: str) -> Path:
+    index = path.with_name("index.cdxj")
+    index_files([path], index)
+    index.write_text(index.read_text().replace(f"example)/{url_part} ", "example)/other "))
+    return index
+
+
+async def test_the_gate_compares_what_pywb_replays(good: Path) -> None:
+    index = index_without(good, "chunked")
+    with pytest.raises(AssertionError, match="pywb gives"):
+        await gate([good], index=index)
 
 
 def test_good_files_have_no_faults(good: Path) -> None:

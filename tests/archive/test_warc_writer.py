@@ -7,7 +7,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import brotli  # type: ignore[import-untyped]
 import pytest
+import zstandard
 
 from tests.archive.exchanges import (
     AT,
@@ -58,6 +60,9 @@ async def test_other_programs_accept_every_kind_of_record(tmp_path: Path) -> Non
     first = out.write_exchange(exchange("", http(page)))
     out.write_exchange(exchange("chunked", http(chunked(page), "Transfer-Encoding: chunked")))
     out.write_exchange(exchange("packed", http(gzip.compress(page), "Content-Encoding: gzip")))
+    out.write_exchange(exchange("br", http(brotli.compress(page), "Content-Encoding: br")))
+    packed = zstandard.compress(page)
+    out.write_exchange(exchange("zstd", http(packed, "Content-Encoding: zstd")))
     out.write_exchange(exchange("gone", http(b"", status="404 Not Found")))
     out.write_exchange(exchange("odd", b"HTTP/1.0 200\nA: b\n\nbody", head_size=19))
     out.write_exchange(exchange("moved", http(b"", "Location: /", status="301 Moved")))
@@ -68,7 +73,7 @@ async def test_other_programs_accept_every_kind_of_record(tmp_path: Path) -> Non
     out.write_resource("ftp://ftp.example.com/a", AT, noise(500), "application/octet-stream")
     paths = out.finish()
     assert [path.name for path in paths] == ["example.com-inf-00000.warc.gz"]
-    assert await gate(paths) == 8
+    assert await gate(paths) == 10
 
 
 def test_records_have_the_fields_of_the_standard(tmp_path: Path) -> None:
@@ -208,6 +213,27 @@ def test_an_unfinished_file_is_called_open(tmp_path: Path) -> None:
     assert not (tmp_path / "example.com-inf.warc.gz.open").exists()
 
 
+def test_a_finished_series_can_be_taken_up_again_where_it_ended(tmp_path: Path) -> None:
+    out = writer(tmp_path)
+    out.write_exchange(exchange("", http(b"hello")))
+    end = out.position
+    out.finish()
+    assert out.position == end
+    again = writer(tmp_path)
+    again.recover(end)
+    again.write_exchange(exchange("more", http(b"hello")))
+    [path] = again.finish()
+    assert len(list(members(path))) == 5
+
+
+def test_a_full_disk_loses_one_exchange_and_no_record_before_it(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], cwd=ROOT, check=True)
+    out = writer(tmp_path)
+    part = out.path(0).with_name(out.path(0).name + ".open")
+    kinds = [fields_of(record)["WARC-Type"] for record in members(part)]
+    assert kinds == ["warcinfo", *["request", "response"] * 3]
+
+
 def test_a_complete_file_is_not_written_again(tmp_path: Path) -> None:
     out = writer(tmp_path)
     out.write_exchange(exchange("", http(b"hello")))
@@ -293,13 +319,36 @@ def test_recovery_reports_a_file_that_lost_committed_records(tmp_path: Path) -> 
         writer(tmp_path).recover(committed)
 
 
+# A limit on the size of files stands for a full disk: the write that exceeds it fails half-way.
+FULL = """
+import resource, sys
+from pathlib import Path
+from tests.archive.exchanges import exchange, http, noise, writer
+
+out = writer(Path(sys.argv[1]))
+out.write_exchange(exchange("first", http(noise(5000))))
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+out.write_exchange(exchange("second", http(noise(5000, 1))))
+before = out.position
+try:
+    out.write_exchange(exchange("lost", http(noise(30_000, 2))))
+except OSError:
+    assert out.position == before
+    out.write_exchange(exchange("third", http(b"hello")))
+else:
+    sys.exit("the limit was not reached")
+"""
+
 WRITING = """
 import sys
 from pathlib import Path
 from tests.archive.exchanges import exchange, http, noise, writer
+from watchbell import probes
 from watchbell.archive.warc.writer import Position
 
 folder, part, offset = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+if sys.argv[4]:
+    probes.arm(sys.argv[4])
 out = writer(folder, part_size=300_000)
 out.recover(Position(part, offset))
 for number in range(100_000):
@@ -310,23 +359,26 @@ for number in range(100_000):
 """
 
 
-def killed_after(lines_printed: int, folder: Path, position: Position) -> Position:
-    """Runs a writing process from a position; gives the last one that it reported."""
-    start = [str(position.part), str(position.offset)]
+def killed(folder: Path, position: Position, *, after_lines: int = 0, fault: str = "") -> Position:
+    """Runs a writing process from a position until it is killed, after so many lines or by a
+    fault of its own; gives the last position that it reported."""
+    start = [str(position.part), str(position.offset), fault]
     command = [sys.executable, "-c", WRITING, str(folder), *start]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
         assert process.stdout
-        reported = [process.stdout.readline() for _ in range(lines_printed)]
-        process.send_signal(signal.SIGKILL)
+        reported = [process.stdout.readline() for _ in range(after_lines)]
+        if not fault:
+            process.send_signal(signal.SIGKILL)
         reported += process.stdout.readlines()
-    last = next(line for line in reversed(reported) if line.endswith(b"\n"))
-    return Position(*map(int, last.split()))
+    assert process.returncode == -signal.SIGKILL
+    whole = [line for line in reported if line.endswith(b"\n")]
+    return Position(*map(int, whole[-1].split())) if whole else position
 
 
 async def test_a_killed_writer_loses_nothing_that_it_reported(tmp_path: Path) -> None:
     position = Position()
     for _ in range(4):
-        position = killed_after(40, tmp_path, position)
+        position = killed(tmp_path, position, after_lines=40)
     out = writer(tmp_path, part_size=300_000)
     out.recover(position)
     paths = out.finish()
@@ -338,3 +390,17 @@ async def test_a_killed_writer_loses_nothing_that_it_reported(tmp_path: Path) ->
     ]
     assert found == urls
     await gate(paths, replays=50)
+
+
+def test_a_writer_killed_between_the_records_of_an_exchange_is_cut_before_it(
+    tmp_path: Path,
+) -> None:
+    position, count = Position(), 0
+    for nth in (1, 2, 3, 6):
+        position = killed(tmp_path, position, fault=f"warc.record:{nth}")
+        count += (nth - 1) // 2
+    out = writer(tmp_path, part_size=300_000)
+    out.recover(position)
+    [path] = out.finish()
+    kinds = [fields_of(record)["WARC-Type"] for record in members(path)]
+    assert kinds == ["warcinfo", *["request", "response"] * count]

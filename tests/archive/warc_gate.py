@@ -117,19 +117,32 @@ async def gate(paths: Sequence[Path], *, index: Path | None = None, replays: int
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder, "index.cdxj")
         async with asyncio.TaskGroup() as group:
-            group.create_task(accepted(home / "python", "-c", WARCAT, *files))
-            group.create_task(accepted(home / "warcio", "check", *files))
-            await accepted(home / "cdxj-indexer", "--sort", "-o", str(made), *files)
-        chosen = str(index or made)
-        printed = await accepted(home / "python", "-c", PYWB, chosen, str(replays), *files)
+            judges = [
+                group.create_task(complaint(home / "python", "-c", WARCAT, *files, name="warcat")),
+                group.create_task(complaint(home / "warcio", "check", *files)),
+                group.create_task(complaint(home / "cdxj-indexer", "-s", "-o", str(made), *files)),
+            ]
+        complaints = [judge.result() for judge in judges if judge.result()]
+        assert not complaints, "\n".join(complaints)
+        arguments = ["-c", PYWB, str(index or made), str(replays), *files]
+        printed = await accepted(home / "python", *arguments, name="pywb")
         return int(json.loads(printed.splitlines()[-1])["replayed"])
 
 
-async def accepted(program: Path, *arguments: str) -> str:
+async def complaint(program: Path, *arguments: str, name: str = "") -> str:
+    """Empty if the program accepts the files."""
+    try:
+        await accepted(program, *arguments, name=name)
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+
+async def accepted(program: Path, *arguments: str, name: str = "") -> str:
     """What it printed; fails with all of that if it did not exit with 0."""
     code, printed, complaints = await ran(program, *arguments)
-    name = "pywb or warcat" if arguments[0] == "-c" else program.name
-    assert code == 0, f"{name} rejects the files:\n{printed[-2000:]}\n{complaints[-4000:]}"
+    why = f"{printed[-2000:]}\n{complaints[-4000:]}"
+    assert code == 0, f"{name or program.name} rejects the files:\n{why}"
     return printed
 
 

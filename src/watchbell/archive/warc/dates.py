@@ -1,6 +1,6 @@
 """The two ways in which archives write an instant: in records, and in indexes and addresses."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 
 def record_date(at: float) -> str:
@@ -31,14 +31,3 @@ def read_timestamp(digits: str) -> float:
         raise ValueError(f"{digits!r} is no timestamp")
     whole = digits + "00000101000000"[len(digits) :]
     return datetime.strptime(whole, "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp()
-
-
-def latest_of(digits: str) -> float:
-    """The end of the span that a short timestamp names: 2026 is all of that year."""
-    start = datetime.fromtimestamp(read_timestamp(digits), UTC)
-    if len(digits) < 6:
-        return start.replace(year=start.year + 1).timestamp()
-    if len(digits) < 8:
-        return (start + timedelta(days=32)).replace(day=1).timestamp()
-    seconds = {8: 86400, 10: 3600, 12: 60}.get(len(digits), 1)
-    return start.timestamp() + seconds

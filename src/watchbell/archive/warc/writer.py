@@ -49,6 +49,8 @@ class WarcWriter:
         self._folder, self._base, self._info, self._part_size = folder, base, info, part_size
         self._number = 0
         self._part: PartFile | None = None
+        self._end = Position()
+        """Of the part that was completed last."""
         self._warcinfo = ""
         self._first_end = 0
         """Where the warcinfo of the part ends."""
@@ -58,7 +60,7 @@ class WarcWriter:
 
     @property
     def position(self) -> Position:
-        return Position(self._number, self._part.offset if self._part else 0)
+        return Position(self._number, self._part.offset) if self._part else self._end
 
     @property
     def journal_path(self) -> Path:
@@ -106,7 +108,7 @@ class WarcWriter:
 
         Raises `WarcCut` if the files end before it.
         """
-        self._number = position.part
+        self._number, self._end = position.part, position
         for path in self._parts_from(position.part + 1 if position.offset else position.part):
             path.unlink()
         if position == Position():
@@ -130,14 +132,14 @@ class WarcWriter:
         if not self._part:
             return []
         self.sync()
-        self._part.complete()
-        self._part = None
+        self._complete(self._part)
         self._journal.close()
         return [self.path(number) for number in range(self._number + 1)]
 
     def close(self) -> None:
         """Leaves the files as they are, for `recover`."""
         if self._part:
+            self._end = self.position
             self._part.close()
             self._part = None
         self._journal.close()
@@ -184,12 +186,16 @@ class WarcWriter:
         if part and self._part_size and part.offset > self._first_end:
             needed = sum(draft.most_bytes() for draft in ready)
             if part.offset + needed > self._part_size:
-                part.complete()
-                self._part = None
+                self._complete(part)
                 self._number += 1
         if self._part is None:
             self._part = self._new_part(ready[0].at)
         return self._part
+
+    def _complete(self, part: PartFile) -> None:
+        self._end = Position(self._number, part.offset)
+        part.complete()
+        self._part = None
 
     def _new_part(self, at: float) -> PartFile:
         path = self.path(self._number)
