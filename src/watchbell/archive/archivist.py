@@ -29,7 +29,8 @@ _LEASE = 15.0
 _LOOK_AGAIN = 2.0
 _HISTORY_EVERY = 3_600.0
 _HELD_EVERY = 5.0
-_DISCOVERY_SHARE = 10
+_DISCOVERY_EVERY = 1.0
+_DISCOVERY_SHARE = 30
 """A search for queues takes at most one part in so many of the time."""
 
 Step = Callable[[], Awaitable[object]]
@@ -119,7 +120,8 @@ class Archivist:
         while True:
             begun = self._clock.monotonic()
             await patiently(lambda: queues.discover(self._store))
-            await asyncio.sleep(max(0.5, _DISCOVERY_SHARE * (self._clock.monotonic() - begun)))
+            took = self._clock.monotonic() - begun
+            await asyncio.sleep(max(_DISCOVERY_EVERY, _DISCOVERY_SHARE * took))
 
     async def _trim_history(self) -> None:
         while await history.trim(self._store, self._clock.now(), self._settings.history_days):

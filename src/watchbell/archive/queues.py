@@ -156,6 +156,9 @@ return 0
 """
 )
 
+# KEYS[1] pending. Returns the tags of the queues that were seen.
+_TAGS = Script(LAYOUT + READ + "return read('SMEMBERS', crawls.queues) or {}")
+
 
 def queue_order(
     nickname: str, tags: Iterable[str], *, only_pages: bool = False, large: bool = False
@@ -242,7 +245,7 @@ async def owned(store: Store, pipeline: str) -> list[str]:
 
 async def tags(store: Store) -> list[str]:
     """Of the queues `pending:TAG` that were seen."""
-    return [text(tag) for tag in await store.call("SMEMBERS", Crawls(store.prefix).queues())]
+    return [text(tag) for tag in await _TAGS(store, [_pending(store)])]
 
 
 async def pending(store: Store) -> dict[str, list[str]]:
