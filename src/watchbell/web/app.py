@@ -42,6 +42,17 @@ from watchbell.web.alerting.intake.writing import Intake
 from watchbell.web.alerting.maintenance_calendar import Calendar
 from watchbell.web.alerting.topics import AlertTopics, CheckTopics
 from watchbell.web.app_api import endpoint as app_api
+from watchbell.web.archive import (
+    crawl_routes,
+    history_routes,
+    ignore_set_routes,
+    log_routes,
+    queue_routes,
+)
+from watchbell.web.archive import file_routes as crawl_file_routes
+from watchbell.web.archive.crawl_table import CrawlTable
+from watchbell.web.archive.log_feed import LogFeed
+from watchbell.web.archive.topics import ArchiveTopics
 from watchbell.web.cron import file_routes, instance_routes, job_routes, run_routes
 from watchbell.web.cron.topics import CronTopics
 from watchbell.web.etags import tagged
@@ -103,11 +114,17 @@ JOBS = (
     *(transfer_routes, event_editor_routes, event_routes, event_revision_routes),
     *(fleet_job_routes, output_routes, definition_routes, check_subject_routes),
 )
+ARCHIVE = (
+    *(crawl_routes, log_routes, queue_routes, ignore_set_routes, history_routes),
+    crawl_file_routes,
+)
 PEOPLE = (account_routes, user_routes, role_routes, session_routes, api_key_routes)
 SYSTEM = (overview_routes, run_list_routes, gateway_routes, topic_routes)
 API = Router(
     "/api/v1",
-    route_handlers=[part.ROUTES for part in (*PEOPLE, *SYSTEM, *ALERTING, *CRON, *JOBS, *FLEET)],
+    route_handlers=[
+        part.ROUTES for part in (*PEOPLE, *SYSTEM, *ALERTING, *CRON, *JOBS, *FLEET, *ARCHIVE)
+    ],
 )
 HANDLERS: list[Router] = [
     *(API, system_routes.ROUTES, metrics_routes.ROUTES, intake.ROUTES, broker.ROUTES),
@@ -139,7 +156,11 @@ async def open_services(
         streams=Streams(),
         background=background,
         check_table=table,
-        topics=Topics(background, alerts, CronTopics(store), CheckTopics(table), jobs),
+        topics=Topics(
+            background,
+            *(alerts, CronTopics(store), CheckTopics(table), jobs),
+            ArchiveTopics(store, background),
+        ),
         calendar=Calendar(store, clock, lambda: table.windows_changed),
         directory_cache=DirectoryCache(store, clock),
         cron_jobs=JobCache(store, reading(settings.cron), clock),
@@ -148,6 +169,8 @@ async def open_services(
         latency=Latency(clock),
         agents=AgentHub(store, settings.jobs, clock, server_url(settings)),
         server_table=ServerTable(store, clock, background, settings.jobs.down_after),
+        crawl_table=CrawlTable(store, clock, background),
+        log_feed=LogFeed(store, background),
         files=cache(partial(objects.opened, settings.files, settings.data)),
     )
 

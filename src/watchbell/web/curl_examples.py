@@ -98,6 +98,14 @@ BODIES: dict[str, Any] = {
     "POST /api/v1/servers/tokens": {"hostname": "db-2", "hours": 24},
     "POST /api/v1/groups": {"id": "db", "title": "Databases", "hostname_match": "^db-"},
     "PATCH /api/v1/groups/{id}": {"max_jobs_per_server": 4},
+    "POST /api/v1/archive/crawls": {"url": "https://example.com/", "note": "Closes in May"},
+    "PATCH /api/v1/archive/crawls/{ident}": {"concurrency": 5, "ignore": ["/calendar/"]},
+    "POST /api/v1/archive/crawls/{ident}/move": {"where": "front"},
+    "PUT /api/v1/archive/ignore-sets/{name}": {"patterns": ["/drafts/", "[?&]preview="]},
+    "POST /api/v1/archive/ignore-sets/try": {
+        "patterns": ["/drafts/"],
+        "urls": ["https://example.com/drafts/1"],
+    },
     "POST /api/v1/check-events": _EVENT | {"summary": "200 OK in 12 ms"},
     "POST /api/v2/alerts": _ALERTS,
     "POST /state": _EVENT | {"ttl": 300},
@@ -113,6 +121,8 @@ _QUERIES = {
     "GET /api/v1/cron/jobs": {"sort": "next"},
     "GET /api/v1/runs": {"only": "error", "limit": "10"},
     "GET /api/v1/live": {"topics": "checks"},
+    "GET /api/v1/archive/crawls": {"state": "running", "sort": "rate"},
+    "GET /api/v1/archive/history": {"text": "example.com"},
     "GET /api/v1/servers": {"online": "true", "sort": "cpu"},
 }
 """Optional parameters that an example shows."""
@@ -148,6 +158,9 @@ _VALUES_BY_PATH = {
     "/api/v1/servers/tokens": {"id": "TOKEN"},
     "/api/v1/servers": {"id": "SERVER"},
     "/api/v1/groups": {"id": "shop"},
+    "/api/v1/archive/crawls": {"ident": "IDENT", "name": "FILE"},
+    "/api/v1/archive/pipelines": {"id": "PIPELINE"},
+    "/api/v1/archive/ignore-sets": {"name": "global"},
 }
 """Required parameters: those of the first path that begins so."""
 

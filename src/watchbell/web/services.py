@@ -21,6 +21,8 @@ from watchbell.web.alerting.check_table import CheckTable
 from watchbell.web.alerting.directory_cache import DirectoryCache
 from watchbell.web.alerting.intake.writing import Intake
 from watchbell.web.alerting.maintenance_calendar import Calendar
+from watchbell.web.archive.crawl_table import CrawlTable
+from watchbell.web.archive.log_feed import LogFeed
 from watchbell.web.audit import Stamp
 from watchbell.web.fleet.server_table import ServerTable
 from watchbell.web.jobs.definition_cache import DefinitionCache
@@ -64,6 +66,8 @@ class Services(Struct, frozen=True):
     latency: Latency
     agents: AgentHub
     server_table: ServerTable
+    crawl_table: CrawlTable
+    log_feed: LogFeed
     files: Callable[[], Files]
     """Opens the place of files when it is first needed."""
 

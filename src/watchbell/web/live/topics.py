@@ -14,7 +14,9 @@ from watchbell.web.live.events import Event, Source
 
 SECONDS = 1.0
 
-Topic = Literal["checks", "alerts", "cron", "jobs", "servers", "queues", "maintenance", "gateways"]
+Topic = Literal[
+    "checks", "alerts", "cron", "jobs", "servers", "archive", "queues", "maintenance", "gateways"
+]
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 
 
