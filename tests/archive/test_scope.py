@@ -21,8 +21,8 @@ _ROOT = "https://example.com/docs/index.html"
 _START = Place(root=_ROOT)
 _PAGE = Place(root=_ROOT, level=3)
 _OFFSITE = Place(root=_ROOT, level=4, offsite=1)
-_PART = Place(root=_ROOT, kind="requisite", requisite=1)
-_DEEP_PART = Place(root=_ROOT, kind="requisite", requisite=5)
+_PART = Place(root=_ROOT, requisite=1)
+_DEEP_PART = Place(root=_ROOT, requisite=5)
 _SITE = Policy()
 _PAGES = Policy(depth="shallow")
 _ON_SITE = Policy(no_offsite_links=True)
@@ -72,7 +72,7 @@ def test_a_place_says_how_far_it_is_from_the_site() -> None:
     offsite = judge("https://other.example/", "page", _PAGE, _SITE, _NONE).place
     assert offsite == Place(root=_ROOT, level=4, offsite=1)
     part = judge("https://other.example/a.css", "requisite", _OFFSITE, _SITE, _NONE).place
-    assert part == Place(root=_ROOT, level=4, offsite=1, kind="requisite", requisite=1)
+    assert part == Place(root=_ROOT, level=4, offsite=1, requisite=1)
 
 
 def test_budgets_end_a_crawl_and_the_part_of_a_host() -> None:
@@ -96,9 +96,9 @@ def test_start_urls_are_roots() -> None:
     [
         ("https://example.com/x", _PAGE, _SITE, Place(root=_ROOT, level=3, redirects=1)),
         ("https://example.com/", _START, _PAGES, Place(root=_ROOT, redirects=1)),
-        ("https://other.example/x", _PAGE, _SITE, Place("page", 3, 1, 0, 1, _ROOT)),
-        ("https://third.example/x", _OFFSITE, _SITE, Place("page", 4, 1, 0, 1, _ROOT)),
-        ("https://other.example/x", _PART, _ON_SITE, Place("requisite", 0, 0, 1, 1, _ROOT)),
+        ("https://other.example/x", _PAGE, _SITE, Place(3, 1, 0, 1, _ROOT)),
+        ("https://third.example/x", _OFFSITE, _SITE, Place(4, 1, 0, 1, _ROOT)),
+        ("https://other.example/x", _PART, _ON_SITE, Place(0, 0, 1, 1, _ROOT)),
         ("https://other.example/x", _PAGE, _ON_SITE, None),
         ("gopher://example.com/x", _PAGE, _SITE, None),
     ],

@@ -19,13 +19,12 @@ _MOST_REPEATED = 5
 class Place(Struct, frozen=True):
     """Where a URL stands in a crawl. It is stored with the URL."""
 
-    kind: Kind = "page"
     level: int = 0
     """Page links since the start; 0 for a start URL."""
     offsite: int = 0
     """Page links since the site was left; 0 on the site."""
     requisite: int = 0
-    """Requisite links since the last page; 0 for a page."""
+    """Requisite links since the last page; 0 for a page, and more for what is a part of one."""
     redirects: int = 0
     """Redirects that led here, one after the other."""
     root: str = ""
@@ -99,7 +98,7 @@ def judge_redirect(url: str, source: Place, policy: Policy, counted: Counted) ->
     if source.redirects >= MOST_REDIRECTS:
         return Verdict(None, Reason.TOO_MANY_REDIRECTS)
     place = replace(source, redirects=source.redirects + 1)
-    if source.kind == "page" and not is_on_site(url, source.root):
+    if not source.requisite and not is_on_site(url, source.root):
         if source.level == 0:
             place = replace(place, root=_moved(source.root, url))
         elif not source.offsite:
@@ -117,7 +116,7 @@ def is_on_site(url: str, root: str) -> bool:
 def _requisite(source: Place) -> Verdict:
     if source.requisite >= MOST_REQUISITE_LEVELS:
         return Verdict(None, Reason.TOO_NESTED)
-    place = replace(source, kind="requisite", requisite=source.requisite + 1, redirects=0)
+    place = replace(source, requisite=source.requisite + 1, redirects=0)
     return Verdict(place, Reason.REQUISITE)
 
 
@@ -132,7 +131,7 @@ def _page(url: str, source: Place, policy: Policy) -> Verdict:
         if not path.startswith(_folder(source.root)):
             return Verdict(None, Reason.PARENT)
         return Verdict(Place(level=level, root=source.root), Reason.ON_SITE)
-    if source.kind == "requisite":
+    if source.requisite:
         return Verdict(None, Reason.FROM_REQUISITE)
     if not _offsite_depth(policy):
         return Verdict(None, Reason.NO_OFFSITE)
