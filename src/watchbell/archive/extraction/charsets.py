@@ -9,7 +9,7 @@ _MARKS = [
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 ]
 _IN_HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
-_IN_BODY = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_IN_BODY = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)")
 _LOOKED_AT = 1_024
 _AS_BROWSERS_READ = {"ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254"}
 
@@ -23,8 +23,8 @@ def charset_of(body: bytes, content_type: str) -> str:
         charset = _codec(found[1])
         if charset:
             return charset
-    head = body[:_LOOKED_AT]
-    declared = _IN_BODY.search(head)
+    head = body[:_LOOKED_AT].lower()
+    declared = _IN_BODY.search(head) if b"charset" in head or b"encoding" in head else None
     if declared:
         charset = _codec(declared[1].decode("ascii", "replace"))
         if charset:

@@ -107,6 +107,8 @@ def _read_attributes(tag: str, attributes: _Attributes, links: Links) -> None:
         reader = _READERS.get(name)
         if reader:
             reader(tag, value, attributes, links)
+        elif name[0] not in "do":
+            continue
         elif name[:5] == "data-":
             _read_own_attribute(name, value, links)
         elif name[:2] == "on":

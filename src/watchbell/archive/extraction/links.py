@@ -55,11 +55,8 @@ class Links:
         return list(self._found)
 
     def _add(self, text: str, kind: Kind) -> None:
-        if self.is_full:
-            return
-        text = text.strip()
-        if text[:1] in {"", "#"}:
-            return  # a place in the same document
+        if len(self._found) >= MOST_LINKS or text[:1] in {"", "#"}:
+            return  # with `#`, it is a place in the same document
         if self._charset != "utf-8" and not text.isascii():
             text = self._query_encoded(text)
         url = self._resolved(text)
