@@ -49,6 +49,7 @@ class Crawls(Keyspace, document="watchbell"):
     failing = Hash("watchbell_archive:failing")
     unreported = Hash("watchbell_archive:unreported")
     archivist = String("watchbell_archive:archivist", expires=True)
+    irc = String("watchbell_archive:irc", expires=True)
     pipelines_seen = SortedSet("watchbell_archive:pipelines_seen")
     pipelines_gone = Hash("watchbell_archive:pipelines_gone")
     capacities = Hash("watchbell_archive:capacities")

@@ -8,9 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from msgspec.structs import replace
 
 from watchbell import logs
-from watchbell.archive import command_forms
+from watchbell.archive import chat
 from watchbell.archive.announcer import Announcer
-from watchbell.archive.commands import Help, ShowPending
 from watchbell.archive.irc.client import IrcClient
 from watchbell.archive.irc.connection import Account, Said
 from watchbell.archive.irc.lines import folded
@@ -25,8 +24,6 @@ Answer = Callable[[Said], Awaitable[Sequence[str]]]
 _MOST_WAITING = 200
 _MOST_OF_ONE = 5
 """Commands of one person that wait; more are dropped."""
-_PRIVATE = (Help, ShowPending)
-"""Commands whose answers would flood a channel."""
 
 
 class IrcBot:
@@ -99,7 +96,7 @@ class IrcBot:
         connection = self.client.connection
         if connection is None:
             return
-        is_private = isinstance(command_forms.parse(said.text), _PRIVATE)
+        is_private = chat.is_private(said.text)
         to, lead = (said.nick, "") if is_private else (said.channel, f"{said.nick}: ")
         for line in answer:
             if not connection.say(to, lead + line):
