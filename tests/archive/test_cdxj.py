@@ -125,9 +125,29 @@ def test_pages_are_listed_in_portions(tmp_path: Path) -> None:
     assert seen == [f"https://www.example.com/{number:02}" for number in range(25)]
 
 
-def test_a_line_that_is_none_is_refused_in_words() -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"com,example)/ 20261116195051 {",
+        b'com,example)/ noon {"url":"x","offset":"0","filename":"x"}',
+        b'com,example)/ 20261316195051 {"url":"x","offset":"0","filename":"x"}',
+        b'com,example)/ 20261116195051 {"url":"x"}',
+        b"\xff 20261116195051 {}",
+    ],
+)
+def test_a_line_that_is_none_is_refused_in_words(line: bytes) -> None:
     with pytest.raises(ValueError, match="no line of an index"):
-        cdxj.read_line(b"com,example)/ 2026 {")
+        cdxj.read_line(line)
+
+
+def test_the_nearest_capture_is_so_by_time_and_not_by_digits(tmp_path: Path) -> None:
+    out = writer(tmp_path)
+    for at in (1_798_761_599, 1_798_848_000):  # the last second of 2026, and a day later
+        out.write_exchange(exchange("", http(b"hello"), at=at))
+    _, index = journalled(out, tmp_path)
+    nearest = IndexLookup([index]).closest("https://www.example.com/", "20270101000001")[0]
+    assert nearest.timestamp == "20261231235959"
 
 
 async def test_payloads_of_an_earlier_crawl_become_revisits(tmp_path: Path) -> None:

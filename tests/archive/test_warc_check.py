@@ -1,11 +1,15 @@
 import gzip
 import hashlib
 import re
+import tempfile
 from base64 import b32encode
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 from tests.archive.exchanges import AT, FileBody, chunked, exchange, http, noise, writer
 from tests.archive.test_warc_writer import members
@@ -92,6 +96,7 @@ FAULTS = [
     ),
     (edited(2, rb"sha1:[^\r]+", b"sha1:" + b"A" * 32), 2, "WARC-Payload-Digest is AAAA"),
     (edited(2, rb"Content-Length: \d+", b"Content-Length: ten"), 2, "Content-Length is 'ten'"),
+    (edited(2, rb"Content-Length: \d+", b"Content-Length: " + b"9" * 5000), 2, "Content-Length is"),
     (edited(2, rb"WARC/1.1", b"WORC/1.1"), 2, "begins with 'WORC/1.1'"),
     (edited(2, rb"Content-Length: \d+", b"Content-Length: 99999"), 2, "before its Content-Length"),
     (edited(6, rb"WARC-Profile: [^\r]+\r\n", b""), 6, "WARC-Profile is missing"),
@@ -264,3 +269,41 @@ def test_what_is_no_warc_is_refused_in_words(tmp_path: Path) -> None:
         reader.next()
     path.write_bytes(b"")
     assert check([path]).records == 0
+
+
+def fuzzed(content: bytes, changes: list[tuple[int, int]]) -> bytes:
+    changed = bytearray(content)
+    for place, value in changes:
+        changed[place % len(changed)] = value
+    return bytes(changed)
+
+
+@hypothesis.given(
+    st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(0, 255)), min_size=1, max_size=5),
+    st.booleans(),
+)
+@hypothesis.settings(max_examples=150)
+def test_no_damage_makes_a_reader_fail_in_another_way(
+    changes: list[tuple[int, int]], is_packed: bool
+) -> None:
+    records = SMALL_FILE
+    content = packed(records) if is_packed else b"".join(records)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.warc.gz")
+        path.write_bytes(fuzzed(content, changes))
+        assert check([path]).records <= len(records) + 1
+        complete_until(path)
+        with suppress(WarcDamaged):
+            index_files([path], Path(folder, "index.cdxj"))
+
+
+def small_file() -> list[bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        out = writer(Path(folder))
+        out.write_exchange(exchange("", http(b"hello " * 60)))
+        out.write_exchange(exchange("again", http(b"hello " * 60)))
+        [path] = out.finish()
+        return list(members(path))
+
+
+SMALL_FILE = small_file()

@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from watchbell.archive.warc import record_journal
-from watchbell.archive.warc.dates import read_record_date, timestamp
-from watchbell.archive.warc.reader import WarcReader, WarcRecord
+from watchbell.archive.warc.dates import read_record_date, read_timestamp, timestamp
+from watchbell.archive.warc.reader import WarcDamaged, WarcReader, WarcRecord
 from watchbell.archive.warc.records import Written, http_head
 from watchbell.archive.warc.url_keys import url_key
 
@@ -55,7 +55,8 @@ def read_line(line: bytes) -> IndexLine:
     """Raises ValueError."""
     try:
         key, at, json = line.split(b" ", 2)
-        return IndexLine(key.decode(), at.decode("ascii"), _decoder.decode(json))
+        read_timestamp(at[:14].decode())
+        return IndexLine(key.decode(), at[:14].decode(), _decoder.decode(json))
     except (ValueError, msgspec.MsgspecError) as error:
         raise ValueError(f"this is no line of an index: {line[:80]!r}") from error
 
@@ -115,9 +116,11 @@ def _line_of_record(path: Path, record: WarcRecord, first: bytes, length: int) -
         filename=path.name,
         record=record.id.removeprefix("<urn:uuid:").removesuffix(">"),
     )
-    return IndexLine(
-        url_key(record.url), timestamp(read_record_date(record.fields["warc-date"])), capture
-    )
+    try:
+        at = read_record_date(record.fields.get("warc-date", ""))
+    except ValueError as error:
+        raise WarcDamaged(path, record.offset, str(error)) from error
+    return IndexLine(url_key(record.url), timestamp(at), capture)
 
 
 def _write_sorted(lines: Iterable[bytes], target: Path) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from watchbell.archive.warc.cdxj import IndexLine, read_line
+from watchbell.archive.warc.dates import read_timestamp
 from watchbell.archive.warc.url_keys import url_key
 
 _LONGEST_LINE = 1 << 18
@@ -29,12 +30,16 @@ class IndexLookup:
         return sorted(found)
 
     def closest(self, url: str, at: str) -> list[IndexLine]:
-        """All captures, nearest to a timestamp first, the exact spelling before others."""
-        wanted = int(at.ljust(14, "0")[:14])
-        return sorted(
-            self.captures(url),
-            key=lambda line: (abs(int(line.timestamp) - wanted), line.capture.url != url),
-        )
+        """All captures, nearest to a timestamp first, the exact spelling before others.
+
+        Raises ValueError for what is no timestamp.
+        """
+        wanted = read_timestamp(at)
+
+        def distance(line: IndexLine) -> tuple[float, bool]:
+            return abs(read_timestamp(line.timestamp) - wanted), line.capture.url != url
+
+        return sorted(self.captures(url), key=distance)
 
     def pages(self, most: int, after: str = "") -> list[IndexLine]:
         """Captures of HTML pages, in the order of their keys, beginning after a key."""

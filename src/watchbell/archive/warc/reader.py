@@ -1,5 +1,6 @@
 """Reads WARC files, packed or plain, one record after the other, in bounded memory."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol, Self
@@ -15,6 +16,7 @@ _OUTPUT = 1 << 18
 _LONGEST_HEAD = 1 << 20
 _GZIP = 31
 _MAGIC = b"\x1f\x8b"
+_LENGTH = re.compile(r"[0-9]{1,18}")
 
 
 class WarcDamaged(WatchbellError):
@@ -176,7 +178,7 @@ class WarcReader:
             raise self._damaged(f"a record begins with {version[:40]!r}, not with WARC/1.1")
         self._record = WarcRecord(offset, version, _fields(lines))
         length = self._record.fields.get("content-length", "")
-        if not (length.isascii() and length.isdigit()):
+        if not _LENGTH.fullmatch(length):
             raise self._damaged(f"Content-Length is {length!r}" if length else "no Content-Length")
         self._left = int(length)
         return self._record

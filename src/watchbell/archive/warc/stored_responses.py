@@ -76,7 +76,11 @@ class StoredResponses:
 
     def find(self, url: str, at: str) -> StoredResponse | None:
         """The one nearest to a timestamp that can be read."""
-        for line in self.lookup.closest(url, at)[:_TRIES]:
+        try:
+            lines = self.lookup.closest(url, at)
+        except ValueError:  # no timestamp, or a damaged index
+            return None
+        for line in lines[:_TRIES]:
             found = self.read(line)
             if found:
                 return found
