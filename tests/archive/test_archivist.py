@@ -23,7 +23,7 @@ from tests.archive.crawling import (
     running,
 )
 from tests.waiting import eventually
-from watchbell.archive import archivist, crawl_log, history, pipelines, queues
+from watchbell.archive import archivist, crawl_log, history, log_draining, pipelines, queues
 from watchbell.archive.log_drainer import LogDrainer
 from watchbell.clock import SYSTEM
 from watchbell.settings import Archive as Settings
@@ -111,7 +111,7 @@ async def test_a_killed_archivist_counts_nothing_twice(store: Store, step: str) 
     for owned in owners:
         record = await job(store, owned.ident)
         assert record["log_score"] == "701"
-        assert len(await crawl_log.recent(store, owned.ident)) == crawl_log.RECENT
+        assert len(await crawl_log.recent(store, owned.ident)) == log_draining.RECENT
 
 
 async def test_a_killed_archivist_returns_a_lost_crawl_once(store: Store) -> None:

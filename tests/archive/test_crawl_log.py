@@ -79,6 +79,18 @@ async def test_long_values_are_cut(store: Store) -> None:
     assert len(ignore["url"]) == crawl_log.LONGEST_URL
 
 
+async def test_a_log_that_nobody_drains_stays_bounded(store: Store) -> None:
+    owned = await running(store)
+    many = crawl_log.MOST_UNDRAINED
+    for batch in range(1, 9):
+        await append(store, owned, batch, *[200] * (many // 4))
+        assert await store.call("ZCARD", KEYS.log(SITE)) <= many
+    record = await job(store)
+    assert record["log_score"] == str(2 * many)
+    left = await store.call("ZCARD", KEYS.log(SITE))
+    assert int(record["r2xx"]) >= 2 * many - left
+
+
 async def test_only_so_many_hosts_are_counted_one_by_one(store: Store) -> None:
     owned = await running(store)
     hosts = {f"h{n}": (1, 10) for n in range(crawl_log.MOST_HOSTS + 5)}

@@ -146,6 +146,30 @@ async def test_the_pipeline_of_another_program_is_followed_by_its_heartbeat(stor
     assert (await queues.pending(store))["pending"] == [SITE]
 
 
+async def test_a_waiting_crawl_that_another_program_aborted_ends(store: Store) -> None:
+    await added(store, queue="pending:fast")
+    await added(store, ident_of(2))
+    await store.call("HSET", KEYS.job(SITE), "abort_requested", "true")
+    await Watch(store).looks(2)
+    assert (await job(store))["aborted"] == "true"
+    assert await queues.pending(store) == {
+        "pending": [ident_of(2)],
+        "pending-ao": [],
+        "pending-large": [],
+    }
+
+
+async def test_a_returned_crawl_is_found_in_its_own_queue(store: Store) -> None:
+    await running(store, queue="pending:ali")
+    await queues.discover(store)
+    assert await queues.tags(store) == []
+    watch = Watch(store)
+    await watch.lease_ended(SITE, 601)
+    await watch.looks(2)
+    assert await queues.tags(store) == ["ali"]
+    assert (await queues.pending(store))["pending:ali"] == [SITE]
+
+
 async def test_entries_without_record_are_removed(store: Store) -> None:
     owned = await running(store)
     await append(store, owned, 1, 200)

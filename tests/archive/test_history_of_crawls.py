@@ -66,7 +66,9 @@ async def test_history_is_searched(store: Store) -> None:
 async def test_old_history_is_removed(store: Store) -> None:
     for number in range(3):
         await ended(store, number)
+    await store.call("HSET", OWN.failing(), ident_of(0), "it has failed")
     assert await history.trim(store, NOW + 86_400 + 1, days=1) == 1
+    assert await store.call("EXISTS", OWN.failing()) == 0
     assert [int(one.crawl.ident) for one in await history.page(store)] == [2, 1]
     assert await store.call("HLEN", OWN.history()) == 2
 

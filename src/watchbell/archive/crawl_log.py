@@ -6,6 +6,7 @@ from enum import Enum
 import msgspec
 
 from watchbell.archive.keys import Archive, Crawls
+from watchbell.archive.log_draining import RECENT, drain
 from watchbell.archive.lua import LAYOUT, LOGGING, OWNED
 from watchbell.archive.model import Increments, LogEntry, Ownership
 from watchbell.probes import probe
@@ -16,8 +17,8 @@ LONGEST_URL = 8_192
 LONGEST_MESSAGE = 4_096
 MOST_HOSTS = 1_000
 MOST_PATTERNS = 10_000
-RECENT = 500
-"""Entries that stay readable after they were trimmed."""
+MOST_UNDRAINED = 5_000
+"""Entries in a log from which on whoever appends drains it: no archivist is at work."""
 OTHER_HOSTS = "(others)"
 
 
@@ -40,7 +41,7 @@ class Answer(Enum):
 
 # KEYS[1] pending; ARGV[1] ident, ARGV[2] pipeline, ARGV[3] fence, ARGV[4] number of the batch,
 # ARGV[5] msgpack: {entries as JSON, {field, by}, {host, responses, bytes}, {pattern, matches}}.
-# Returns what became of the batch.
+# Returns what became of the batch, and how many entries the log has.
 _APPEND = Script(
     LAYOUT
     + OWNED
@@ -52,9 +53,9 @@ local MOST_HOSTS, OTHER_HOSTS, MOST_PATTERNS = {MOST_HOSTS}, '{OTHER_HOSTS}', {M
 local ident, batch = ARGV[1], tonumber(ARGV[4])
 local job, own = archive.job(ident), crawls.crawl(ident)
 local refused = refusal(ident, ARGV[2], ARGV[3])
-if refused then return refused end
-if not is_fit(archive.log(ident), 'zset') then redis.call('ZCARD', archive.log(ident)) end
-if number_of(redis.call('HGET', own, 'batch')) >= batch then return 'repeated' end
+if refused then return {refused, 0} end
+local length = redis.call('ZCARD', archive.log(ident))
+if number_of(redis.call('HGET', own, 'batch')) >= batch then return {'repeated', length} end
 local entries, counters, hosts, patterns = unpack(cmsgpack.unpack(ARGV[5]))
 
 for _, entry in ipairs(entries) do log_entry(ident, entry) end
@@ -77,7 +78,7 @@ if is_fit(matches, 'hash') then
 end
 redis.call('HSET', own, 'batch', ARGV[4], 'progress_at', precise(store_time()))
 if #entries > 0 then redis.call('PUBLISH', archive.updates, ident) end
-return 'written'
+return {'written', length + #entries}
 """
 )
 
@@ -114,8 +115,10 @@ async def append(
     lines = [encoded(entry) for entry in entries]
     packed = msgspec.msgpack.encode([lines, counters, hosts, list(increments.matches.items())])
     args: list[Argument] = [ownership.ident, ownership.pipeline, ownership.fence, batch, packed]
-    answer = await _APPEND(store, [Archive(store.prefix).pending()], args)
+    answer, length = await _APPEND(store, [Archive(store.prefix).pending()], args)
     probe("archive.appended")
+    while length > MOST_UNDRAINED and (drained := await drain(store, ownership.ident)):
+        length = drained.left
     return Answer(answer.decode())
 
 

@@ -11,9 +11,11 @@ from watchbell.archive.lua import GIVE_BACK, LAYOUT, LOGGING, QUEUES, REPORTING
 from watchbell.archive.queues import log_line
 from watchbell.archive.unchanged import Unchanged
 from watchbell.clock import Clock
+from watchbell.errors import NotFound, Refused
 from watchbell.probes import probe
 from watchbell.settings import Archive as Settings
 from watchbell.store.client import Argument, Store
+from watchbell.store.replies import text
 from watchbell.store.script import READ, Script
 
 # KEYS[1] pending. Returns idents that are at work or have a lease.
@@ -27,6 +29,24 @@ for _, list in ipairs({read('LRANGE', archive.working, 0, -1) or {},
   for _, ident in ipairs(list) do
     if not seen[ident] then found[#found + 1] = ident end
     seen[ident] = true
+  end
+end
+return found
+"""
+)
+
+# KEYS[1] pending. Returns crawls in queues that were aborted: other programs only ask for it.
+_ABORTED = Script(
+    LAYOUT
+    + READ
+    + QUEUES
+    + """
+local found = {}
+for _, key in ipairs(queue_keys('')) do
+  for _, ident in ipairs(read('LRANGE', key, 0, -1) or {}) do
+    if read('HGET', archive.job(ident), 'abort_requested') == 'true' then
+      found[#found + 1] = ident
+    end
   end
 end
 return found
@@ -131,6 +151,16 @@ class CrawlReaper:
                 return_after=self._settings.return_after,
             )
             await self._apply(crawl, verdict)
+        for ident in await _ABORTED(self._store, [self._pending]):
+            await self._end(text(ident))
+
+    async def _end(self, ident: str) -> None:
+        try:
+            await finishing.abort(self._store, ident, "", self._clock.now())
+        except (NotFound, Refused):
+            pass  # it has ended meanwhile
+        except ResponseError as error:
+            self._log.error("a crawl can't be ended", ident=ident, exc_info=error)
 
     async def _apply(self, crawl: Working, verdict: Verdict) -> None:
         if verdict.action == "leave":

@@ -88,8 +88,10 @@ def options_of(text: str) -> CrawlOptions:
 
 
 def state_of(crawl: Crawl) -> CrawlState:
+    if crawl.failed:  # upstream's console gives crawls up without a time
+        return "failed"
     if crawl.finished_at is not None:
-        return "failed" if crawl.failed else "aborted" if crawl.aborted else "completed"
+        return "aborted" if crawl.aborted else "completed"
     if crawl.settings.is_paused:
         return "paused"
     return "running" if is_taken(crawl) else "queued"

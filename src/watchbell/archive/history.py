@@ -34,6 +34,7 @@ _TRIM = Script(
     LAYOUT
     + """
 local old = redis.call('ZRANGEBYSCORE', crawls.ended, '-inf', '(' .. ARGV[1], 'LIMIT', 0, ARGV[2])
+for _, id in ipairs(old) do redis.call('HDEL', crawls.failing, string.match(id, '^[^:]*')) end
 if #old > 0 then
   redis.call('HDEL', crawls.history, unpack(old))
   redis.call('ZREM', crawls.ended, unpack(old))

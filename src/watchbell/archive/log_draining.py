@@ -3,7 +3,6 @@ script, so that the cursors and counters always belong together."""
 
 from typing import NamedTuple
 
-from watchbell.archive.crawl_log import RECENT
 from watchbell.archive.keys import Archive
 from watchbell.archive.lua import LAYOUT
 from watchbell.probes import probe
@@ -11,6 +10,8 @@ from watchbell.store.client import Argument, Store
 from watchbell.store.script import Script
 
 AT_ONCE = 500
+RECENT = 500
+"""Entries that stay readable after they were trimmed."""
 TRIM_AT = 500
 """Entries from which on a log is trimmed at once, as upstream does."""
 QUIET = 10.0

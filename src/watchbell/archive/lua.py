@@ -136,6 +136,8 @@ local function give_back(ident, reason, line)
     queue = string.sub(depth == 'shallow' and archive.pending_ao or archive.pending, #base + 1)
   end
   redis.call('RPUSH', base .. queue, ident)
+  local tag = string.match(queue, '^pending:(.*)$')
+  if tag and is_fit(crawls.queues, 'set') then redis.call('SADD', crawls.queues, tag) end
   redis.call('LREM', archive.working, 0, ident)
   redis.call('ZREM', crawls.leases, ident)
   redis.call('HDEL', job, 'pipeline_id', 'started_at', 'last_acknowledged_heartbeat', 'death_timer')

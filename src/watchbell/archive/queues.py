@@ -156,6 +156,18 @@ return 0
 """
 )
 
+# KEYS[1] pending. Forgets the tags of queues in which no crawl waits.
+_PRUNE = Script(
+    LAYOUT
+    + """
+for _, tag in ipairs(redis.call('SMEMBERS', crawls.queues)) do
+  if redis.call('EXISTS', archive.pending_for(tag)) == 0 then
+    redis.call('SREM', crawls.queues, tag)
+  end
+end
+"""
+)
+
 # KEYS[1] pending. Returns the tags of the queues that were seen.
 _TAGS = Script(LAYOUT + READ + "return read('SMEMBERS', crawls.queues) or {}")
 
@@ -271,7 +283,9 @@ async def move(store: Store, ident: str, where: Literal["front", "back"]) -> Non
 
 
 async def discover(store: Store) -> None:
-    """Finds queues `pending:TAG` that other programs have made."""
+    """Finds queues `pending:TAG` that other programs have made, and forgets those that are
+    empty."""
+    await _PRUNE(store, [_pending(store)])
     pattern = f"{store.prefix}{PENDING}:*"
     known = set(await tags(store))
     for primary in await store.primaries():
