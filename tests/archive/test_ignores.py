@@ -134,6 +134,7 @@ def test_a_bad_pattern_in_the_store_is_reported_and_the_others_work() -> None:
         (r"a\q", r"bad escape \q at position 3"),
         (r"(a)\2", "at position"),
         ("(" * 1_900, "nested too deeply"),
+        ("(((a{65535}){65535}){65535})(?=b)", "its repetitions multiply to more than 100,000"),
     ],
 )
 def test_a_bad_pattern_is_refused_with_its_position(pattern: str, reason: str) -> None:

@@ -29,6 +29,9 @@ _MEMORY_OF_ONE = 1 << 20
 """Bytes that RE2 may take for one pattern; a larger one runs under the time limit. It is much less
 than a set may take, so a set of one can always be made."""
 _ROOT_NAMES = ("{primary_url}", "{primary_netloc}")
+_MOST_REPEATS = 100_000
+"""Beyond RE2, repetitions within repetitions take time and memory to compile."""
+_REPEAT = re.compile(r"\{(\d{1,9})(?:,(\d{0,9}))?\}", re.ASCII)
 _OPEN_REPEAT = re.compile(r"(?<!\\)\{,(\d+)\}")
 
 
@@ -194,6 +197,11 @@ def _suits_re2(pattern: str) -> bool:
 
 
 def _problem(pattern: str) -> str:
+    repeats = 1
+    for found in _REPEAT.finditer(pattern):
+        repeats *= max(1, int(found[1]), int(found[2] or 0))
+    if repeats > _MOST_REPEATS:
+        return f"its repetitions multiply to more than {_MOST_REPEATS:,}"
     try:
         regex.compile(pattern)
     except regex.error as error:
