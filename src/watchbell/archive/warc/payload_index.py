@@ -1,7 +1,5 @@
 """Which payloads were recorded before, so that a repeated one is written as a revisit."""
 
-from base64 import b32decode
-
 MOST = 100_000
 
 
@@ -20,11 +18,11 @@ class PayloadIndex:
     def add(self, digest: str, place: int) -> None:
         """The first one added under a digest counts."""
         if self.find(digest) is None:
-            self._keep(_key(digest), place)
+            self._keep(hash(digest), place)
 
     def find(self, digest: str) -> int | None:
-        """Half of the digest is compared; the caller compares all of it."""
-        key = _key(digest)
+        """Only a hash of the digest is compared, to save memory: the caller compares the rest."""
+        key = hash(digest)
         place = self._new.get(key)
         if place is None:
             place = self._old.pop(key, None)
@@ -36,7 +34,3 @@ class PayloadIndex:
         if len(self._new) >= self._half:
             self._old, self._new = self._new, {}
         self._new[key] = place
-
-
-def _key(digest: str) -> int:
-    return int.from_bytes(b32decode(digest[:16]), "big")
