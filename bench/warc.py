@@ -128,7 +128,6 @@ def figures() -> list[Figure]:
             name="WARC, check of such a file",
             unit="MB/s",
             runs=measured["check"],
-            aim=200,
             limit=limit,
             limit_name=limit_name,
         ),
