@@ -163,6 +163,15 @@ async def test_nothing_is_written_to_a_crawl_that_is_gone(store: Store) -> None:
     assert await store.call("DBSIZE") == 0
 
 
+async def test_patterns_of_other_programs_are_bounded(store: Store) -> None:
+    await added(store)
+    for begin in range(0, 11_000, 1_000):
+        await store.call("SADD", KEYS.ignores(SITE), *range(begin, begin + 1_000))
+    found = await crawls.settings(store, SITE)
+    assert found is not None
+    assert len(found.ignores) == crawls.MOST_IGNORES
+
+
 async def test_values_that_make_no_sense_count_as_the_usual(store: Store) -> None:
     await added(store)
     wrong = ["delay_min", "soon", "delay_max", "nan", "concurrency", "-4", "settings_age", "x"]

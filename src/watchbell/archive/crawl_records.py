@@ -10,8 +10,14 @@ from typing import Any
 import msgspec
 
 from watchbell.archive.model import Crawl, CrawlOptions, CrawlSettings, CrawlState
+from watchbell.archive.options import LONGEST_DELAY, MOST_CONCURRENCY
 
 Fields = Mapping[str, str]
+
+_LAST_TIME = 253_402_300_800
+"""The year 10000, in seconds."""
+_MOST = 2**53
+"""What every reader of JSON takes as a whole number."""
 
 _COUNTS = (
     "bytes_downloaded",
@@ -45,7 +51,7 @@ def crawl_of(
     texts: dict[str, Any] = {name: job.get(name, "") for name in _TEXTS}
     flags: dict[str, Any] = {name: job.get(name) == "true" for name in _FLAGS}
     counts: dict[str, Any] = {name: count(job.get(name)) for name in _COUNTS}
-    times: dict[str, Any] = {name: _decimal(job.get(name)) for name in _TIMES}
+    times: dict[str, Any] = {name: _time(job.get(name)) for name in _TIMES}
     cursors: dict[str, Any] = {name: _cursor(job, name) for name in _CURSORS}
     return Crawl(
         ident=ident,
@@ -67,12 +73,14 @@ def crawl_of(
 
 def settings_of(job: Fields, own: Fields, ignores: frozenset[str]) -> CrawlSettings:
     usual = CrawlSettings()
-    least = count(job.get("delay_min"), usual.delay_min)
+    least = min(LONGEST_DELAY, count(job.get("delay_min"), usual.delay_min))
+    most = min(LONGEST_DELAY, count(job.get("delay_max"), usual.delay_max))
+    workers = count(job.get("concurrency"), usual.concurrency)
     return CrawlSettings(
         age=count(job.get("settings_age")),
         delay_min=least,
-        delay_max=max(least, count(job.get("delay_max"), usual.delay_max)),
-        concurrency=max(1, count(job.get("concurrency"), usual.concurrency)),
+        delay_max=max(least, most),
+        concurrency=max(1, min(MOST_CONCURRENCY, workers)),
         ignores=ignores,
         suppress_ignore_reports=job.get("suppress_ignore_reports") == "true",
         abort_requested=job.get("abort_requested") == "true",
@@ -114,7 +122,7 @@ def time_text(at: float) -> str:
 
 def count(text: str | None, default: int = 0) -> int:
     number = _decimal(text)
-    return default if number is None or number < 0 else int(number)
+    return default if number is None or number < 0 else int(min(number, _MOST))
 
 
 def _decimal(text: str | None) -> float | None:
@@ -123,6 +131,12 @@ def _decimal(text: str | None) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
+
+
+def _time(text: str | None) -> float | None:
+    """One that no calendar has counts as absent."""
+    at = _decimal(text)
+    return at if at is not None and 0 <= at < _LAST_TIME else None
 
 
 def _cursor(job: Fields, name: str) -> int:

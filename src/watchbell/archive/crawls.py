@@ -319,7 +319,8 @@ def _changes(change: Change) -> list[Any]:
 
 def _parts(answer: list[list[bytes]]) -> tuple[Fields, Fields, frozenset[str]]:
     job, own, patterns = answer
-    return fields_of(job), fields_of(own), frozenset(map(text, patterns))
+    bounded = patterns if len(patterns) <= MOST_IGNORES else sorted(patterns)[:MOST_IGNORES]
+    return fields_of(job), fields_of(own), frozenset(map(text, bounded))
 
 
 def _pending(store: Store) -> str:

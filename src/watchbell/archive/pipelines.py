@@ -1,6 +1,5 @@
 """Pipelines: the record that each renews every second, who is there, and who should stop."""
 
-import math
 from collections.abc import Iterable
 
 import msgspec
@@ -215,7 +214,7 @@ def _number(fields: dict[str, str], name: str) -> float:
         number = float(fields.get(name, ""))
     except ValueError:
         return 0
-    return number if math.isfinite(number) else 0
+    return number if abs(number) <= 2**53 else 0
 
 
 def _capacity(packed: bytes) -> Capacity | None:
