@@ -9,17 +9,20 @@ from tests.archive.crawling import (
     NOW,
     OWN,
     SITE,
+    added,
     append,
     cursors,
     download,
     entries,
+    ident_of,
     job,
     running,
 )
 from watchbell.archive import crawl_log, log_draining
 from watchbell.archive.crawl_log import Answer
+from watchbell.archive.finishing import finish
 from watchbell.archive.log_draining import drain
-from watchbell.archive.model import Increments, LogEntry, Ownership
+from watchbell.archive.model import Ending, Increments, LogEntry, Ownership
 from watchbell.store.client import Store
 from watchbell.store.live import Gap, listen
 
@@ -224,6 +227,16 @@ async def test_counters_that_are_no_numbers_are_begun_anew(store: Store) -> None
     await drain(store, SITE)
     record = await job(store)
     assert (record["r2xx"], record["log_score"]) == ("1", "1")
+
+
+async def test_only_logs_with_something_to_do_are_looked_at(store: Store) -> None:
+    names = [ident_of(number) for number in range(5)]
+    await append(store, await running(store, names[0]), 1, 200)
+    await running(store, names[1])
+    await finish(store, await running(store, names[2]), Ending(finished_at=NOW))
+    await added(store, names[3])
+    await store.call("HSET", KEYS.job(names[3]), "finished_at", "5")
+    assert await log_draining.undrained(store, names) == [names[0], names[3]]
 
 
 async def test_a_log_of_a_wrong_type_concerns_one_crawl(store: Store) -> None:

@@ -30,7 +30,7 @@ _LOOK_AGAIN = 2.0
 _HISTORY_EVERY = 3_600.0
 _HELD_EVERY = 5.0
 _DISCOVERY_EVERY = 1.0
-_DISCOVERY_SHARE = 30
+_DISCOVERY_SHARE = 100
 """A search for queues takes at most one part in so many of the time."""
 
 Step = Callable[[], Awaitable[object]]

@@ -7,7 +7,7 @@ from redis.exceptions import ResponseError
 from watchbell import logs
 from watchbell.archive import announcements, crawls, finishing
 from watchbell.archive.keys import Archive
-from watchbell.archive.log_draining import AT_ONCE, QUIET, drain
+from watchbell.archive.log_draining import AT_ONCE, QUIET, drain, undrained
 from watchbell.clock import Clock
 from watchbell.store.client import Store, patiently
 from watchbell.store.enduring import enduring
@@ -55,10 +55,11 @@ class LogDrainer:
         """Drains all logs that have grown, and those whose rest may be trimmed now."""
         now = self._clock.monotonic()
         if now >= self._next_sweep:
-            self._updated.update(await crawls.idents(self._store, self._clock.now()))
+            known = await crawls.idents(self._store, self._clock.now())
+            self._updated.update(await undrained(self._store, known))
             self._next_sweep = now + _SWEEP_EVERY
-            self._announced &= self._updated
-            self._spoilt &= self._updated
+            self._announced &= {*known}
+            self._spoilt &= {*known}
         self._has_work.clear()
         due = {ident for ident, at in self._later.items() if at <= now}
         for ident in [*self._updated, *(due - self._updated)]:

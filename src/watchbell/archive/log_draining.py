@@ -1,13 +1,15 @@
 """Drains the log of a crawl: counts its responses, broadcasts its entries and trims them, in one
 script, so that the cursors and counters always belong together."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from watchbell.archive.keys import Archive
 from watchbell.archive.lua import LAYOUT
 from watchbell.probes import probe
 from watchbell.store.client import Argument, Store
-from watchbell.store.script import Script
+from watchbell.store.replies import text
+from watchbell.store.script import READ, Script
 
 AT_ONCE = 500
 RECENT = 500
@@ -133,6 +135,22 @@ return {#found / 2, redis.call('ZCARD', log), finished and not fields[6] and 1 o
 """
 )
 
+# KEYS[1] pending; ARGV idents. Returns those with entries in their log, and those that have ended
+# and are not in the history.
+_UNDRAINED = Script(
+    LAYOUT
+    + READ
+    + """
+local found = {}
+for _, ident in ipairs(ARGV) do
+  local fields = read('HMGET', archive.job(ident), 'finished_at', 'recorded_at')
+  if fields and (redis.call('EXISTS', archive.log(ident)) == 1 or (fields[1] and not fields[2]))
+  then found[#found + 1] = ident end
+end
+return found
+"""
+)
+
 
 class Drained(NamedTuple):
     handled: int
@@ -154,3 +172,12 @@ async def drain(store: Store, ident: str, quiet: float = QUIET) -> Drained | Non
         return None if answer == b"gone" else Drained(0, 0, is_spoilt=True)
     handled, left, is_unrecorded = answer
     return Drained(handled, left, bool(is_unrecorded))
+
+
+async def undrained(store: Store, idents: Sequence[str]) -> list[str]:
+    """Those of these crawls about which there is something to do."""
+    found: list[bytes] = []
+    for first in range(0, len(idents), AT_ONCE):
+        some = idents[first : first + AT_ONCE]
+        found += await _UNDRAINED(store, [Archive(store.prefix).pending()], some)
+    return [text(ident) for ident in found]
