@@ -137,10 +137,10 @@ async def test_the_pipeline_of_another_program_is_followed_by_its_heartbeat(stor
     assert (await job(store))["last_acknowledged_heartbeat"] == "1"
     await watch.looks(3)
     assert (await job(store))["death_timer"] == "3"
-    await store.call("HINCRBY", KEYS.job(SITE), "heartbeat", 1)
+    await store.call("HSET", KEYS.job(SITE), "heartbeat", "+2")
     await watch.looks(1)
     record = await job(store)
-    assert (record["death_timer"], record["last_acknowledged_heartbeat"]) == ("0", "2")
+    assert (record["death_timer"], record["last_acknowledged_heartbeat"]) == ("0", "+2")
     await store.call("HSET", KEYS.job(SITE), "death_timer", 3_599)
     await watch.looks(1)
     assert (await queues.pending(store))["pending"] == [SITE]
@@ -180,6 +180,8 @@ async def test_entries_without_record_are_removed(store: Store) -> None:
     await Watch(store).looks(1)
     names = [KEYS.working(), OWN.leases(), OWN.crawl(SITE), OWN.hosts(SITE), OWN.failing()]
     assert await store.call("EXISTS", *names) == 0
+    (event,) = await store.call("LRANGE", Alerting().events(), 0, -1)
+    assert msgspec.json.decode(event)["state"] == "ok"
     await store.call("DEL", KEYS.job(ident_of(3)))
 
 

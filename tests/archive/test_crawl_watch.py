@@ -12,12 +12,14 @@ LEASE, RETURN = 30.0, 600.0
 
 
 def ours(**fields: Any) -> Working:
-    known = {"lease": str(NOW + 20), "progress_at": NOW, "pipeline": "alice", "heartbeat": 5}
+    known = {"lease": str(NOW + 20), "progress_at": NOW, "pipeline": "alice", "heartbeat": "5"}
     return Working(ident="x", **{"is_readable": True, "is_ours": True, **known, **fields})
 
 
 def foreign(**fields: Any) -> Working:
-    return Working(ident="x", **{"is_readable": True, "pipeline": "bob", "heartbeat": 5, **fields})
+    return Working(
+        ident="x", **{"is_readable": True, "pipeline": "bob", "heartbeat": "5", **fields}
+    )
 
 
 SILENT = {"lease": str(NOW - 1)}

@@ -27,6 +27,11 @@ def crawl_goes_on(ident: str, url: str, now: float) -> CheckReport:
     return _report(CRAWLS, ident, "ok", f"{url}: the crawl goes on", now)
 
 
+def crawl_gone(ident: str, now: float) -> CheckReport:
+    """Its record was deleted, so that nobody can do anything about it."""
+    return _report(CRAWLS, ident, "ok", "the record of the crawl was deleted", now)
+
+
 def pipeline_gone(nickname: str, silent: float, now: float) -> CheckReport:
     """`silent`: seconds since its last sign of life."""
     return _report(PIPELINES, nickname, "critical", f"no sign of life for {silent:.0f} s", now)

@@ -4,6 +4,7 @@ from redis.exceptions import ResponseError
 
 from watchbell import logs
 from watchbell.archive import check_reports, finishing
+from watchbell.archive.check_reports import CheckReport
 from watchbell.archive.crawl_survey import survey
 from watchbell.archive.crawl_watch import Verdict, Working, judge
 from watchbell.archive.keys import Archive
@@ -178,7 +179,8 @@ class CrawlReaper:
             case "remove":
                 await _REMOVE(self._store, [self._pending], [crawl.ident])
                 if crawl.failing and not crawl.is_readable:
-                    await self._report(crawl, "")
+                    now = self._clock.now()
+                    await self._report(crawl, "", check_reports.crawl_gone(crawl.ident, now))
                 self._log.warning("not at work", ident=crawl.ident, reason=verdict.reason)
             case "return":
                 await self._return(crawl, verdict.reason)
@@ -187,22 +189,21 @@ class CrawlReaper:
                 args = (self._store, crawl.ident, "aborted", verdict.reason, now, crawl.lease)
                 await finishing.give_up(*args)
             case _:
-                await self._report(crawl, verdict.reason)
+                await self._report(crawl, verdict.reason, self._check(crawl, verdict.reason))
 
     async def _return(self, crawl: Working, reason: str) -> None:
-        heartbeat = "" if crawl.heartbeat is None else str(crawl.heartbeat)
-        args: list[Argument] = [crawl.ident, crawl.lease, heartbeat, reason]
+        args: list[Argument] = [crawl.ident, crawl.lease, crawl.heartbeat or "", reason]
         args.append(log_line(reason, self._clock.now()))
         if await _RETURN(self._store, [self._pending], args):
             self._log.warning("crawl returned", ident=crawl.ident, url=crawl.url, reason=reason)
 
-    async def _report(self, crawl: Working, reason: str) -> None:
+    def _check(self, crawl: Working, reason: str) -> CheckReport:
         now = self._clock.now()
-        check = (
-            check_reports.crawl_in_trouble(crawl.ident, crawl.url, reason, now)
-            if reason
-            else check_reports.crawl_goes_on(crawl.ident, crawl.url, now)
-        )
+        if reason:
+            return check_reports.crawl_in_trouble(crawl.ident, crawl.url, reason, now)
+        return check_reports.crawl_goes_on(crawl.ident, crawl.url, now)
+
+    async def _report(self, crawl: Working, reason: str, check: CheckReport) -> None:
         args: list[Argument] = [crawl.ident, crawl.failing, reason, *check]
         if await _REPORT(self._store, [self._pending], args) and reason:
             self._log.warning("crawl in trouble", ident=crawl.ident, url=crawl.url, reason=reason)

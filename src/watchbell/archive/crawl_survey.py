@@ -89,7 +89,7 @@ def _working(ident: str, answer: list[Any]) -> Working:
         is_paused=paused == "true",
         is_ours=fence is not None,
         pipeline=nickname or pipeline or "",
-        heartbeat=None if heartbeat is None else count(heartbeat),
+        heartbeat=heartbeat,
         death_timer=count(timer),
         delay_max=count(delay),
         lease=lease.decode(),

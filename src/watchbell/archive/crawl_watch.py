@@ -29,7 +29,8 @@ class Working(Struct, frozen=True, kw_only=True):
     """Whether one of our pipelines took it, and so renews its lease."""
     pipeline: str = ""
     """The name of its pipeline, for people."""
-    heartbeat: int | None = None
+    heartbeat: str | None = None
+    """As the store has it."""
     death_timer: int = 0
     delay_max: int = 0
     lease: str = ""
