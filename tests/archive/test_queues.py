@@ -20,7 +20,7 @@ from tests.archive.crawling import (
 from watchbell.archive import crawls, finishing, leases, queues
 from watchbell.archive.crawl_log import Answer
 from watchbell.archive.crawls import Change
-from watchbell.archive.model import Ownership
+from watchbell.archive.model import Ending, Ownership
 from watchbell.errors import Refused
 from watchbell.store.client import Store
 
@@ -159,6 +159,16 @@ async def test_a_heartbeat_renews_the_lease_of_own_crawls_only(store: Store) -> 
     assert float(await store.call("ZSCORE", OWN.leases(), SITE)) > 5
     assert (await job(store))["heartbeat"] == "1"
     assert await store.call("EXISTS", KEYS.job(ident_of(7))) == 0
+
+
+async def test_a_heartbeat_after_the_end_loses_nothing(store: Store) -> None:
+    owned = await running(store)
+    await finishing.finish(store, owned, Ending(finished_at=NOW))
+    assert await leases.beat(store, [owned], 30) == set()
+    assert await store.call("EXISTS", OWN.leases()) == 0
+    other = await running(store, ident_of(2))
+    await finishing.fail(store, ident_of(2), "nobody wants it", NOW)
+    assert await leases.beat(store, [owned, other], 30) == {ident_of(2)}
 
 
 async def test_a_heartbeat_survives_a_record_of_a_wrong_type(store: Store) -> None:

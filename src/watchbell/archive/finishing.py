@@ -47,6 +47,7 @@ RECORD = """
 local PASSING = {'log_key', 'ignore_patterns_set_key', 'heartbeat', 'last_acknowledged_heartbeat',
   'death_timer', 'last_analyzed_log_entry', 'last_broadcasted_log_entry', 'last_trimmed_log_entry',
   'recorded_at'}
+local OWN_PASSING = {'token', 'fence', 'finisher', 'batch', 'progress_at'}
 
 local function table_of(key)
   local found, all = {}, redis.call('HGETALL', key)
@@ -63,7 +64,7 @@ local function record(ident, at, files, seconds)
   local job, own = table_of(archive.job(ident)), table_of(crawls.crawl(ident))
   local id = ident .. ':' .. (job.queued_at or at)
   for _, field in ipairs(PASSING) do job[field] = nil end
-  own.token, own.fence, own.batch, own.progress_at = nil, nil, nil, nil
+  for _, field in ipairs(OWN_PASSING) do own[field] = nil end
   redis.call('HSET', crawls.history, id, '{"ident":' .. cjson.encode(ident) .. ',"job":'
     .. cjson.encode(job) .. ',"own":' .. cjson.encode(own) .. ',"files":' .. files .. '}')
   redis.call('ZADD', crawls.ended, at, id)
@@ -168,6 +169,7 @@ if refused then return refused end
 if is_undrained(ident) then return 'undrained' end
 check_end()
 redis.call('HSET', archive.job(ident), 'warc_size', size)
+redis.call('HSET', crawls.crawl(ident), 'finisher', fence)
 end_crawl(ident, how, reason, at, files, check, event)
 return 'recorded'
 """

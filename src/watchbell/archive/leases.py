@@ -20,8 +20,11 @@ local ends, lost = store_time() + tonumber(ARGV[1]), {}
 redis.call('ZCARD', crawls.leases)
 for _, one in ipairs(cmsgpack.unpack(ARGV[2])) do
   local ident, pipeline, fence = unpack(one)
-  if refusal(ident, pipeline, fence) then
-    lost[#lost + 1] = ident
+  local refused = refusal(ident, pipeline, fence)
+  if refused then
+    local is_its_own = refused == 'ended'
+      and redis.call('HGET', crawls.crawl(ident), 'finisher') == fence
+    if not is_its_own then lost[#lost + 1] = ident end
   else
     add_to(archive.job(ident), 'heartbeat', 1)
     redis.call('ZADD', crawls.leases, precise(ends), ident)
@@ -34,7 +37,8 @@ return lost
 
 async def beat(store: Store, ownerships: Sequence[Ownership], seconds: float) -> set[str]:
     """Renews the leases for `seconds` and counts a heartbeat of each crawl. Returns the idents of
-    crawls that are ours no more: their work must be dropped."""
+    crawls that are ours no more: their work must be dropped. One that the pipeline has ended itself
+    is not among them."""
     if not ownerships:
         return set()
     items = [(one.ident, one.pipeline, str(one.fence)) for one in ownerships]
