@@ -16,10 +16,13 @@ import pytest
 
 from tests import servers
 from tests.alerting import recorded
+from tests.archive.crawling import PIPELINE
+from tests.archive.test_pipelines import ROOM, record
 from tests.cli.commands import printed
 from tests.cli.commands import ran as ran_command
 from tests.cli.test_cron_commands import PREFIX, instance
 from watchbell.alerting.model import Alert
+from watchbell.archive import idents, pipelines
 from watchbell.cli.main import COMMANDS, watchbell
 from watchbell.clock import SYSTEM
 from watchbell.gateways.keys import Gateways
@@ -46,6 +49,9 @@ READS = {
     *("groups list", "groups show", "servers list", "servers show"),
     *("events export", "events history", "events list", "events next", "events show"),
     *("jobs list", "jobs log", "jobs search", "jobs show", "roles list", "roles privileges"),
+    *("archive check", "archive explain", "archive list", "archive log", "archive pending"),
+    *("archive pipelines", "archive replay", "archive sets", "archive show", "archive status"),
+    "archive whereis",
 }
 """What changes nothing."""
 REPORTS = {
@@ -60,6 +66,9 @@ ELSEWHERE = {
     "store repair",  # for files of which no store runs
 }
 CHANGES = {
+    *("archive abort", "archive add", "archive concurrency", "archive delay", "archive expire"),
+    *("archive ignore", "archive ignore-set", "archive note", "archive pause", "archive reports"),
+    *("archive resume", "archive stop", "archive unignore"),
     *("ack", "check disable", "check set", "purge", "test-notify"),
     *("api-keys create", "api-keys revoke"),
     *("contacts import", "contacts link", "contacts remove", "contacts set", "contacts unlink"),
@@ -199,6 +208,31 @@ def test_events_and_what_belongs_to_them(run: Commands) -> None:
     for words, action in commands:
         run(words)
         assert [entry.action for entry in run.entries()] == [action], words
+
+
+def test_crawls(run: Commands) -> None:
+    run("archive add https://example.com/ --only")
+    ident = idents.ident_of("https://example.com/")
+    run.recorded(("crawl.add", ident, "https://example.com/"))
+    commands = [
+        (f"ignore {ident} /a /b", "crawl.change", "ignore /a; ignore /b"),
+        (f"unignore {ident} /a", "crawl.change", "unignore /a"),
+        (f"ignore-set {ident} forums", "crawl.change", "ignore set forums"),
+        (f"delay {ident} 5 9", "crawl.change", "delay 5 to 9 ms"),
+        (f"concurrency {ident} 2", "crawl.change", "concurrency 2"),
+        (f"note {ident} closing", "crawl.change", "note closing"),
+        (f"reports {ident} on", "crawl.change", "reports_ignores on"),
+        (f"pause {ident}", "crawl.pause", ""),
+        (f"resume {ident}", "crawl.resume", ""),
+        (f"abort {ident}", "crawl.abort", "https://example.com/, ended"),
+        (f"expire {ident}", "crawl.expire", "https://example.com/"),
+    ]
+    for words, action, details in commands:
+        run(f"archive {words}")
+        run.recorded((action, ident, details))
+    run.do(lambda store: pipelines.report(store, record(), ROOM))
+    run("archive stop alice")
+    run.recorded(("pipeline.stop", PIPELINE, "alice"))
 
 
 def test_entities(run: Commands) -> None:

@@ -36,6 +36,8 @@ class CrawlOptions(Struct, frozen=True, kw_only=True):
     """Bytes after which the crawl ends. 0: no limit."""
     most_urls: int = 0
     has_cookies: bool = True
+    list_name: str = ""
+    """The object in `files` with the list of URLs, where somebody uploaded one."""
     offsite_depth: int = 1
     """How many links beyond the site are followed."""
 

@@ -40,7 +40,7 @@ class Options(Struct, frozen=True, kw_only=True):
     crawl: CrawlOptions = CrawlOptions()
 
 
-class _Option(Struct, frozen=True):
+class Option(Struct, frozen=True):
     field: str
     usage: str
     spellings: tuple[str, ...]
@@ -48,6 +48,10 @@ class _Option(Struct, frozen=True):
     """Reads the value; None for a switch."""
     value: Any = True
     """What a switch sets."""
+
+    @property
+    def name(self) -> str:
+        return self.usage.partition("=")[0]
 
 
 def split(text: str) -> list[str]:
@@ -135,8 +139,8 @@ _urls = _number(1, 1_000_000_000)
 _depth = _number(0, 100)
 _times = _number(0, 10_000)
 
-_OPTIONS = [
-    _Option(
+OPTIONS = [
+    Option(
         "ignore_sets",
         "--ignore-sets=SET[,SET]",
         (
@@ -150,44 +154,40 @@ _OPTIONS = [
         ),
         _names,
     ),
-    _Option(
+    Option(
         "no_offsite_links",
         "--no-offsite-links",
         ("--nooffsitelinks", "--no-offsite", "--nooffsite"),
         None,
     ),
-    _Option(
+    Option(
         "user_agent",
         "--user-agent-alias=ALIAS",
         ("--useragentalias", "--user-agent", "--useragent"),
         _word,
     ),
-    _Option("pipeline", "--pipeline=TAG", (), _word),
-    _Option("note", "--explain=TEXT", ("--reason",), _text),
-    _Option("delay", "--delay=MILLISECONDS", (), delay),
-    _Option("concurrency", "--concurrency=NUMBER", ("--concurrent",), concurrency),
-    _Option("is_large", "--large", (), None),
-    _Option("wants_video", "--youtube-dl", (), None),
-    _Option("grabber", "--browser", ("--phantomjs",), None, "phantomjs"),
-    _Option("phantomjs_wait", "--browser-wait=SECONDS", ("--phantomjs-wait",), _seconds),
-    _Option("phantomjs_scroll", "--browser-scroll=TIMES", ("--phantomjs-scroll",), _times),
-    _Option(
+    Option("pipeline", "--pipeline=TAG", (), _word),
+    Option("note", "--explain=TEXT", ("--reason",), _text),
+    Option("delay", "--delay=MILLISECONDS", (), delay),
+    Option("concurrency", "--concurrency=NUMBER", ("--concurrent",), concurrency),
+    Option("is_large", "--large", (), None),
+    Option("wants_video", "--youtube-dl", (), None),
+    Option("grabber", "--browser", ("--phantomjs",), None, "phantomjs"),
+    Option("phantomjs_wait", "--browser-wait=SECONDS", ("--phantomjs-wait",), _seconds),
+    Option("phantomjs_scroll", "--browser-scroll=TIMES", ("--phantomjs-scroll",), _times),
+    Option(
         "no_phantomjs_smart_scroll",
         "--no-smart-scroll",
         ("--no-phantomjs-smart-scroll",),
         None,
     ),
-    _Option("crawl.obeys_robots", "--robots", ("--obey-robots",), None),
-    _Option("crawl.dedups_before", "--dedup", (), None),
-    _Option("crawl.makes_wacz", "--wacz", (), None),
-    _Option("crawl.has_cookies", "--no-cookies", (), None, value=False),
-    _Option("crawl.most_bytes", "--max-size=SIZE", (), units.size),
-    _Option("crawl.most_urls", "--max-urls=NUMBER", (), _urls),
-    _Option("crawl.offsite_depth", "--offsite-depth=NUMBER", (), _depth),
+    Option("crawl.obeys_robots", "--robots", ("--obey-robots",), None),
+    Option("crawl.dedups_before", "--dedup", (), None),
+    Option("crawl.makes_wacz", "--wacz", (), None),
+    Option("crawl.has_cookies", "--no-cookies", (), None, value=False),
+    Option("crawl.most_bytes", "--max-size=SIZE", (), units.size),
+    Option("crawl.most_urls", "--max-urls=NUMBER", (), _urls),
+    Option("crawl.offsite_depth", "--offsite-depth=NUMBER", (), _depth),
 ]
-_USAGES = [option.usage for option in _OPTIONS if option.field != "wants_video"]
-_BY_NAME = {
-    name: option
-    for option in _OPTIONS
-    for name in (option.usage.partition("=")[0], *option.spellings)
-}
+_USAGES = [option.usage for option in OPTIONS if option.field != "wants_video"]
+_BY_NAME = {name: option for option in OPTIONS for name in (option.name, *option.spellings)}

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from watchbell.archive import admission, crawls, idents
 from watchbell.archive.admission import Admission, Denial, Facts
@@ -42,12 +43,14 @@ async def submit(
     *,
     now: float,
     token: str,
+    list_name: str = "",
 ) -> Submitted | Denial:
-    """`ignore_sets` has the patterns of each known set."""
+    """`ignore_sets` has the patterns of each known set. `list_name` is the object in `files` with
+    the list of URLs, where somebody uploaded one."""
     verdict = admission.judge(command, by.rank, await _facts(store, command, ignore_sets))
     if isinstance(verdict, Denial):
         return verdict
-    added = await crawls.add(store, new_crawl(verdict, by, ignore_sets), now, token)
+    added = await crawls.add(store, new_crawl(verdict, by, ignore_sets, list_name), now, token)
     return Submitted(added, verdict.notices)
 
 
@@ -63,7 +66,10 @@ async def _facts(store: Store, command: Archive, ignore_sets: Mapping[str, Itera
 
 
 def new_crawl(
-    admitted: Admission, by: Starter, ignore_sets: Mapping[str, Iterable[str]]
+    admitted: Admission,
+    by: Starter,
+    ignore_sets: Mapping[str, Iterable[str]],
+    list_name: str = "",
 ) -> NewCrawl:
     wanted = admitted.options
     return NewCrawl(
@@ -72,7 +78,7 @@ def new_crawl(
         slug=admitted.slug,
         queue=_queue(admitted),
         fetch_depth=admitted.depth,
-        url_file=admitted.url if admitted.is_list else "",
+        url_file=admitted.url if admitted.is_list and not list_name else "",
         note=wanted.note,
         started_by=by.name,
         started_in=by.place,
@@ -83,7 +89,7 @@ def new_crawl(
         phantomjs_scroll=wanted.phantomjs_scroll or None,
         no_phantomjs_smart_scroll=wanted.no_phantomjs_smart_scroll,
         settings=_settings(admitted.url, wanted, ignore_sets),
-        options=wanted.crawl,
+        options=replace(wanted.crawl, list_name=list_name),
     )
 
 

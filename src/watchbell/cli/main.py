@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tags": ("watchbell.cli.tags", "Manage tags of events and jobs."),
     "servers": ("watchbell.cli.servers", "Manage servers, which run jobs, and their tokens."),
     "groups": ("watchbell.cli.server_groups", "Manage groups of servers."),
+    "archive": ("watchbell.cli.archive", "Archive sites, and replay what was archived."),
     "gateways": ("watchbell.cli.gateways", "Show, test and retry the gateways."),
     "users": ("watchbell.cli.users", "Manage users and their roles."),
     "roles": ("watchbell.cli.roles", "Manage custom roles and their privileges."),
