@@ -1,0 +1,37 @@
+/** The finished files of a crawl, and of earlier crawls of the same URL. */
+
+import { html } from "htm/preact";
+import { useEffect } from "preact/hooks";
+import { useFetched } from "../../api.js";
+import { Card, Fetched } from "../../kit/layout.js";
+import { Table } from "../../kit/table.js";
+import { When } from "../../kit/time.js";
+import { bytes } from "../../words.js";
+import { crawlPath } from "./words.js";
+
+/** @typedef {{name: string, size: number, crawl: string, url: string, is_here: boolean}} File */
+
+/** @param {{ident: string, over: boolean}} props */
+export function Files({ ident, over }) {
+  const fetched = useFetched(`${crawlPath(ident)}/files`);
+  useEffect(() => void (over && fetched.reload()), [over]);
+  return html`<${Card} flush title="Files">
+    <${Fetched} of=${fetched}>${(/** @type {{items: File[]}} */ { items }) =>
+      items.length === 0
+        ? html`<p class="soft card-note">${over ? "This crawl has no files." : "WARC files, an index and a description appear here when the crawl ends."}</p>`
+        : html`<div class="crawl-short"><${Table} columns=${COLUMNS} rows=${items} id=${(/** @type {File} */ one) => `${one.crawl} ${one.name}`} label="Files" keys=${false} /></div>`}<//>
+  <//>`;
+}
+
+/** @type {import("../../kit/table.js").Column<File>[]} */
+const COLUMNS = [
+  { head: "File", kind: "main", cell: (one) => html`<div class="break">${one.is_here ? html`<a href=${one.url} data-native download>${one.name}</a>` : one.name}${!one.is_here && html`<div class="soft plain">on the machine of its pipeline</div>`}</div>` },
+  { head: "Size", kind: "number", cell: (one) => bytes(one.size) },
+  { head: "Ended", kind: "tight", cell: (one) => html`<${When} at=${endOf(one)} as="short" none="" />` },
+];
+
+/** The id of a crawl in the history ends with its time. @param {File} file */
+function endOf(file) {
+  const at = Number(file.crawl.split(":")[1]);
+  return Number.isFinite(at) && at > 0 ? Math.floor(at) : null;
+}
