@@ -2,12 +2,13 @@
 
 import asyncio
 import ssl
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo
 
-from msgspec import field
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from watchbell import ids, logs
 from watchbell.actors import in_chat
@@ -32,6 +33,24 @@ LONGEST = 8_000
 """Characters of a message; servers close the connection over much longer ones."""
 _UNANSWERED = 100
 _STRANGERS = 1_000
+
+
+class RoomSpeaker(Struct, frozen=True):
+    """Somebody who gives a command in a room."""
+
+    name: str
+    room: str
+    is_moderator: bool
+    is_member: bool
+
+
+class RoomReply(Struct, frozen=True):
+    text: str
+    is_private: bool
+
+
+RoomCommands = Callable[[str, RoomSpeaker], Awaitable[RoomReply | None]]
+"""Answers lines in rooms that begin with `!`; None for those that are no commands."""
 
 
 class Settings(SendLimits, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -99,6 +118,8 @@ class Jabber:
         self._zone = _zone(settings.timezone)
         self._contacts = ContactFinder(name, lambda text: address(text).partition("/")[0])
         self._refused: dict[str, None] = {}
+        self.room_commands: RoomCommands | None = None
+        """Set by whoever has commands for rooms besides ours."""
         self._log = logs.get(medium=name)
 
     async def send(self, message: Message) -> str:
@@ -145,6 +166,8 @@ class Jabber:
         while True:
             message = await self._messages.get()
             try:
+                if await self._has_answered_room(chat, message):
+                    continue
                 answer = await self._answer(chat, store, message)
             except StoreUnavailable as error:
                 self._log.warning("a command could not be carried out", reason=str(error))
@@ -154,6 +177,25 @@ class Jabber:
                 answer = "That failed; see my log for the reason."
             if answer:
                 await self._reply(message, answer)
+
+    async def _has_answered_room(self, chat: Chat, message: "Received") -> bool:
+        """Whether the message was for `room_commands`."""
+        is_meant = message.is_public and message.text.startswith("!") and not message.is_late
+        if not is_meant or self.room_commands is None or message.bare not in self._rooms:
+            return False
+        if not await chat.is_first(message.sender, message.id or message.text):
+            return True
+        speaker = RoomSpeaker(
+            name=one_line(message.nick, 100),
+            room=message.bare,
+            is_moderator=message.standing == "moderator",
+            is_member=message.standing != "guest",
+        )
+        reply = await self.room_commands(message.text, speaker)
+        if reply is not None:
+            heard = replace(message, is_public=not reply.is_private)
+            await self._reply(heard, reply.text)
+        return True
 
     async def _answer(self, chat: Chat, store: Store, message: "Received") -> str:
         """The answer to a message, or nothing."""

@@ -3,6 +3,7 @@
 import logging
 import ssl
 from collections.abc import Callable
+from typing import Literal
 
 from msgspec import Struct
 from slixmpp import JID, ClientXMPP, InvalidJID
@@ -45,6 +46,9 @@ class Account(Struct, frozen=True, kw_only=True):
         return f"{JID(self.jid).domain} at {host}:{port}" if host else JID(self.jid).domain
 
 
+Standing = Literal["guest", "member", "moderator"]
+
+
 class Received(Struct, frozen=True, kw_only=True):
     id: str
     """The sender's id of the message; may be empty."""
@@ -59,6 +63,8 @@ class Received(Struct, frozen=True, kw_only=True):
     """Whether it was sent while we were offline."""
     is_ours: bool
     """Whether a Watchbell sent it, this one or another."""
+    standing: Standing = "guest"
+    """Of the sender in that room."""
 
     @property
     def bare(self) -> str:

@@ -17,9 +17,10 @@ from slixmpp.plugins.xep_0198.stanza import RequestAck
 from watchbell import logs
 from watchbell.errors import DeliveryFailed
 from watchbell.gateways.message_texts import one_line
-from watchbell.gateways.xmpp_client import Account, Client, Received
+from watchbell.gateways.xmpp_client import Account, Client, Received, Standing
 
 _NICKS = 3
+_MEMBERS = ("owner", "admin", "member")
 _HEARD = ("chat", "normal", "groupchat")
 _NEW = "made"
 _BY_A_PROGRAM = "{urn:watchbell:said}by-a-program"
@@ -42,6 +43,8 @@ class Connection:
         self._account, self._receive = account, receive
         self._waiting: dict[tuple[str, ...], asyncio.Future[str]] = {}
         self._nicks: dict[str, str] = {}
+        self._standings: dict[str, Standing] = {}
+        """By the address of somebody in a room; guests are left out."""
         self._entering: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._why = ""
         self.ended = asyncio.Event()
@@ -262,6 +265,7 @@ class Connection:
                     is_public=kind == "groupchat",
                     is_late=stanza.get_plugin("delay", check=True) is not None,
                     is_ours=stanza.xml.find(_BY_A_PROGRAM) is not None,
+                    standing=self._standings.get(str(sender), "guest"),
                 )
             )
 
@@ -276,6 +280,7 @@ class Connection:
 
     def _on_presence(self, stanza: Any) -> None:
         room, nick = stanza["from"].bare, stanza["from"].resource
+        self._note_standing(stanza)
         if 110 not in stanza["muc"]["status_codes"]:  # somebody else's
             return
         if stanza["type"] == "unavailable":
@@ -284,6 +289,16 @@ class Connection:
             self._nicks[room] = nick
             made = 201 in stanza["muc"]["status_codes"]
             self._settle(("enter", room), _NEW if made else "entered")
+
+    def _note_standing(self, stanza: Any) -> None:
+        person, place = str(stanza["from"]), stanza["muc"]
+        self._standings.pop(person, None)
+        if stanza["type"] == "unavailable":
+            return
+        if place["role"] == "moderator":
+            self._standings[person] = "moderator"
+        elif place["affiliation"] in _MEMBERS:
+            self._standings[person] = "member"
 
     def _on_presence_error(self, stanza: Any) -> None:
         room, error = stanza["from"].bare, stanza["error"]

@@ -4,10 +4,13 @@ import asyncio
 from functools import partial
 
 from watchbell import logs
+from watchbell.archive import chat
+from watchbell.archive.chat import Person
 from watchbell.gateways import ack_page, catalogue, links, message_texts
 from watchbell.gateways.alert_messages import AlertRenderer
 from watchbell.gateways.catalogue import Configured
 from watchbell.gateways.delivery import Delivery
+from watchbell.gateways.jabber import Jabber, RoomReply, RoomSpeaker
 from watchbell.roles.role import Context, Role, Several
 from watchbell.settings import Settings
 from watchbell.web.alerting.ack_links import LinkUses
@@ -31,6 +34,8 @@ async def _deliver(one: Configured, context: Context) -> None:
         message_texts.open_texts, one.name, one.style, delivery.templates, link, log.warning
     )
     medium = one.open()
+    if isinstance(medium, Jabber):
+        medium.room_commands = partial(_archive, context)
     render = AlertRenderer(texts, medium.form, is_slow=bool(delivery.templates)).message
     try:
         await Delivery(
@@ -38,6 +43,19 @@ async def _deliver(one: Configured, context: Context) -> None:
         ).run()
     finally:
         await medium.close()
+
+
+async def _archive(context: Context, text: str, speaker: RoomSpeaker) -> RoomReply | None:
+    """Commands for the archive: moderators of a room are operators, its members have voice."""
+    person = Person(
+        name=speaker.name,
+        place=speaker.room,
+        is_op=speaker.is_moderator,
+        is_voiced=speaker.is_member,
+    )
+    settings, now = context.settings.archive, context.clock.now()
+    lines = await chat.answer(context.store, settings, text, person, now)
+    return RoomReply("\n".join(lines), chat.is_private(text)) if lines else None
 
 
 def link_address(settings: Settings) -> str:
