@@ -17,6 +17,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.alerting.scenes import Stage
+from tests.archive.crawling import added, append, ident_of, running
 from tests.cron.crew import definition, ended, put, say, serving
 from tests.gateways.post import alert
 from tests.jobs.logs import begun, job
@@ -260,3 +261,15 @@ async def test_the_documentation_lists_every_metric(mailing: Site) -> None:
     }
     page = (DEPLOY.parent / "docs" / "metrics.md").read_text()
     assert set(re.findall(r"^\| `(\w+)`", page, re.MULTILINE)) == known
+
+
+async def test_crawls_and_pipelines_are_counted(site: Site, store: Store) -> None:
+    owned = await running(store)
+    await append(store, owned, 1, 200, 200)
+    await added(store, ident_of(2))
+    found = await scraped(site)
+    assert found["watchbell_crawls_in_progress"] == {("running",): 1, ("queued",): 1}
+    assert found["watchbell_crawl_responses"] == {(): 2}
+    assert found["watchbell_crawl_bytes"] == {(): 200}
+    assert found["watchbell_pipelines"] == {(): 0}
+    assert found["watchbell_crawls_total"]["completed",] == 0
