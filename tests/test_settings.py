@@ -100,8 +100,6 @@ OTHER: dict[str, tuple[str, str | int]] = {
     "archive.host_urls": ("40", 40),
     "archive.most_size": ("40", 40),
     "archive.history_days": ("40", 40),
-    "archive.dashboard_port": ("7", 7),
-    "archive.dashboard_host": ("example", "example"),
     "archive.irc.server": ("example", "example"),
     "archive.irc.tls": ("false", False),
     "archive.irc.ca_file": ("example", "example"),

@@ -59,7 +59,7 @@ class Site:
     @property
     def urls(self) -> set[str]:
         """All that a crawl from the start must fetch."""
-        return {self.url + path for path in self.answers if not path.startswith("/unlinked")}
+        return {self.url + path for path in [*self.answers, "/robots.txt", "/sitemap.xml"]}
 
     def _add(self, path: str, content: bytes) -> None:
         self.answers[path] = lambda _site, _headers: content

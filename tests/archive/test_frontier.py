@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from watchbell.archive.frontier import FoundUrl, Frontier, Kind
+from watchbell.archive.frontier import FoundUrl, Frontier
 from watchbell.archive.model import Increments, LogEntry
+from watchbell.archive.scope import Place
 from watchbell.errors import Refused
+
+START = Place(root="http://a/")
 
 
 def url(text: str, **more: object) -> FoundUrl:
     host = text.split("/")[2]
-    return FoundUrl(url=text, known=text, host=host, **more)  # type: ignore[arg-type]
+    return FoundUrl(url=text, known=text, host=host, place=START, **more)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -40,8 +43,8 @@ def test_a_url_is_taken_once(path: Path) -> None:
 
 def test_a_url_is_known_without_its_session_id(path: Path) -> None:
     frontier = Frontier(path)
-    plain = FoundUrl(url="http://a/x?sid=1", known="http://a/x", host="a")
-    again = FoundUrl(url="http://a/x?sid=2", known="http://a/x", host="a")
+    plain = FoundUrl(url="http://a/x?sid=1", known="http://a/x", host="a", place=START)
+    again = FoundUrl(url="http://a/x?sid=2", known="http://a/x", host="a", place=START)
     assert frontier.add([plain, again]) == [plain]
     assert frontier.add([url("http://a/x")]) == []
     frontier.close()
@@ -49,7 +52,7 @@ def test_a_url_is_known_without_its_session_id(path: Path) -> None:
 
 def test_the_turn_comes_before_the_order_of_finding(path: Path) -> None:
     frontier = Frontier(path)
-    frontier.add([url("http://a/far", turn=1), url("http://a/near", kind=Kind.REQUISITE)])
+    frontier.add([url("http://a/far", turn=1), url("http://a/near", turn=0)])
     assert [task.url for task in frontier.take("a", 2)] == ["http://a/near", "http://a/far"]
     frontier.close()
 
@@ -140,13 +143,14 @@ def test_a_killed_process_leaves_the_last_commit(path: Path) -> None:
         import sys
         from pathlib import Path
         from watchbell.archive.frontier import FoundUrl, Frontier
+        from watchbell.archive.scope import Place
         frontier = Frontier(Path(sys.argv[1]))
         number = 0
         while True:
             for _ in range(20):
                 number += 1
                 text = f"http://a/{number}"
-                frontier.add([FoundUrl(url=text, known=text, host="a")])
+                frontier.add([FoundUrl(url=text, known=text, host="a", place=Place(root="http://a/"))])
             frontier.set_fact("number", number)
             frontier.commit()
             print(number, flush=True)

@@ -1,6 +1,7 @@
 """The files of a crawl: their names, the sidecar that describes them, and their move to where
 finished files are kept."""
 
+import glob
 import os
 import shutil
 from collections.abc import Sequence
@@ -30,15 +31,19 @@ class Sidecar(Struct, frozen=True, kw_only=True):
     note: str
     started_at: float | None
     finished_at: float
-    bytes_downloaded: int
-    items_downloaded: int
-    error_count: int
     files: tuple[FinishedFile, ...]
 
 
 def base_name(crawl: Crawl, started_at: float) -> str:
     at = datetime.fromtimestamp(started_at, UTC)
     return f"{crawl.slug}-{at:%Y%m%d-%H%M%S}-{crawl.ident[:_IDENT_LETTERS]}"
+
+
+def free_base_name(crawl: Crawl, started_at: float, folder: Path) -> str:
+    """One that no file in the folder has yet: a site may be crawled twice within a second."""
+    while next(folder.glob(f"{glob.escape(base_name(crawl, started_at))}*"), None):
+        started_at += 1
+    return base_name(crawl, started_at)
 
 
 def final_name(name: str, base: str, ending: str) -> str:

@@ -8,7 +8,6 @@ SQLite adds about 100,000 URLs in a second of CPU, and needs little more memory 
 
 import sqlite3
 from collections.abc import Iterable
-from enum import IntEnum
 from hashlib import blake2b
 from pathlib import Path
 from typing import TypeVar
@@ -17,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from watchbell.archive.model import Increments, LogEntry
+from watchbell.archive.scope import Place
 from watchbell.errors import Refused
 
 _VERSION = 1
@@ -33,14 +33,16 @@ CREATE TABLE IF NOT EXISTS hosts (
 );
 -- state: 0 to be fetched, 1 taken, 2 to be tried again later, 3 done
 CREATE TABLE IF NOT EXISTS urls (
-    id INTEGER PRIMARY KEY, key INTEGER, host INTEGER, state INTEGER, turn INTEGER, kind INTEGER,
-    level INTEGER, root INTEGER, tries INTEGER DEFAULT 0, later REAL DEFAULT 0, url TEXT,
-    known TEXT, part INTEGER DEFAULT -1, offset INTEGER
+    id INTEGER PRIMARY KEY, key INTEGER, host INTEGER, state INTEGER, turn INTEGER,
+    level INTEGER, offsite INTEGER, requisite INTEGER, redirects INTEGER, root INTEGER,
+    tries INTEGER DEFAULT 0, later REAL DEFAULT 0, url TEXT, known TEXT,
+    part INTEGER DEFAULT -1, offset INTEGER
 );
 CREATE INDEX IF NOT EXISTS by_key ON urls (key);
 CREATE INDEX IF NOT EXISTS to_do ON urls (host, turn, id) WHERE state = 0;
 CREATE INDEX IF NOT EXISTS taken ON urls (id) WHERE state = 1;
 CREATE INDEX IF NOT EXISTS later ON urls (later) WHERE state = 2;
+CREATE TABLE IF NOT EXISTS roots (id INTEGER PRIMARY KEY, url TEXT);
 CREATE TABLE IF NOT EXISTS outbox (batch INTEGER PRIMARY KEY AUTOINCREMENT, content BLOB);
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value BLOB);
 """
@@ -48,11 +50,12 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value BLOB);
 
 _FIND = "SELECT 1 FROM urls WHERE key = ? AND coalesce(known, url) = ?"
 _INSERT = (
-    "INSERT INTO urls (key, host, state, turn, kind, level, root, url, known)"
-    " VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO urls (key, host, state, turn, level, offsite, requisite, redirects, root,"
+    " url, known)"
+    " VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _TAKE = (
-    "SELECT id, url, kind, level, root, tries FROM urls"
+    "SELECT id, url, tries, level, offsite, requisite, redirects, root FROM urls"
     " WHERE state = 0 AND host = ? ORDER BY turn, id LIMIT ?"
 )
 _KEEP_HOST = (
@@ -63,22 +66,12 @@ _KEEP_HOST = (
 T = TypeVar("T")
 
 
-class Kind(IntEnum):
-    """What a URL is to the page that names it."""
-
-    PAGE, REQUISITE, REDIRECT = range(3)
-
-
 class FoundUrl(Struct, frozen=True, kw_only=True):
     url: str
     known: str
     """What tells whether two URLs are the same: the URL without session ids."""
     host: str
-    kind: Kind = Kind.PAGE
-    level: int = 0
-    """Links between it and a start URL."""
-    root: int = 0
-    """The start URL that it belongs to. 0: it is one itself."""
+    place: Place
     turn: int = 0
     """Of two URLs of a host, the one with the smaller turn comes first."""
 
@@ -89,9 +82,7 @@ class Task(Struct, frozen=True, kw_only=True):
     id: int
     url: str
     host: str
-    kind: Kind
-    level: int
-    root: int
+    place: Place
     tries: int
 
 
@@ -128,6 +119,8 @@ class Frontier:
         found = self._db.execute("SELECT name, id, found, waiting FROM hosts")
         self.hosts = {name: Host(*numbers) for name, *numbers in found}
         self._names = {host.id: name for name, host in self.hosts.items()}
+        self._roots: dict[int, str] = dict(self._db.execute("SELECT id, url FROM roots"))
+        self._root_numbers = {url: number for number, url in self._roots.items()}
         self._changed: set[str] = set()
         self.waiting = sum(host.waiting for host in self.hosts.values())
         """URLs that are to be fetched, now or later."""
@@ -135,7 +128,13 @@ class Frontier:
         self._begin()
 
     def _begin(self) -> None:
+        self._committed = self._db.total_changes
         self._db.execute("BEGIN")
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether there is something to commit."""
+        return self._db.total_changes > self._committed
 
     def commit(self) -> None:
         """Everything since the last commit, at once. After an error (sqlite3.Error, as on a full
@@ -161,14 +160,24 @@ class Frontier:
                 continue
             host = self._host(one.host)
             known = None if one.known == one.url else one.known
-            place = (one.turn, one.kind, one.level, one.root)
-            self._db.execute(_INSERT, (key, host.id, *place, one.url, known))
+            level, offsite, requisite, redirects, root = msgspec.structs.astuple(one.place)
+            place = (level, offsite, requisite, redirects, self._root(root))
+            self._db.execute(_INSERT, (key, host.id, one.turn, *place, one.url, known))
             host.found += 1
             host.waiting += 1
             self.found += 1
             self.waiting += 1
             added.append(one)
         return added
+
+    def _root(self, url: str) -> int:
+        """The number of a start URL: many URLs have the same."""
+        number = self._root_numbers.get(url)
+        if number is None:
+            number = self._root_numbers[url] = len(self._root_numbers) + 1
+            self._roots[number] = url
+            self._db.execute("INSERT INTO roots VALUES (?, ?)", (number, url))
+        return number
 
     def _host(self, name: str) -> Host:
         host = self.hosts.get(name)
@@ -183,8 +192,14 @@ class Frontier:
         found = self._db.execute(_TAKE, (self.hosts[host].id, most)).fetchall()
         self._db.executemany("UPDATE urls SET state = 1 WHERE id = ?", [row[:1] for row in found])
         return [
-            Task(id=id_, url=url, host=host, kind=Kind(kind), level=level, root=root, tries=tries)
-            for id_, url, kind, level, root, tries in found
+            Task(
+                id=id_,
+                url=url,
+                host=host,
+                place=Place(level, offsite, requisite, redirects, self._roots[root]),
+                tries=tries,
+            )
+            for id_, url, tries, level, offsite, requisite, redirects, root in found
         ]
 
     def done(self, task: Task, part: int = -1, offset: int = 0) -> None:
@@ -228,11 +243,6 @@ class Frontier:
         """When the first of those that were postponed is due."""
         (at,) = self._db.execute("SELECT min(later) FROM urls WHERE state = 2").fetchone()
         return float(at) if at is not None else None
-
-    def start_url(self, root: int) -> str:
-        """The URL of a root."""
-        found = self._db.execute("SELECT url FROM urls WHERE id = ?", (root,)).fetchone()
-        return str(found[0]) if found else ""
 
     # What is to be logged in the store.
 

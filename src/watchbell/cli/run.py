@@ -36,7 +36,7 @@ def command(*, loaded: Loaded, role: str) -> None:
     they share the work through the store. Uses the store of `watchbell up` on this machine, or
     --store, and waits until it is available.
 
-    Example: watchbell run lookout --store redis://db.example.com
+    Example: watchbell run processor --store redis://db.example.com
     """
     roles = chosen(loaded.settings, role)
     if not roles:
@@ -55,7 +55,9 @@ async def _run(name: str, roles: list[Role], loaded: Loaded) -> None:
     try:
         async with _store(name, loaded.settings) as store:
             log.info("running", store="none" if name in _OUTSIDE else store.url.redacted())
-            supervisor = Supervisor(roles, loaded.settings, store, origins=loaded.origins)
+            supervisor = Supervisor(
+                roles, loaded.settings, store, origins=loaded.origins, is_alone=True
+            )
             try:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(supervisor.run())

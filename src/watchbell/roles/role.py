@@ -19,6 +19,8 @@ class Context(Struct, frozen=True):
     """Replaces the status text that the board shows for the role."""
     origins: Mapping[str, str] = {}
     """The origin of each setting, where it is known."""
+    is_alone: bool = False
+    """Whether the process has no other role."""
 
 
 class Role(Struct, frozen=True):

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from math import inf
 from typing import Any, cast
 
 from msgspec import Struct
@@ -42,6 +43,7 @@ class Supervisor:
         store: Store,
         *,
         origins: Mapping[str, str] | None = None,
+        is_alone: bool = False,
         on_change: Callable[[], None] = lambda: None,
         clock: Clock = SYSTEM,
         first_pause: float = FIRST_PAUSE,
@@ -51,7 +53,7 @@ class Supervisor:
         self.stuck: list[str] = []
         """Roles that did not end in time."""
         self._settings, self._store, self._clock = settings, store, clock
-        self._origins = origins or {}
+        self._origins, self._is_alone = origins or {}, is_alone
         self._on_change = on_change
         self._first_pause, self._longest_pause = first_pause, longest_pause
 
@@ -115,6 +117,7 @@ class Supervisor:
             self._clock,
             lambda words: self._show_status(status, words),
             self._origins,
+            is_alone=self._is_alone,
         )
         error: BaseException | None = None
 
@@ -143,7 +146,7 @@ class Supervisor:
         """Waits a limited time for a role to end: a fault in it must not keep the process."""
         task.cancel()
         seconds = role.stop_seconds(self._settings)
-        _, left = await asyncio.wait([task], timeout=seconds)
+        _, left = await asyncio.wait([task], timeout=None if seconds == inf else seconds)
         if left:
             logs.get(role=role.name).error(
                 "role did not end in time", seconds=seconds, where=_where(task)

@@ -227,10 +227,6 @@ class Archive(Struct, frozen=True, kw_only=True):
     """MiB of one response that are recorded, at most."""
     history_days: Days = 3_650
     """Days to keep the list of ended crawls."""
-    dashboard_port: Port = 0
-    """Port for viewers that were written for ArchiveBot's dashboard. 0: none."""
-    dashboard_host: str = "127.0.0.1"
-    """Address of that port."""
     irc: ArchiveIrc = field(default_factory=ArchiveIrc)
 
 

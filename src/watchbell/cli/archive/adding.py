@@ -46,7 +46,7 @@ _HELP = {
     "--delay": "Milliseconds between two requests of a downloader.",
     "--concurrency": "Number of downloaders.",
     "--large": "Leave it to a pipeline for large crawls.",
-    "--browser": "Load pages in a browser.",
+    "--browser": "Load pages in a browser, on pipelines that have one.",
     "--browser-wait": "Seconds that the browser waits on each page.",
     "--browser-scroll": "Times that the browser scrolls down each page.",
     "--no-smart-scroll": "Scroll that often even where a page does not grow.",

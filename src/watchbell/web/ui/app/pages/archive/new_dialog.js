@@ -36,9 +36,6 @@ const BLANK = {
   has_cookies: true,
   dedups_before: false,
   makes_wacz: false,
-  with_browser: false,
-  browser_wait: /** @type {any} */ (null),
-  browser_scroll: /** @type {any} */ (null),
   most_bytes: /** @type {any} */ (null),
   most_urls: /** @type {any} */ (null),
 };
@@ -76,7 +73,6 @@ function More({ draft, kind, choices, change }) {
       <${Scope} draft=${draft} kind=${kind} change=${change} />
       <${Sets} draft=${draft} choices=${choices} change=${change} />
       <${Place} draft=${draft} kind=${kind} choices=${choices} change=${change} />
-      <${Browser} draft=${draft} change=${change} />
     </div>
   </details>`;
 }
@@ -127,15 +123,6 @@ function Place({ draft, kind, choices, change }) {
     <${Field} label="Pipeline" name="pipeline" value=${draft.where} onInput=${(/** @type {string} */ where) => change({ where })} options=${places} hint="Where the crawl runs." />
     <${Field} label="User agent" name="user_agent" value=${draft.user_agent} onInput=${(/** @type {string} */ user_agent) => change({ user_agent })} options=${agents} hint=${shown} />
   </div>`;
-}
-
-/** @param {{draft: Draft, change: (changes: Partial<Draft>) => void}} props */
-function Browser({ draft, change }) {
-  return html`<${Toggle} label="Open pages in a browser" checked=${draft.with_browser} onChange=${(/** @type {boolean} */ with_browser) => change({ with_browser })} hint="For pages that scripts draw. It is much slower." />
-    ${draft.with_browser && html`<div class="form-row">
-      <${NumberField} label="Seconds on a page" name="browser_wait" value=${draft.browser_wait} onInput=${(/** @type {any} */ browser_wait) => change({ browser_wait })} placeholder="2" />
-      <${NumberField} label="Times to scroll" name="browser_scroll" value=${draft.browser_scroll} onInput=${(/** @type {any} */ browser_scroll) => change({ browser_scroll })} placeholder="10" />
-    </div>`}`;
 }
 
 /** What is sent: fields that were left empty stay as usual. @param {string} url @param {string} kind @param {Draft} draft */

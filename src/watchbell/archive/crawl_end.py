@@ -1,0 +1,162 @@
+"""Completes the files of a crawl: its log, its index, and what describes it; then moves them to
+where finished files are kept. Every step can be repeated."""
+
+import asyncio
+import os
+import sqlite3
+from pathlib import Path
+from typing import BinaryIO
+
+from watchbell import logs
+from watchbell.archive import crawl_files
+from watchbell.archive.crawl_files import Sidecar
+from watchbell.archive.crawl_folder import CrawlFolder, Undertaken
+from watchbell.archive.crawl_run import CrawlRun
+from watchbell.archive.crawl_work import CrawlWork, WorkEnd, info_of
+from watchbell.archive.model import Crawl, Ending, FinishedFile
+from watchbell.archive.start_urls import LIST_NAME
+from watchbell.archive.warc.cdxj import write_index
+from watchbell.archive.warc.wacz import write_wacz
+from watchbell.archive.warc.writer import WarcWriter
+from watchbell.clock import Clock
+from watchbell.errors import WatchbellError
+from watchbell.files.objects import Files
+from watchbell.fleet.agent.sampler import boot_id
+from watchbell.probes import probe
+from watchbell.settings import Archive as Settings
+
+LOG_URL = "urn:X-watchbell:log"
+
+
+class CrawlEnd:
+    def __init__(self, settings: Settings, data: Path, files: Files, clock: Clock) -> None:
+        self._settings, self._files, self._clock = settings, files, clock
+        self._log = logs.get(role="pipeline")
+        self.finished = (
+            Path(settings.finished) if settings.finished else data / "archive" / "finished"
+        )
+
+    async def complete(self, run: CrawlRun, undertaken: Undertaken) -> Ending:
+        """Takes up an end that was interrupted."""
+        work = run.work
+        end = work.end
+        if end is None:
+            end = WorkEnd(run.is_aborted, round(self._clock.now(), 3))
+            work.log("The crawl was aborted." if end.is_aborted else "The crawl is complete.")
+            await self._commit(run, end)
+            probe("crawl.ending")
+        if not end.names:
+            names = await asyncio.to_thread(self._write, work, undertaken, end)
+            end = WorkEnd(end.is_aborted, end.at, names)
+            await self._commit(run, end)
+            probe("crawl.completed")
+        ending = "aborted" if end.is_aborted else ""
+        files = await self._moved(work.folder, undertaken, end.names, ending)
+        size = sum(file.size for file in files if file.name.endswith(".warc.gz"))
+        return Ending(is_aborted=end.is_aborted, files=files, warc_size=size, finished_at=end.at)
+
+    async def interrupt(self, folder: CrawlFolder, undertaken: Undertaken) -> None:
+        """Keeps what was fetched of a crawl that is no longer this pipeline's."""
+        try:
+            work = CrawlWork(folder, undertaken, self._settings, self._clock, boot_id())
+        except (OSError, sqlite3.Error, WatchbellError) as error:
+            self._log.error("can't keep a crawl", crawl=undertaken.crawl.ident, reason=str(error))
+            return
+        try:
+            end = work.end or WorkEnd(is_aborted=False, at=self._clock.now())
+            names = end.names or await asyncio.to_thread(self._write, work, undertaken, end)
+        finally:
+            work.close()
+        await self._moved(folder, undertaken, names, "" if end.names else "interrupted")
+        await asyncio.to_thread(folder.remove)
+
+    async def _commit(self, run: CrawlRun, end: WorkEnd) -> None:
+        run.work.set_end(end)
+        await run.commit()
+
+    def _write(self, work: CrawlWork, undertaken: Undertaken, end: WorkEnd) -> tuple[str, ...]:
+        """Writes everything that belongs to the crawl besides its WARC, and completes that."""
+        folder, base = work.folder.path, undertaken.base
+        ending = "aborted" if end.is_aborted else ""
+        paths = [*work.writer.finish(), self._meta(work, undertaken, end)]
+        index = folder / f"{base}.cdxj"
+        if work.writer.journal_path.exists():
+            write_index(
+                work.writer.journal_path,
+                index,
+                lambda part: crawl_files.final_name(work.writer.path(part).name, base, ending),
+            )
+            if undertaken.crawl.options.makes_wacz:
+                paths.append(_wacz(folder / f"{base}.wacz", paths[:-1], index, undertaken, end))
+            paths.append(index)
+        found = folder / f"{base}{LIST_NAME}"
+        if found.exists():
+            paths.append(found)
+        sidecar = folder / f"{base}.json"
+        files = tuple(
+            FinishedFile(crawl_files.final_name(path.name, base, ending), path.stat().st_size)
+            for path in paths
+        )
+        crawl_files.write_sidecar(sidecar, _sidecar(undertaken.crawl, end, files))
+        return tuple(path.name for path in [*paths, sidecar])
+
+    def _meta(self, work: CrawlWork, undertaken: Undertaken, end: WorkEnd) -> Path:
+        """The log of the crawl, as a WARC of its own."""
+        base = f"{undertaken.base}-meta"
+        for left in work.folder.path.glob(f"{base}*"):
+            left.unlink()
+        writer = WarcWriter(work.folder.path, base, info=info_of(undertaken))
+        with work.folder.log.open("rb") as log:
+            writer.write_resource(LOG_URL, end.at, FileBody(log), "text/plain; charset=utf-8")
+        (path,) = writer.finish()
+        writer.journal_path.unlink(missing_ok=True)
+        return path
+
+    async def _moved(
+        self, folder: CrawlFolder, undertaken: Undertaken, names: tuple[str, ...], ending: str
+    ) -> tuple[FinishedFile, ...]:
+        paths = [folder.path / name for name in names]
+        base = undertaken.base
+        moved = await asyncio.to_thread(crawl_files.move, paths, self.finished, base, ending)
+        probe("crawl.moved")
+        if self._settings.upload:
+            for file in moved:
+                await self._files.put(f"archive/{file.name}", self.finished / file.name)
+        return moved
+
+
+class FileBody:
+    """A file, as the block of a record."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.size = os.fstat(file.fileno()).st_size
+
+    def read(self, start: int = 0, stop: int | None = None) -> bytes:
+        self._file.seek(start)
+        return self._file.read((self.size if stop is None else stop) - start)
+
+
+def _wacz(
+    target: Path, warcs: list[Path], index: Path, undertaken: Undertaken, end: WorkEnd
+) -> Path:
+    write_wacz(target, warcs, index, title=undertaken.crawl.url, created=end.at)
+    return target
+
+
+def _sidecar(crawl: Crawl, end: WorkEnd, files: tuple[FinishedFile, ...]) -> Sidecar:
+    return Sidecar(
+        aborted=end.is_aborted,
+        fetch_depth=crawl.fetch_depth,
+        pipeline_id=crawl.pipeline_id,
+        queued_at=crawl.queued_at,
+        started_by=crawl.started_by,
+        started_in=crawl.started_in,
+        url=crawl.url,
+        url_file=crawl.url_file or None,
+        ident=crawl.ident,
+        note=crawl.note,
+        started_at=crawl.started_at,
+        finished_at=end.at,
+        files=files,
+    )

@@ -1,0 +1,209 @@
+"""What a crawl is at a moment: its frontier, its WARC and its log, which are committed together."""
+
+import asyncio
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+from watchbell.archive.crawl_folder import CrawlFolder, Undertaken
+from watchbell.archive.fetching.spool import Spool
+from watchbell.archive.frontier import FoundUrl, Frontier, Task
+from watchbell.archive.host_turns import HostTurns
+from watchbell.archive.log_text import line_of
+from watchbell.archive.model import LogEntry
+from watchbell.archive.tally import Tally
+from watchbell.archive.warc.earlier_payloads import EarlierPayloads
+from watchbell.archive.warc.reader import complete_until
+from watchbell.archive.warc.records import Exchange, Written
+from watchbell.archive.warc.writer import Position, WarcWriter
+from watchbell.clock import Clock
+from watchbell.settings import Archive as Settings
+
+
+class WorkEnd(Struct, frozen=True):
+    """The end that a crawl has come to: nothing more is fetched."""
+
+    is_aborted: bool
+    at: float
+    names: tuple[str, ...] = ()
+    """Its files, once all are complete; some may have been moved."""
+
+
+_END = "end"
+_POSITION, _LOG_SIZE, _COOKIES, _BOOT = "position", "log_size", "cookies", "boot"
+
+
+class CrawlWork:
+    def __init__(
+        self,
+        folder: CrawlFolder,
+        undertaken: Undertaken,
+        settings: Settings,
+        clock: Clock,
+        boot: str,
+        earlier: EarlierPayloads | None = None,
+    ) -> None:
+        """Opens it as it was committed. `boot` names the time since the machine was started."""
+        self.folder, self._undertaken, self._clock, self._boot = folder, undertaken, clock, boot
+        self.frontier = Frontier(folder.frontier)
+        self._turns = HostTurns()
+        self.tally = Tally()
+        self.cookies = self.frontier.fact(_COOKIES, bytes) or b""
+        self.has_news = False
+        """Whether there are new URLs, which downloaders may be waiting for."""
+        self._later = self.frontier.next_later()
+        self._writing = asyncio.Lock()
+        self.writer = WarcWriter(
+            folder.path,
+            undertaken.base,
+            info=info_of(undertaken),
+            part_size=settings.part_size << 20,
+            earlier=earlier,
+        )
+        self._log = os.open(folder.log, os.O_RDWR | os.O_CREAT, 0o644)
+        self.end = self.frontier.fact(_END, WorkEnd)
+        if not (self.end and self.end.names):
+            self._recover()
+        for name, host in self.frontier.hosts.items():
+            if host.waiting:
+                self._turns.add(name)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it has no start URLs yet."""
+        return not self.frontier.found
+
+    # URLs.
+
+    def add(self, urls: list[FoundUrl]) -> int:
+        """Returns how many of them are new."""
+        added = self.frontier.add(urls)
+        for one in added:
+            self._turns.add(one.host)
+        if added:
+            self.tally.count_queued(len(added))
+            self.has_news = True
+        return len(added)
+
+    def take(self, now: float) -> Task | None:
+        if self._later is not None and self._later <= now:
+            for host in self.frontier.due(now):
+                self._turns.add(host)
+            self._later = self.frontier.next_later()
+        while (turn := self._turns.take(now)) is not None:
+            for task in self.frontier.take(turn):
+                self._turns.add(turn)
+                return task
+        return None
+
+    def next_at(self) -> float | None:
+        """When a host may be asked again, or a URL is due again."""
+        times = [at for at in (self._turns.next_at(), self._later) if at is not None]
+        return min(times, default=None)
+
+    def postpone(self, task: Task, until: float) -> None:
+        self.frontier.postpone(task, until)
+        self._later = until if self._later is None else min(self._later, until)
+
+    def leave_alone(self, host: str, until: float) -> None:
+        """Nothing is fetched from the host before this time."""
+        self._turns.defer(host, until)
+
+    def set_end(self, end: WorkEnd) -> None:
+        self.end = end
+        self.frontier.set_fact(_END, end)
+
+    # What is written.
+
+    def log(self, message: str) -> None:
+        self.tally.log(LogEntry(type="stdout", ts=self._clock.now(), message=message))
+
+    async def write(self, exchange: Exchange) -> list[Written]:
+        """A large one is written in a thread; meanwhile nothing else is written or committed."""
+        if isinstance(exchange.response, bytes) and not self._writing.locked():
+            return self.writer.write_exchange(exchange)
+        async with self._writing:
+            return await asyncio.to_thread(self.writer.write_exchange, exchange)
+
+    async def write_file(self, url: str, at: float, body: Spool, ip: str, said: str) -> Written:
+        """A file that did not come by HTTP, with what was said about it."""
+
+        def write() -> Written:
+            kind = "application/octet-stream"
+            written = self.writer.write_resource(url, at, body, kind, ip=ip)
+            text = said.encode(errors="replace")
+            self.writer.write_metadata(url, at, text, "text/plain", concurrent_to=written.id)
+            return written
+
+        async with self._writing:
+            return await asyncio.to_thread(write)
+
+    async def commit(self) -> bool:
+        """Whether there was something to commit."""
+        async with self._writing:
+            return self._commit()
+
+    def _commit(self) -> bool:
+        lines = bytearray()
+        for entries, increments in self.tally.take():
+            self.frontier.put_batch(entries, increments)
+            for entry in entries:
+                lines += line_of(entry)
+        if not self.frontier.is_changed:
+            return False
+        size = os.lseek(self._log, 0, os.SEEK_END) + len(lines)
+        _write(self._log, lines)
+        self.frontier.set_fact(_LOG_SIZE, size)
+        self.frontier.set_fact(_POSITION, self.writer.position)
+        self.frontier.set_fact(_COOKIES, self.cookies)
+        self.frontier.commit()
+        return True
+
+    async def sync(self) -> None:
+        async with self._writing:
+            await asyncio.to_thread(self.writer.sync)
+
+    def close(self) -> None:
+        self.writer.close()
+        os.close(self._log)
+        self.frontier.close()
+
+    def _recover(self) -> None:
+        position = self.frontier.fact(_POSITION, Position) or Position()
+        known = self.frontier.fact(_BOOT, str)
+        if known not in (None, self._boot):
+            position = self._surviving(position)
+        self.writer.recover(position)
+        os.ftruncate(self._log, self.frontier.fact(_LOG_SIZE, int) or 0)
+        os.lseek(self._log, 0, os.SEEK_END)
+        self.frontier.set_fact(_BOOT, self._boot)
+        self.frontier.commit()
+
+    def _surviving(self, position: Position) -> Position:
+        """What a power failure has left of the part that was being written."""
+        path = self.writer.path(position.part)
+        part = next((one for one in (path, Path(f"{path}.open")) if one.exists()), None)
+        end = complete_until(part) if part and position.offset else 0
+        if end >= position.offset:
+            return position
+        lost = self.frontier.undo_from(position.part, end)
+        self.log(f"The machine was restarted. URLs that are fetched again: {lost:,}.")
+        return Position(position.part, end)
+
+
+def _write(file: int, content: bytes | bytearray) -> None:
+    left = memoryview(content)
+    while left:
+        left = left[os.write(file, left) :]
+
+
+def info_of(undertaken: Undertaken) -> dict[str, str]:
+    """What the first record of each WARC file says."""
+    crawl = undertaken.crawl
+    said = {
+        "description": f"Crawl of {crawl.url}" + (f": {crawl.note}" if crawl.note else ""),
+        "archivebot-job-ident": crawl.ident,
+        "downloaded-by": crawl.started_by,
+    }
+    return {name: value for name, value in said.items() if value}
