@@ -13,7 +13,9 @@ from tests.archive.crawled import add, is_over, record_types, responses, warcs
 from tests.archive.site import Site, served
 from tests.archive.warc_gate import gate
 from tests.waiting import eventually
-from watchbell.archive import crawls, finishing
+from watchbell.archive import crawl_log, crawls, finishing, visits
+from watchbell.archive.extraction import documents
+from watchbell.archive.extraction.links import Link
 from watchbell.archive.model import CrawlOptions
 from watchbell.archive.pipeline import Pipeline
 from watchbell.clock import SYSTEM
@@ -43,6 +45,8 @@ async def test_everything_is_fetched_once(store: Store, tmp_path: Path, files: F
     async with served(Site(300)) as site, pipeline(store, tmp_path, files):
         ident = await add(store, site.start)
         await eventually(lambda: is_over(store, ident))
+        working = tmp_path / "archive" / "crawls"
+        await eventually(lambda: not list(working.iterdir()), why="the folder of the crawl is gone")
         crawl = await crawls.get(store, ident)
     finished = tmp_path / "archive" / "finished"
     found = responses(finished)
@@ -57,7 +61,6 @@ async def test_everything_is_fetched_once(store: Store, tmp_path: Path, files: F
     assert (crawl.items_downloaded, crawl.items_queued) == (len(found) - 3, len(found))
     assert crawl.bytes_downloaded == sum(len(sent) for (sent,) in site.sent.values())
     await gate(warcs(finished))
-    assert list((tmp_path / "archive" / "crawls").iterdir()) == []
 
 
 async def test_a_second_crawl_refers_to_what_the_first_has_and_is_packed(
@@ -76,3 +79,43 @@ async def test_a_second_crawl_refers_to_what_the_first_has_and_is_packed(
     (packed,) = finished.glob("*.wacz")
     assert zipfile.is_zipfile(packed)
     assert len(list(finished.glob("*.json"))) == 2, "no file has replaced another"
+
+
+async def test_a_page_that_breaks_the_parser_is_recorded_and_the_crawl_goes_on(
+    store: Store, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(body: bytes, content_type: str, url: str) -> list[Link]:
+        if url.endswith("/p/3"):
+            raise RecursionError("too deep")
+        return documents.extract(body, content_type, url)
+
+    monkeypatch.setattr(visits, "extract", broken)
+    async with served(Site(20, odd=False)) as site, pipeline(store, tmp_path, files):
+        ident = await add(store, site.start)
+        await eventually(lambda: is_over(store, ident))
+        lines = [line.decode() for line in await crawl_log.recent(store, ident)]
+    assert any("/p/3 can't be read: too deep" in line for line in lines)
+    found = responses(tmp_path / "archive" / "finished")
+    assert f"{site.url}/p/3" in found
+    assert len(found) >= 20, "others link to the rest"
+
+
+async def test_a_crawl_whose_folder_is_damaged_fails_alone(
+    store: Store, tmp_path: Path, files: Files
+) -> None:
+    gate_of_site = asyncio.Event()
+    async with served(Site(5, odd=False)) as site:
+        site.gate = gate_of_site
+        async with pipeline(store, tmp_path, files):
+            ident = await add(store, site.start)
+            await eventually(lambda: site.asked)
+        frontier = tmp_path / "archive" / "crawls" / ident / "frontier.db"
+        for path in frontier.parent.glob("frontier.db*"):
+            path.write_bytes(b"this is no database" * 1_000)
+        gate_of_site.set()
+        async with pipeline(store, tmp_path, files):
+            await eventually(lambda: is_over(store, ident))
+            other = await add(store, f"{site.url}/p/0")
+            await eventually(lambda: is_over(store, other))
+    (kept,) = (tmp_path / "archive" / "finished").glob("damaged-*")
+    assert kept.name.startswith(f"damaged-{ident}")

@@ -60,7 +60,8 @@ class CrawlEnd:
         try:
             work = CrawlWork(folder, undertaken, self._settings, self._clock, boot_id())
         except (OSError, sqlite3.Error, WatchbellError) as error:
-            self._log.error("can't keep a crawl", crawl=undertaken.crawl.ident, reason=str(error))
+            self._log.error("can't read a crawl", crawl=undertaken.crawl.ident, reason=str(error))
+            await asyncio.to_thread(self._set_aside, folder)
             return
         try:
             end = work.end or WorkEnd(is_aborted=False, at=self._clock.now())
@@ -69,6 +70,12 @@ class CrawlEnd:
             work.close()
         await self._moved(folder, undertaken, names, "" if end.names else "interrupted")
         await asyncio.to_thread(folder.remove)
+
+    def _set_aside(self, folder: CrawlFolder) -> None:
+        """Keeps a folder that is damaged, for people to look at."""
+        damaged = self.finished / f"damaged-{folder.path.name}-{int(self._clock.now())}"
+        self.finished.mkdir(parents=True, exist_ok=True)
+        folder.path.rename(damaged)
 
     async def _commit(self, run: CrawlRun, end: WorkEnd) -> None:
         run.work.set_end(end)

@@ -191,15 +191,28 @@ class Pipeline:
                 if await self._attempted(running, folder, undertaken):
                     break
                 await asyncio.sleep(_AGAIN)
+            if running.is_lost:
+                self._log.warning("a crawl was lost", crawl=ident)
+                await self._end.interrupt(folder, undertaken)
         except asyncio.CancelledError:
             if not running.is_lost:
                 raise
+            await self._end.interrupt(folder, undertaken)
+        except Exception as error:  # noqa: BLE001 one crawl must not end the others
+            self._log.exception("a crawl failed", crawl=ident)
+            await self._fail(running.ownership, folder, undertaken, _first(error))
         finally:
             self._running.pop(ident, None)
             self._watch.forget(ident)
-        if running.is_lost:
-            self._log.warning("a crawl was lost", crawl=ident)
-            await self._end.interrupt(folder, undertaken)
+
+    async def _fail(
+        self, ownership: Ownership, folder: CrawlFolder, undertaken: Undertaken, error: Exception
+    ) -> None:
+        """What it has fetched is kept."""
+        await self._end.interrupt(folder, undertaken)
+        reason = f"The pipeline failed: {type(error).__name__}: {error}"
+        ending = Ending(failure=reason[:2_000], finished_at=self._clock.now())
+        await patiently(lambda: finishing.finish(self._store, ownership, ending))
 
     async def _attempted(
         self, running: Running, folder: CrawlFolder, undertaken: Undertaken
@@ -209,8 +222,8 @@ class Pipeline:
         problem = ""
         try:
             await self._worked(running, folder, undertaken)
-        except* (OSError, sqlite3.Error) as group:
-            problem = str(group.exceptions[0])
+        except* (OSError, sqlite3.OperationalError) as group:
+            problem = str(_first(group))
         except* CrawlLost:
             running.is_lost = True
         if problem:
@@ -325,6 +338,13 @@ class Pipeline:
             if running.run:
                 running.run.work.log(message)
                 running.run.wake()
+
+
+def _first(error: Exception) -> Exception:
+    """The first cause within groups of errors."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _percentage(part: float, whole: float) -> float:

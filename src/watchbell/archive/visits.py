@@ -1,10 +1,12 @@
 """Visits URLs of a crawl: fetches each, records the exchange, and follows its links."""
 
 import asyncio
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
+from watchbell import logs
 from watchbell.archive import ignores, politeness, scope
 from watchbell.archive.crawl_work import CrawlWork
 from watchbell.archive.extraction.documents import extract
@@ -62,6 +64,7 @@ class Visits:
         self._jar = Jar.restored(work.cookies)
         self._failures: Counter[str] = Counter()
         self._full: set[str] = set()
+        self._logger = logs.get(role="pipeline")
         self._robots: dict[str, Robots] = {}
         self._bytes = crawl.bytes_downloaded
         agent = ("User-Agent", crawl.user_agent or DEFAULT)
@@ -99,6 +102,12 @@ class Visits:
         probe("crawl.fetched")
         try:
             await self._handle(task, fetched)
+        except (OSError, sqlite3.Error):
+            raise
+        except Exception as error:
+            self._logger.exception("a URL can't be handled", url=task.url)
+            self._work.log(f"{task.url} can't be handled: {type(error).__name__}: {error}")
+            self._work.frontier.done(task)
         finally:
             fetched.response.close()
         return True
@@ -204,9 +213,14 @@ class Visits:
             return [Link(url, "page") for url in fetched.links]
         if not 200 <= fetched.status < 300 or fetched.error:
             return []
-        if fetched.response.size > _IN_LOOP:
-            return await asyncio.to_thread(_found_in, fetched)
-        return _found_in(fetched)
+        try:
+            if fetched.response.size > _IN_LOOP:
+                return await asyncio.to_thread(_found_in, fetched)
+            return _found_in(fetched)
+        except Exception as error:
+            self._logger.exception("the links of a page can't be read", url=fetched.url)
+            self._work.log(f"The links of {fetched.url} can't be read: {error}")
+            return []
 
     def _wanted(self, task: Task, links: Iterable[Link]) -> list[FoundUrl]:
         """Those of the links that the crawl follows."""
