@@ -130,7 +130,7 @@ NOTIFICATIONS = {
 """The family of keys that has the times of each kind of notification."""
 
 # Words that keys of other domains begin with, and in which names that people choose come last.
-_ELSEWHERE = ("pagerduty_acks",)
+_ELSEWHERE = ("pagerduty_acks", "pending")
 
 RESERVED_ENTITIES = frozenset(_ELSEWHERE).union(
     word
@@ -148,7 +148,7 @@ RESERVED_MEDIA = frozenset(
     family.pattern.removesuffix(Alerting.queue.literals[-1])
     for family in AlertingOwn.families()
     if family.pattern.endswith(Alerting.queue.literals[-1])
-)
+).union({"finish"})
 """Names that no medium may have, since its queue would be another list."""
 
 
