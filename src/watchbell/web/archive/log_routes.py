@@ -11,7 +11,7 @@ from watchbell.web.archive import log_view
 from watchbell.web.archive.crawl_routes import Ident
 from watchbell.web.archive.log_feed import follow
 from watchbell.web.archive.log_shapes import (
-    Hosts,
+    CrawlHosts,
     HostShown,
     Ignores,
     IgnoreShown,
@@ -52,11 +52,11 @@ async def live(
 
 
 @get("/archive/crawls/{ident:str}/hosts", opt=needs("read"))
-async def hosts(request: Asked, ident: Ident) -> Hosts:
+async def hosts(request: Asked, ident: Ident) -> CrawlHosts:
     """List the hosts that a crawl has fetched from, by responses and bytes."""
     found = await crawl_log.hosts(services_of(request).store, await spelled(request, ident))
     shown = [HostShown(host, count, size) for host, (count, size) in found.items()]
-    return Hosts(sorted(shown, key=lambda one: (-one.responses, one.host)))
+    return CrawlHosts(sorted(shown, key=lambda one: (-one.responses, one.host)))
 
 
 @get("/archive/crawls/{ident:str}/responses", opt=needs("read"))

@@ -39,7 +39,7 @@ class HostShown(Struct, frozen=True):
     bytes: int
 
 
-class Hosts(Struct, frozen=True):
+class CrawlHosts(Struct, frozen=True):
     items: list[HostShown]
     """The one with the most responses first."""
 
