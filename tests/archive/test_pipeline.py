@@ -13,10 +13,10 @@ from tests.archive.crawled import add, is_over, record_types, responses, warcs
 from tests.archive.site import Site, served
 from tests.archive.warc_gate import gate
 from tests.waiting import eventually
-from watchbell.archive import crawl_log, crawls, finishing, visits
+from watchbell.archive import crawl_log, crawls, finishing, queues, visits
 from watchbell.archive.extraction import documents
 from watchbell.archive.extraction.links import Link
-from watchbell.archive.model import CrawlOptions
+from watchbell.archive.model import CrawlOptions, CrawlSettings
 from watchbell.archive.pipeline import Pipeline
 from watchbell.clock import SYSTEM
 from watchbell.files import objects
@@ -117,5 +117,32 @@ async def test_a_crawl_whose_folder_is_damaged_fails_alone(
             await eventually(lambda: is_over(store, ident))
             other = await add(store, f"{site.url}/p/0")
             await eventually(lambda: is_over(store, other))
-    (kept,) = (tmp_path / "archive" / "finished").glob("damaged-*")
-    assert kept.name.startswith(f"damaged-{ident}")
+    (kept,) = (tmp_path / "archive" / "damaged").iterdir()
+    assert kept.name.startswith(ident)
+
+
+async def test_what_was_fetched_of_a_crawl_that_was_returned_is_kept(
+    store: Store, tmp_path: Path, files: Files
+) -> None:
+    """The pipeline that has it takes it again, from the beginning."""
+    async with served(Site(40, odd=False)) as site:
+        async with pipeline(store, tmp_path, files):
+            ident = await add(store, site.start, CrawlSettings(age=4, delay_min=50, delay_max=50))
+            await eventually(lambda: _has_responses(store, ident))
+        crawl = await crawls.get(store, ident)
+        assert crawl
+        held = await queues.resume(store, ident, crawl.pipeline_id, "p1", lease=30)
+        assert held
+        assert await queues.release(store, held, "its pipeline is gone", SYSTEM.now())
+        async with pipeline(store, tmp_path, files):
+            await eventually(lambda: is_over(store, ident))
+    finished = tmp_path / "archive" / "finished"
+    names = [path.name for path in warcs(finished)]
+    kept = [name for name in names if "-interrupted-00000" in name]
+    assert (len(kept), len(names)) == (1, 4), "two files of each attempt"
+    assert set(responses(finished)) == site.urls
+
+
+async def _has_responses(store: Store, ident: str) -> bool:
+    crawl = await crawls.get(store, ident)
+    return crawl is not None and crawl.items_downloaded > 5

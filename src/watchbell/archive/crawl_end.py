@@ -56,13 +56,19 @@ class CrawlEnd:
         return Ending(is_aborted=end.is_aborted, files=files, warc_size=size, finished_at=end.at)
 
     async def interrupt(self, folder: CrawlFolder, undertaken: Undertaken) -> None:
-        """Keeps what was fetched of a crawl that is no longer this pipeline's."""
+        """Keeps what was fetched of a crawl that is no longer this pipeline's. What a full disk
+        prevents is tried again by the next start."""
+        ident = undertaken.crawl.ident
         try:
-            work = CrawlWork(folder, undertaken, self._settings, self._clock, boot_id())
-        except (OSError, sqlite3.Error, WatchbellError) as error:
-            self._log.error("can't read a crawl", crawl=undertaken.crawl.ident, reason=str(error))
+            await self._interrupt(folder, undertaken)
+        except (OSError, sqlite3.OperationalError) as error:
+            self._log.error("can't keep a crawl now", crawl=ident, reason=str(error))
+        except (sqlite3.Error, WatchbellError) as error:
+            self._log.error("can't read a crawl", crawl=ident, reason=str(error))
             await asyncio.to_thread(self._set_aside, folder)
-            return
+
+    async def _interrupt(self, folder: CrawlFolder, undertaken: Undertaken) -> None:
+        work = CrawlWork(folder, undertaken, self._settings, self._clock, boot_id())
         try:
             end = work.end or WorkEnd(is_aborted=False, at=self._clock.now())
             names = end.names or await asyncio.to_thread(self._write, work, undertaken, end)
@@ -73,9 +79,12 @@ class CrawlEnd:
 
     def _set_aside(self, folder: CrawlFolder) -> None:
         """Keeps a folder that is damaged, for people to look at."""
-        damaged = self.finished / f"damaged-{folder.path.name}-{int(self._clock.now())}"
-        self.finished.mkdir(parents=True, exist_ok=True)
-        folder.path.rename(damaged)
+        place = folder.path.parent.with_name("damaged")
+        try:
+            place.mkdir(exist_ok=True)
+            folder.path.rename(place / f"{folder.path.name}-{int(self._clock.now())}")
+        except OSError as error:
+            self._log.error("can't move a folder", folder=str(folder.path), reason=str(error))
 
     async def _commit(self, run: CrawlRun, end: WorkEnd) -> None:
         run.work.set_end(end)

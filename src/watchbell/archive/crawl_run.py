@@ -131,13 +131,15 @@ class CrawlRun:
             if self.settings.abort_requested or self._visits.has_enough:
                 self._end()
                 break
-            if not self.settings.is_paused and self._shop.has_space():
-                task = self.work.take(self._clock.now())
-                if task is not None:
-                    return task
-                if not self._under_way and not self.work.frontier.waiting:
-                    self._end()
-                    break
+            if self.settings.is_paused or not self._shop.has_space():
+                await self._wait_for_news(None)
+                continue
+            task = self.work.take(self._clock.now())
+            if task is not None:
+                return task
+            if not self._under_way and not self.work.frontier.waiting:
+                self._end()
+                break
             await self._wait_for_news(self.work.next_at())
         return None
 

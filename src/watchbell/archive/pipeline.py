@@ -156,6 +156,9 @@ class Pipeline:
         return await patiently(reserve)
 
     async def _begin(self, group: asyncio.TaskGroup, ownership: Ownership) -> None:
+        earlier = self._running.get(ownership.ident)
+        if earlier and earlier.task:  # it was lost here, and its files are being kept
+            await asyncio.wait([earlier.task])
         crawl = await patiently(lambda: crawls.get(self._store, ownership.ident))
         if crawl is None:
             return
@@ -163,9 +166,19 @@ class Pipeline:
         base = free_base_name(crawl, started_at, self._end.finished)
         undertaken = Undertaken(crawl=crawl, base=base)
         path = self._folder.crawls / crawl.ident
-        folder = await asyncio.to_thread(CrawlFolder.begun, path, undertaken)
+        try:
+            folder = await asyncio.to_thread(CrawlFolder.begun, path, undertaken)
+        except OSError as error:
+            await self._give_back(ownership, f"the pipeline can't use its disk: {error}")
+            return
         probe("crawl.begun")
         self._start(group, ownership, folder, undertaken)
+
+    async def _give_back(self, ownership: Ownership, reason: str) -> None:
+        self._log.error("can't begin a crawl", crawl=ownership.ident, reason=reason)
+        now = self._clock.now()
+        await patiently(lambda: queues.release(self._store, ownership, reason, now))
+        await asyncio.sleep(_AGAIN)
 
     def _start(
         self,
@@ -276,6 +289,8 @@ class Pipeline:
                 run = held[ident].run
                 if run:
                     run.apply(settings)
+                else:
+                    self._watch.forget(ident)  # it is being opened, perhaps with older ones
             await asyncio.sleep(_EVERY)
 
     def _lose(self, running: Running) -> None:

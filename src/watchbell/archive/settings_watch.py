@@ -42,6 +42,7 @@ class SettingsWatch:
         versions = await _VERSIONS(self._store, [Archive(self._store.prefix).pending()], [*idents])
         now = self._clock.monotonic()
         found: dict[str, CrawlSettings] = {}
+        seen: dict[str, tuple[bytes, float]] = {}
         for ident, version in zip(idents, versions, strict=True):
             known = self._known.get(ident)
             if known and known[0] == version and now - known[1] < _READ_EVERY:
@@ -49,7 +50,8 @@ class SettingsWatch:
             settings = await crawls.settings(self._store, ident)
             if settings is not None:
                 found[ident] = settings
-            self._known[ident] = version, now
+            seen[ident] = version, now
+        self._known |= seen  # only now: a call that fails half-way is repeated
         return found
 
     def forget(self, ident: str) -> None:

@@ -64,6 +64,7 @@ class Visits:
         self._jar = Jar.restored(work.cookies)
         self._failures: Counter[str] = Counter()
         self._full: set[str] = set()
+        self._switched_off: set[str] = set()
         self._logger = logs.get(role="pipeline")
         self._robots: dict[str, Robots] = {}
         self._bytes = crawl.bytes_downloaded
@@ -91,6 +92,17 @@ class Visits:
         if pattern:
             self._work.frontier.done(task)
             return False
+        try:
+            return await self._visited(task)
+        except (OSError, sqlite3.Error):
+            raise
+        except Exception as error:
+            self._logger.exception("a URL can't be handled", url=task.url)
+            self._work.log(f"{task.url} can't be handled: {type(error).__name__}: {error}")
+            self._work.frontier.done(task)
+            return True
+
+    async def _visited(self, task: Task) -> bool:
         if self._crawl.options.obeys_robots and not await self._is_allowed(task):
             self._work.log(f"robots.txt forbids {task.url}")
             self._work.frontier.done(task)
@@ -102,12 +114,6 @@ class Visits:
         probe("crawl.fetched")
         try:
             await self._handle(task, fetched)
-        except (OSError, sqlite3.Error):
-            raise
-        except Exception as error:
-            self._logger.exception("a URL can't be handled", url=task.url)
-            self._work.log(f"{task.url} can't be handled: {type(error).__name__}: {error}")
-            self._work.frontier.done(task)
         finally:
             fetched.response.close()
         return True
@@ -226,7 +232,8 @@ class Visits:
         """Those of the links that the crawl follows."""
         found: dict[str, FoundUrl] = {}
         frontier = self._work.frontier
-        for link in links:
+        # A URL may be both a part of the page and a page; the page has more links to follow.
+        for link in sorted(links, key=lambda one: one.kind == "requisite"):
             if link.url in found:
                 continue
             host = netloc_of(link.url)
@@ -259,6 +266,10 @@ class Visits:
 
     def _ignored(self, url: str, source: str) -> str | None:
         pattern = self._ignores.match(url)
+        for slow in self._ignores.switched_off.keys() - self._switched_off:
+            self._switched_off.add(slow)
+            why = self._ignores.switched_off[slow]
+            self._work.log(f"The ignore pattern {slow} is not used: {why}")
         if pattern is None:
             return None
         self._work.tally.count_match(pattern)
