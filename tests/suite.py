@@ -44,6 +44,7 @@ PROGRAMS = {  # by Debian package
     "redis-server": Program("redis-server", ("faults", "roles", "store", "test_servers.py")),
     "faketime": Program("faketime", ("cron", "faults", "whole")),
     "prosody": Program("prosody", ("gateways",)),
+    "rsync": Program("rsync", ("archive",)),
     "ngircd": Program("ngircd", ("archive",)),
     "chromium": Program("chromium", ("browser",)),
     "prometheus-alertmanager": Program("amtool", ("web",)),
@@ -105,14 +106,14 @@ def run_everything(options: list[str], skipped: list[str]) -> int:
 def workers(arguments: list[str]) -> list[str]:
     """Options that spread whole folders over the cores; for less, a worker's start costs more.
 
-    One more than there are cores, since tests wait for other processes a third of their time; in
-    runs of neighbours, since those share servers and a browser.
+    Three a core, since tests wait for other processes, or for time to pass, more than half of their
+    time; in runs of neighbours, since those share servers and a browser. See also `order.py`.
     """
     is_alone = any(one.startswith(WITHOUT_WORKERS) for one in arguments)
     paths = paths_among(arguments)
     if is_alone or (arguments and not any(path.is_dir() for path in paths)):
         return []
-    return ["-n", str(min(4, (os.cpu_count() or 1) + 1)), "--dist", "worksteal"]
+    return ["-n", str(min(8, 3 * (os.cpu_count() or 1))), "--dist", "worksteal"]
 
 
 def paths_among(arguments: list[str]) -> list[Path]:

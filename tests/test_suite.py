@@ -3,11 +3,12 @@
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests import suite
+from tests import order, suite
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -34,6 +35,29 @@ def at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_whole_folders_run_in_parallel(arguments: list[str], is_parallel: bool) -> None:
     assert bool(suite.workers(arguments)) == is_parallel
+
+
+def test_every_worker_begins_with_slow_files_and_ends_with_quick_tests(
+    request: pytest.FixtureRequest,
+) -> None:
+    function = request.node
+    assert isinstance(function, pytest.Function)
+
+    def made(folder: str, file: int, number: int) -> pytest.Function:
+        one = pytest.Function.from_parent(
+            function.parent, name=f"{folder}{file}.{number}", callobj=function.obj
+        )
+        one.path = order.TESTS / folder / f"test_{file}.py"
+        return one
+
+    slow = [made("faults", file, number) for file in range(4) for number in range(3)]
+    quick = [made("units", 0, number) for number in range(28)]
+    ordered = order.dealt([*quick[:14], *slow, *quick[14:]], 2)
+    assert sorted(ordered, key=id) == sorted([*slow, *quick], key=id)
+    for share, first in ((ordered[:20], (0, 2)), (ordered[20:], (3, 1))):
+        files = [f"faults{file}.{number}" for file in first for number in range(3)]
+        assert [one.name for one in share[:6]] == files
+        assert not any(one.name.startswith("faults") for one in share[6:])
 
 
 @pytest.mark.parametrize(
@@ -87,3 +111,19 @@ def test_a_long_test_runs_only_when_asked_for(
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = [line.lstrip(".") for line in done.stdout.splitlines()]
     assert [one for one in lines if one.startswith(("few", "many"))] == printed, done.stderr
+
+
+def test_no_two_files_of_tests_share_a_name() -> None:
+    """A worker that collects both would refuse the second one."""
+    names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_each_benchmark_is_in_the_table() -> None:
+    measuring = {
+        path.stem for path in (ROOT / "bench").glob("*.py") if "\ndef figures()" in path.read_text()
+    }
+    listed = subprocess.run(
+        [sys.executable, "bench/table.py", "--help"], check=True, capture_output=True, text=True
+    ).stdout
+    assert {name for name in measuring if f"\n  {name} " not in listed} == set()

@@ -11,6 +11,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, overload
 
+from watchbell.roles.supervisor import where
+
 T = TypeVar("T")
 
 POLL = 0.005
@@ -46,6 +48,7 @@ async def eventually(predicate: Callable[[], Any], seconds: float = PATIENCE, wh
     except TimeoutError:
         if not deadline.expired():
             raise
+        _show_tasks()
         raise AssertionError(_late(predicate, seconds, why, value)) from None
     return value
 
@@ -53,6 +56,12 @@ async def eventually(predicate: Callable[[], Any], seconds: float = PATIENCE, wh
 async def _asked(predicate: Callable[[], Any]) -> Any:
     answer = predicate()
     return await answer if inspect.isawaitable(answer) else answer
+
+
+def _show_tasks() -> None:
+    """Where every task of the test waits, to be read beside the failure."""
+    for task in asyncio.all_tasks():
+        print(f"{task.get_name()} waits at\n{where(task)}\n")
 
 
 def _late(predicate: object, seconds: float, why: str, value: object) -> str:

@@ -42,6 +42,9 @@ Privilege = Literal[
     "create_alerts",
     "edit_alerts",
     "delete_alerts",
+    "create_dashboards",
+    "edit_dashboards",
+    "delete_dashboards",
     "create_roles",
     "edit_roles",
     "delete_roles",
@@ -53,7 +56,18 @@ Privilege = Literal[
     "bulk_export",
 ]
 Verb = Literal["create", "edit", "delete"]
-Kind = Literal["event", "category", "channel", "plugin", "tag", "group", "monitor", "alert", "role"]
+Kind = Literal[
+    "event",
+    "category",
+    "channel",
+    "plugin",
+    "tag",
+    "group",
+    "monitor",
+    "alert",
+    "dashboard",
+    "role",
+]
 Role = Literal["viewer", "operator", "editor", "administrator"]
 KeyScope = Literal["intake", "metrics", "read", "operate", "write", "admin", "ping"]
 Way = Literal["session", "key", "command line", "chat", "link", "system"]
@@ -77,7 +91,10 @@ _DEFINITIONS = frozenset(
 )
 _READ: frozenset[Privilege] = frozenset({"metrics", "read"})
 _ACTS: frozenset[Privilege] = frozenset(
-    {"intake", "operate", "run_jobs", "abort_jobs", "tag_jobs", "create_snapshots"}
+    {
+        *("intake", "operate", "run_jobs", "abort_jobs", "tag_jobs", "create_snapshots"),
+        *("create_dashboards", "edit_dashboards"),
+    }
 )
 _WRITES: frozenset[Privilege] = frozenset({"write", "delete_snapshots"})
 

@@ -1,5 +1,6 @@
 """How runs end, and that nothing of them is left."""
 
+import asyncio
 import os
 import signal
 from collections.abc import Callable
@@ -126,6 +127,23 @@ async def test_a_daemon_ends_with_its_run(runner: Runner, folder: Path) -> None:
     ended = await run.ended()
     assert (ended.code, ended.left_behind) == (5, True)
     assert not alive(run.id)
+
+
+async def test_daemons_that_begin_just_when_their_run_ends_are_ended(runner: Runner) -> None:
+    """For a moment the marks of a process that becomes another program can't be read."""
+    daemons = "for i in 1 2 3; do setsid sleep 1000 </dev/null >/dev/null 2>&1 & done"
+    ending = Ending(grace=1, linger=0)
+
+    async def ended() -> str:
+        run = await started(runner, "sh", "-c", daemons, ending=ending)
+        await taken(run)
+        await run.ended()
+        return run.id
+
+    runs = list[str]()
+    for _ in range(20):
+        runs += await asyncio.gather(*(ended() for _ in range(10)))
+    await eventually(lambda: not alive(*runs), why="the end of all daemons")
 
 
 async def test_a_daemon_may_stay_where_that_is_wished(folder: Path) -> None:

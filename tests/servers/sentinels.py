@@ -102,7 +102,6 @@ def sentinel(folder: Path, config: Iterable[str] = ()) -> Iterator[SentinelSet]:
             _hasten(watcher)
         made = SentinelSet(data, watchers)
         made.await_watched(*data)
-        made._give_up_after(PATIENT)
         yield made
 
 
@@ -113,7 +112,7 @@ def _introduce(watchers: list[Server], primary: Server, replica: Server) -> None
         watcher.config += [
             f"sentinel myid {names[watcher.port]}",
             f"sentinel monitor {SERVICE} {HOST} {primary.port} 2",
-            f"sentinel down-after-milliseconds {SERVICE} {HASTY}",
+            f"sentinel down-after-milliseconds {SERVICE} {PATIENT}",
             f"sentinel failover-timeout {SERVICE} 2000",
             f"sentinel known-replica {SERVICE} {HOST} {replica.port}",
             *(
@@ -127,7 +126,7 @@ def _introduce(watchers: list[Server], primary: Server, replica: Server) -> None
 def _hasten(watcher: Server) -> None:
     """Sets the periods that no configuration file takes, in milliseconds.
 
-    Pings each 1 s, as is the default, make a fresh link look dead after the 1 s of `_introduce`;
+    Pings each 1 s, as is the default, make a fresh link look dead after the 1 s of `failover`;
     pings under 0.2 s make a replica's facts, asked for each 1 s, too old (5 pings) to promote it.
     """
     periods = {"ping-period": 300, "info-period": 200, "publish-period": 200, "tilt-period": 1000}

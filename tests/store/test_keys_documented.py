@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from watchbell.alerting.keys import Alerting
+from watchbell.alerting.record_keys import CLASSES
 from watchbell.archive.keys import Archive
 from watchbell.cli.keys import KEYSPACES
 from watchbell.cron.keys import Cron
@@ -34,6 +35,10 @@ FORMED = {
     "IDENT": st.from_regex(r"[a-z0-9]{20,25}", fullmatch=True),
     "PIPELINE_ID": st.from_regex(r"[0-9a-f]{32}", fullmatch=True),
     "TAKER": UNCOLONED,
+    "RECORD_ID": st.from_regex(r"[0-9a-f]{32}", fullmatch=True),
+    "INDEXED": PLAIN,
+    "BOOLEAN": st.sampled_from(["true", "false"]),
+    "CLASS": st.sampled_from(CLASSES),
     "<run_id>": st.from_regex(r"[0-9a-f]{32}", fullmatch=True),
     "<success/fail>": st.sampled_from(["success", "fail"]),
     "<sha1_of_lock_name>": st.from_regex(r"[0-9a-f]{40}", fullmatch=True),

@@ -55,7 +55,7 @@ async def test_a_connection_that_died_in_silence_is_noticed_and_healed(
     with Proxy((servers.HOST, server.server.port)) as proxy:
         async with (
             Store(store_url.parse(proxy.url)) as far,
-            aclosing(listen(far, CHANNEL, quiet=0.1)) as messages,
+            aclosing(listen(far, CHANNEL, quiet=1.0)) as messages,
         ):
             assert isinstance(await anext(messages), Gap)
             before = proxy.connections

@@ -122,7 +122,7 @@ async def test_a_store_that_refuses_a_ping_still_publishes(folder: Path) -> None
         server = single.server
         async with (
             Store(store_url.parse(single.url)) as store,
-            aclosing(listen(store, CHANNEL, quiet=0.05)) as messages,
+            aclosing(listen(store, CHANNEL, quiet=1.0)) as messages,
         ):
             assert isinstance(await anext(messages), Gap)
             with misconf(server):
@@ -131,9 +131,7 @@ async def test_a_store_that_refuses_a_ping_still_publishes(folder: Path) -> None
                 async with asyncio.TaskGroup() as group:
                     heard = group.create_task(anext(messages))
                     before = calls(server)["ping"]
-                    await eventually(
-                        lambda: calls(server)["ping"] > before + 3, why="pings refused"
-                    )
+                    await eventually(lambda: calls(server)["ping"] > before, why="a ping refused")
                     assert not heard.done()
                     await store.call("PUBLISH", CHANNEL, "there")
                 assert heard.result() == Message(CHANNEL, b"there")

@@ -237,6 +237,25 @@ async def test_items_of_a_held_key_go_to_its_holder(any_store: Store) -> None:
     assert texts(await drained(one)) == [event("http", 2), event("HTTP", 3)]
 
 
+async def test_the_key_of_an_id_is_that_of_its_payload(store: Store) -> None:
+    payloads = keys.applied("")
+    ordered = Queue(key=QUEUE.key, order_by=("entity", "check"), payloads=payloads)
+    for item, content in (
+        ("1", event("http", 1)),
+        ("2", event("disk", 1)),
+        ("3", event("http", 2)),
+    ):
+        await store.call("SET", payloads + item, content)
+        await push(store, item)
+    one, two = Taker(store, ordered, most=1), Taker(store, ordered)
+    first = await one.take()
+    assert first is not None
+    assert texts(await drained(two)) == ["2"]
+    await one.acknowledge(first)
+    assert texts(await drained(one)) == ["3"]
+    await store.call("DEL", *(payloads + item for item in ("1", "2", "3")))
+
+
 async def test_a_dead_holder_gives_back_what_others_handed_to_it(any_store: Store) -> None:
     ordered = Queue(key=QUEUE.key, order_by=("entity", "check"))
     await push(any_store, *(event("http", n) for n in range(5)))

@@ -1,7 +1,7 @@
 """Objects that are too large for Redis, by name: in a folder, or in an object store by URL."""
 
 import re
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"(?!\.{1,2}(/|$))[\w.@+=,-]+(/(?!\.{1,2}(/|$))[\w.@+=,-]+)*", re.ASCII)
 _PART = 8 << 20
 """Bytes of an upload that are held in memory and sent together."""
+_MOST_PARTS = 9_000
+_AT_ONCE = 4
+"""Parts that are sent at the same time."""
 _RETRY = timedelta(seconds=30)
 
 Content = bytes | Path | AsyncIterable[bytes]
@@ -33,6 +36,14 @@ class Stored(Struct, frozen=True):
     size: int
     modified: float
     """Seconds since 1970."""
+    etag: str = ""
+    """What the store computed of the content, in its own way."""
+
+
+def part_size(size: int) -> int:
+    """Bytes of each part of an upload of that size: a store takes 10,000 of them."""
+    mib = 1 << 20
+    return max(_PART, -(-size // _MOST_PARTS // mib) * mib)
 
 
 class Files:
@@ -49,10 +60,22 @@ class Files:
             self._opened = self._given() if callable(self._given) else self._given
         return self._opened
 
-    async def put(self, name: str, content: Content) -> int:
-        """Stores an object. Returns its size."""
+    async def put(
+        self,
+        name: str,
+        content: Content,
+        metadata: Mapping[str, str] | None = None,
+        part: int = _PART,
+    ) -> int:
+        """Stores an object. Returns its size. A folder has no place for metadata."""
         with self._acting(name):
-            writer = obstore.open_writer_async(self._place, _checked(name), buffer_size=_PART)
+            has_place = metadata and not isinstance(self._place, LocalStore)
+            writer = obstore.open_writer_async(
+                *(self._place, _checked(name)),
+                attributes=dict(metadata) if metadata and has_place else None,
+                buffer_size=part,
+                max_concurrency=_AT_ONCE,
+            )
             size = 0
             async with writer as file:
                 async for chunk in _chunks(content):
@@ -116,7 +139,14 @@ class Files:
             raise FilesUnavailable(f"the files at {self.shown} can't be used: {reason}") from error
 
 
-def opened(settings: Settings, data: Path, *, create: bool = True, later: bool = False) -> Files:
+def opened(
+    settings: Settings,
+    data: Path,
+    *,
+    create: bool = True,
+    later: bool = False,
+    setting: str = "files.url",
+) -> Files:
     """Opens the place in the settings; by default `files` in the data folder. Without `create`, a
     folder that does not exist is taken for an empty one. With `later`, it is created when it is
     first needed."""
@@ -137,7 +167,7 @@ def opened(settings: Settings, data: Path, *, create: bool = True, later: bool =
         )
     except (exceptions.BaseError, ValueError) as error:
         reason = str(error).partition("\n")[0]
-        raise BadSettings(f"files.url, {shown}, can't be used: {reason}") from error
+        raise BadSettings(f"{setting}, {shown}, can't be used: {reason}") from error
     return Files(place, shown)
 
 
@@ -172,7 +202,8 @@ def _checked(name: str) -> str:
 
 
 def _stored(meta: "obstore.ObjectMeta") -> Stored:
-    return Stored(meta["path"], meta["size"], meta["last_modified"].timestamp())
+    etag = meta["e_tag"] or ""
+    return Stored(meta["path"], meta["size"], meta["last_modified"].timestamp(), etag)
 
 
 async def _chunks(content: Content) -> AsyncIterator[bytes]:

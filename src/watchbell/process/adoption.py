@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 from watchbell import ids
 
-_PATIENCE = 5.0
+_PATIENCE = 60.0
+"""Seconds after which a warden that does not answer counts as gone, with all its runs: far more
+than a busy machine takes."""
 
 
 class AdoptionSocket:

@@ -40,6 +40,22 @@ def marks_of(pid: int) -> dict[str, str]:
     return {name: value for name, _, value in pairs if name in MARKS}
 
 
+_ENV_END = 47
+"""Where the end of the environment is, counted after the state of a process."""
+
+
+def is_starting(pid: int) -> bool:
+    """Whether it is just becoming another program: until then, its environment has no place, and
+    what is read of it is empty."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb"):  # noqa: PTH123 of others' processes nothing is known
+            stat = (PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return False
+    state, *rest = stat.rpartition(")")[2].split()
+    return state not in "ZX" and rest[_ENV_END] == "0"
+
+
 def name_of(pid: int) -> str:
     """The program of a process, with its pid."""
     try:

@@ -151,11 +151,11 @@ def _table(
         for line in (_read(pid, f"net/{protocol}") or b"").splitlines()[1:]:
             fields = line.split()
             state = "" if protocol.startswith("udp") else _STATES.get(int(fields[3], 16), "closing")
-            remote = "" if fields[2].endswith(b":0000") else _end(fields[2])
-            yield fields[9], protocol, _end(fields[1]), remote, state
+            remote = "" if fields[2].endswith(b":0000") else endpoint(fields[2])
+            yield fields[9], protocol, endpoint(fields[1]), remote, state
 
 
-def _end(text: bytes) -> str:
+def endpoint(text: bytes) -> str:
     """An end of a connection: /proc writes each 32-bit word of an address in the host's order."""
     digits, _, port = text.partition(b":")
     words = [int(digits[at : at + 8], 16) for at in range(0, len(digits), 8)]

@@ -36,19 +36,30 @@ import resource
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable
 from math import inf
 from typing import Any
 
 from watchbell.clock import SYSTEM
 from watchbell.process.child import Child, Order
-from watchbell.process.procfs import MARKS, children, dead_children, marks_of, sent, session_of
+from watchbell.process.procfs import (
+    MARKS,
+    children,
+    dead_children,
+    is_starting,
+    marks_of,
+    sent,
+    session_of,
+)
 from watchbell.process.spawning import account, reason, spawned
 from watchbell.process.supervisor_socket import SupervisorSocket
 
 PR_SET_CHILD_SUBREAPER = 36
 TICK = 0.1  # seconds between looks at what runs left behind
 NEAR = 0.002  # seconds, within which the system's wait in whole milliseconds may be too long
+EMPTY_READS = 5  # one after another, after which a process has no marks
+STARTING = 1.0  # seconds for which a process is waited for that becomes another program
 PATIENCE = 30.0  # seconds for which what survives SIGKILL is waited for before the warden ends
 SHELF = 60.0  # seconds for which ends of runs are kept for a supervisor that is to come
 
@@ -290,13 +301,24 @@ class Warden:
         child = self._sessions.get(session_of(orphan))
         if child:
             return child
-        marks = marks_of(orphan)
+        marks = self._readable_marks(orphan)
         if marks.get("WB_ESCAPED") == "leave":
             return None
         child = self._named.get(marks.get("WB_RUN", ""))
         if child is None and marks.get("WB_SUPERVISOR") == self._marks["WB_SUPERVISOR"]:
             sent(os.kill, orphan, signal.SIGKILL)  # its run is over
         return child
+
+    def _readable_marks(self, orphan: int) -> dict[str, str]:
+        """Waits for one that is just becoming another program: for a moment, what is read of it is
+        empty, before that and right after."""
+        patience, reads = now() + STARTING, 0
+        while not (marks := marks_of(orphan)) and now() < patience:
+            reads = 0 if is_starting(orphan) else reads + 1
+            if reads == EMPTY_READS:
+                break
+            time.sleep(0.001)
+        return marks
 
     def _strays(self) -> list[int]:
         """Orphans that belong to no known run and may not be left alone."""

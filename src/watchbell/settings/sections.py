@@ -69,6 +69,8 @@ class Alerting(Struct, frozen=True, kw_only=True):
     """State changes to keep of each check, at most."""
     alert_days: Days = 90
     """Days to keep alerts."""
+    records: bool = False
+    """Whether to keep Flapjack's records beside the working layout."""
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
@@ -159,6 +161,8 @@ class Jobs(Struct, frozen=True, kw_only=True):
     """Seconds between SIGTERM and SIGKILL when a job is aborted."""
     catchup_most: Annotated[int, Meta(ge=1, le=1_000_000)] = 10_000
     """Minutes that an event with `catchup` catches up, at most."""
+    max_jobs_per_workflow: Annotated[int, Meta(ge=1, le=100_000)] = 1_000
+    """Jobs that one run of a workflow launches, at most."""
     finished: Annotated[int, Meta(ge=1, le=100_000_000)] = 100_000
     """Finished jobs to keep, at most."""
     finished_days: Days = 365
@@ -167,6 +171,10 @@ class Jobs(Struct, frozen=True, kw_only=True):
     """MiB of a job's log to keep complete. Beyond that, the newest lines are kept."""
     file_limit: Annotated[int, Meta(ge=1, le=1_048_576, extra={"unit": "MiB"})] = 1_024
     """MiB that a file which a job uploads may have."""
+    most_snapshots: Annotated[int, Meta(ge=1, le=1_000_000)] = 2_000
+    """Snapshots of servers and groups to keep, at most."""
+    keep_snapshots: Days = 90
+    """Days to keep snapshots."""
     most_events: Annotated[int, Meta(ge=1, le=100_000_000)] = 100_000
     """Length of the event queue at which jobs hold back all but the latest event of each check."""
     private_hooks: bool = False
@@ -197,6 +205,39 @@ class ArchiveIrc(Struct, frozen=True, kw_only=True):
     """Channels whose commands are obeyed."""
 
 
+class ArchiveDashboard(Struct, frozen=True, kw_only=True):
+    host: str = "127.0.0.1"
+    """Address to serve ArchiveBot's dashboard protocol on. It has no sign-in: whoever reaches it
+    can read the logs of all crawls."""
+    port: Port = 0
+    """Port for its HTTP and its WebSocket; ArchiveBot's is 4567. 0: none."""
+    stream_port: Port = 0
+    """A second port with the same, for viewers that expect the WebSocket on a port of its own;
+    ArchiveBot's is 4568. 0: none."""
+    origins: tuple[str, ...] = ()
+    """Other origins whose pages may read it, such as `https://archive.example.com`. `*`: all."""
+
+
+class ArchiveUpload(Struct, frozen=True, kw_only=True):
+    url: str = ""
+    """Where finished files are uploaded: `files`, `s3://BUCKET/FOLDER`, `ia://PREFIX`,
+    `rsync://HOST/MODULE/FOLDER/` or `USER@HOST:FOLDER/`. Empty: nowhere."""
+    keep: bool = True
+    """Whether WARC and WACZ files stay on the machine of the pipeline after their upload."""
+    endpoint: str = ""
+    """Address of the S3 service. Empty: Amazon's, or the Internet Archive's."""
+    region: str = ""
+    """Region of the bucket."""
+    access_key_id: str = ""
+    """Id of the access key. Empty: the service's own variables and files are used."""
+    secret: Secret = field(default_factory=Secret)
+    """The secret access key, or the password of the rsync server."""
+    metadata: tuple[str, ...] = ()
+    """Metadata of uploaded files, each `NAME: VALUE`, such as `collection: opensource`."""
+    allow_local: bool = False
+    """Whether an rsync server may be on this machine, as at the end of a tunnel."""
+
+
 class Archive(Struct, frozen=True, kw_only=True):
     nickname: str = ""
     """Name of the pipeline on this machine. Empty: its host name."""
@@ -208,11 +249,11 @@ class Archive(Struct, frozen=True, kw_only=True):
     """Whether the pipeline also takes crawls that were marked as large."""
     allow_private: bool = False
     """Whether crawls may reach loopback, link-local and private addresses."""
+    browser: str = ""
+    """Program of the browser, a Chromium, for crawls that want one. Empty: the one on the PATH, if
+    any."""
     finished: str = ""
     """Folder of finished files. Empty: `archive/finished` in the data folder."""
-    upload: bool = False
-    """Whether finished files are also copied to `files`, from which other machines can read
-    them."""
     part_size: Annotated[int, Meta(ge=1, le=1_048_576, extra={"unit": "MiB"})] = 5_120
     """MiB after which a new WARC file is begun."""
     reserve: Annotated[int, Meta(ge=0, le=1 << 40, extra={"unit": "MiB"})] = 1_024
@@ -227,7 +268,9 @@ class Archive(Struct, frozen=True, kw_only=True):
     """MiB of one response that are recorded, at most."""
     history_days: Days = 3_650
     """Days to keep the list of ended crawls."""
+    upload: ArchiveUpload = field(default_factory=ArchiveUpload)
     irc: ArchiveIrc = field(default_factory=ArchiveIrc)
+    dashboard: ArchiveDashboard = field(default_factory=ArchiveDashboard)
 
 
 class Web(Struct, frozen=True, kw_only=True):
@@ -260,6 +303,16 @@ class Web(Struct, frozen=True, kw_only=True):
     """Hosts, as HOST:PORT, that are trusted like Amazon SNS."""
 
 
+class FlapjackApi(Struct, frozen=True, kw_only=True):
+    port: Port = 0
+    """Port of Flapjack's JSON API, version 1, for clients written for it; they expect 3081. 0:
+    none."""
+    listen: str = "127.0.0.1"
+    """Address to serve it on."""
+    allow_loopback: bool = False
+    """Whether programs on this machine may use it without an API key, as editors may."""
+
+
 class Files(Struct, frozen=True, kw_only=True):
     url: str = ""
     """Where to store files: `s3://BUCKET/FOLDER`, `gs://…`, `az://…` or `file:///FOLDER`. Empty:
@@ -287,6 +340,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     agent: Agent = field(default_factory=Agent)
     archive: Archive = field(default_factory=Archive)
     web: Web = field(default_factory=Web)
+    flapjack_api: FlapjackApi = field(default_factory=FlapjackApi)
     files: Files = field(default_factory=Files)
     gateways: Tables = field(default_factory=Tables)
     """A table for each medium that sends alerts."""

@@ -136,9 +136,12 @@ class Store:
             self._nodes[host, port] = redis.Redis(host=host, port=port, **options)
         return self._nodes[host, port]
 
-    def pubsub(self) -> Any:
-        """A subscription on its own connection; on a cluster any node receives every message."""
+    def pubsub(self, key: str | None = None) -> Any:
+        """A subscription on its own connection; on a cluster any node receives every message, but
+        only the one that holds a key reports its changes."""
         if isinstance(self._client, RedisCluster):
+            if key is not None and (node := self._client.get_node_from_key(key)):
+                return self._node(node.host, int(node.port)).pubsub()
             return self._node(*random.choice(self.url.hosts)).pubsub()
         return self._client.pubsub()
 

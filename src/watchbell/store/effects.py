@@ -74,7 +74,7 @@ local function check_reply(reply, command, key)
   end
 end
 
-local commands = {}
+local commands, finish = {}, nil
 
 -- HSET_EXPIRE key seconds field value …: a hash that is kept for so many seconds.
 function commands.HSET_EXPIRE(key, seconds, ...)
@@ -113,6 +113,7 @@ while at < total do
   check_reply(reply, words[at + 1], words[at + 2])
   at = at + words[at] + 1
 end
+if finish then finish() end
 return refused
 """
 
@@ -121,7 +122,8 @@ class CommandEffects:
     """Runs packed commands: those of Redis, ours, and the `extension` of a domain.
 
     The extension is Lua that adds functions to the table `commands`, by name. Each gets the words
-    that follow its name and returns a reply of Redis, or nothing.
+    that follow its name and returns a reply of Redis, or nothing. If it sets `finish`, that runs
+    after all commands.
     """
 
     def __init__(self, extension: str = "") -> None:

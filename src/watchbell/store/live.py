@@ -1,6 +1,6 @@
 """Live channels: pub/sub that reconnects and reports when messages may have been missed."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -12,6 +12,8 @@ from watchbell.store import outage
 from watchbell.store.client import CLIENT_ERRORS, Backoff, Store, heeding
 
 QUIET = 5.0
+_INVALIDATED = "__redis__:invalidate"
+"""Where a store lists keys that changed."""
 _PONG = {"type": "pong", "channel": None}
 
 
@@ -27,7 +29,7 @@ class Gap(Struct, frozen=True):
 
 
 async def listen(
-    store: Store, *channels: str, quiet: float = QUIET
+    store: Store, *channels: str, quiet: float = QUIET, begin: Sequence[str] = ()
 ) -> AsyncGenerator[Message | Gap, None]:
     """Messages of the channels, for ever; the first item, and one after each disconnect, is a Gap.
 
@@ -36,8 +38,10 @@ async def listen(
     reason = "just subscribed"
     backoff = Backoff(first=0.2)
     while True:
-        pubsub = store.pubsub()
+        pubsub = store.pubsub(*begin[:1])
         try:
+            if begin:
+                await heeding(_track(pubsub, begin))
             async with aclosing(_messages(store, pubsub, channels, reason, quiet)) as messages:
                 async for item in messages:
                     if backoff.has_waited:
@@ -53,6 +57,28 @@ async def listen(
         finally:
             await pubsub.aclose()
         await backoff.wait()
+
+
+async def changed_keys(
+    store: Store, begin: Sequence[str]
+) -> AsyncGenerator[list[bytes] | Gap, None]:
+    """The keys that change of those that begin so, for ever, soon after each change, whoever made
+    it; none of the beginnings begins another. Gaps are as for `listen`."""
+    async with aclosing(listen(store, _INVALIDATED, begin=begin)) as items:
+        async for item in items:
+            keys: Any = item.body if isinstance(item, Message) else None
+            yield item if isinstance(item, Gap) else keys or Gap("the store was emptied")
+
+
+async def _track(pubsub: Any, begin: Sequence[str]) -> None:
+    """Has the store report changes to the connection that subscribes."""
+    await pubsub.connect()
+    await pubsub.connection.send_command("CLIENT", "ID")
+    number = await pubsub.connection.read_response()
+    words = [word for one in begin for word in ("PREFIX", one)]
+    command = ("CLIENT", "TRACKING", "ON", "REDIRECT", number, "BCAST", *words)
+    await pubsub.connection.send_command(*command)
+    await pubsub.connection.read_response()
 
 
 async def _messages(

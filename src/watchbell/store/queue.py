@@ -38,6 +38,8 @@ class Queue(Struct, frozen=True, kw_only=True):
     """The end that is taken from: RIGHT where producers LPUSH, LEFT where they RPUSH."""
     order_by: tuple[str, ...] = ()
     """The JSON fields whose values together are the key within which order is kept."""
+    payloads: str = ""
+    """What the keys begin with that hold the JSON of items which are ids; none if no item is."""
 
 
 class Batch(Struct, frozen=True):
@@ -109,7 +111,9 @@ class Taker:
             self._queue.side,
         ]
         seq, attempts, items, facts = await self._script(
-            self._store, self._keys, [*args, *self._begin, *self._queue.order_by]
+            self._store,
+            self._keys,
+            [*args, *self._begin, self._queue.payloads, *self._queue.order_by],
         )
         probe("queue.taken")
         self._crowded = int(seq) < 0

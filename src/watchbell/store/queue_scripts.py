@@ -28,15 +28,16 @@ end
 """
 
 # ARGV[2] ms of the lease, ARGV[3] most items, ARGV[4] most bytes, ARGV[5] side taken from,
-# ARGV[6] and ARGV[7] what the lists and sets of all takers begin with, ARGV[8…] the fields that
-# make an item's key. Returns the batch's number (0 where there is nothing, -1 where all there is
-# has to wait for others), the attempts at its first item by processes that died, the items, and the
-# facts about them.
+# ARGV[6] and ARGV[7] what the lists and sets of all takers begin with, ARGV[8] what the keys of
+# payloads begin with, ARGV[9…] the fields that make an item's key. Returns the batch's number (0
+# where there is nothing, -1 where all there is has to wait for others), the attempts at its first
+# item by processes that died, the items, and the facts about them.
 # A batch not yet acknowledged is returned again, so a lost answer loses nothing. An item that a
 # process died with comes alone, so that it can take nobody else down with it.
 _TAKE = """
 local lease, most, most_bytes = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local side, lists, helds, fields = ARGV[5], ARGV[6], ARGV[7], {unpack(ARGV, 8)}
+local side, lists, helds, payloads = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+local fields = {unpack(ARGV, 9)}
 local now = milliseconds()
 
 for _, dead in ipairs(redis.call('ZRANGEBYSCORE', takers, '-inf', now)) do
@@ -70,7 +71,7 @@ if count > 0 and redis.call('ZSCORE', takers, taker) then
 end
 
 local function key_of_item(item)
-  local object = decoded(item)
+  local object = decoded(texts_of({item}, payloads)[1])
   return object and key_of(object, fields) or ''
 end
 

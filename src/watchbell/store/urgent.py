@@ -30,6 +30,22 @@ local function decoded(item)
   local ok, object = pcall(cjson.decode, item)
   return ok and type(object) == 'table' and object or nil
 end
+
+-- The JSON of items: of one that is an id, what is stored under a key that begins with `payloads`.
+local function texts_of(items, payloads)
+  if payloads == '' then return items end
+  local texts, keys, places = {}, {}, {}
+  for i, item in ipairs(items) do
+    texts[i] = item
+    if string.byte(item) ~= 123 and #item <= 100 then  -- 123 is {
+      keys[#keys + 1], places[#places + 1] = payloads .. item, i
+    end
+  end
+  for i, text in ipairs(#keys > 0 and redis.call('MGET', unpack(keys)) or {}) do
+    if text then texts[places[i]] = text end
+  end
+  return texts
+end
 """
 
 FIRST, SOON = 2, 1
@@ -43,8 +59,9 @@ _REST = 1_000
 # first, ARGV[5] most items moved, ARGV[6] most items decoded that may go first, ARGV[7] most keys
 # that go soon, ARGV[8] most items decoded that may do so, ARGV[9] least ms of rest, ARGV[10] a text
 # that is no item, ARGV[11] a word of items that are not urgent, or none, ARGV[12] msgpack: words
-# that items of rank 2 contain, ARGV[13] those of rank 1, ARGV[14] fields of the key. The rest of
-# ARGV is `rank_of`'s, a function of an item's object. Returns how many items were moved.
+# that items of rank 2 contain, ARGV[13] those of rank 1, ARGV[14] fields of the key, ARGV[15] what
+# the keys of payloads begin with. The rest of ARGV is `rank_of`'s, a function of an item's object.
+# Returns how many items were moved.
 _LIFT = """
 local queue, resting = KEYS[1], KEYS[2]
 if redis.call('EXISTS', resting) == 1 then return 0 end
@@ -60,14 +77,17 @@ local function rest(work)
   redis.call('SET', resting, 1, 'PX', math.max(tonumber(ARGV[9]), math.floor(work)))
 end
 
--- Calls a function with the items that are taken as the first-th to the last-th, until it says so.
+-- Calls a function with the items that are taken as the first-th to the last-th, until it says so:
+-- with its place, its JSON, and the item itself.
 local function each(first, last, look)
   for from = first, last, 500 do
     local to = math.min(from + 499, last)
     local items = is_right and redis.call('LRANGE', queue, -to, -from)
       or redis.call('LRANGE', queue, from - 1, to - 1)
+    local texts = texts_of(items, ARGV[15])
     for n = from, to do
-      if look(n, items[is_right and to - n + 1 or n - from + 1]) then return end
+      local at = is_right and to - n + 1 or n - from + 1
+      if look(n, texts[at], items[at]) then return end
     end
   end
 end
@@ -138,8 +158,8 @@ local function known_key(item)
   return table.concat(parts, ':')
 end
 
-each(1, last, function(n, item)
-  local key = known_key(item)
+each(1, last, function(n, text, item)
+  local key = known_key(text)
   if key and places[key] and n <= places[key] then
     found[#found + 1] = {n, item, key}
     counts[key] = (counts[key] or 0) + 1
@@ -188,17 +208,19 @@ class Urgency:
         quiet: str = "",
         front: int = 0,
         args: Sequence[Argument] = (),
+        payloads: str = "",
     ) -> None:
         """`rank_of` is the body of a Lua function of `object`, an item's JSON, and of `given`,
         which are `args`; it returns FIRST, SOON or 0. An item of rank FIRST or SOON has one of
         these words in its text, and not `quiet`; one that spells it in another way waits for its
-        turn. So does what is among the first `front` items, which are taken next anyway."""
+        turn. So does what is among the first `front` items, which are taken next anyway.
+        `payloads` is as in `Queue`."""
         self._script = Script(
-            f"{KEYED}local given = {{unpack(ARGV, 15)}}\n"
+            f"{KEYED}local given = {{unpack(ARGV, 16)}}\n"
             f"local function rank_of(object) {rank_of}\nend\n{_LIFT}"
         )
         self._words = [msgspec.msgpack.encode(tuple(words)) for words in (first, soon, order_by)]
-        self._front, self._quiet, self._args = front, quiet, args
+        self._front, self._quiet, self._args = front, quiet, [payloads, *args]
 
     async def lift(self, store: Store, keys: Sequence[str], side: Literal["LEFT", "RIGHT"]) -> int:
         """Moves what is urgent before everything else; how many items that were."""
