@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
+from watchbell.alerting.indexes import COMPLETE
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import FAILING, split_id
+from watchbell.alerting.record_keys import CLASSES, is_record
 from watchbell.store.client import Store
 from watchbell.store.keys import StoreKeys, tagged
 from watchbell.store.script import Script
@@ -45,22 +47,30 @@ class Picture:
 
     def __init__(self, prefix: str, contents: dict[str, Any], now: int | None = None) -> None:
         self.keys, self.own = Alerting(prefix), AlertingOwn(prefix)
-        self._contents, self._now = contents, now
+        found = {key for key in contents if _is_record(key.removeprefix(prefix))}
+        self.records = {key.removeprefix(prefix): contents[key] for key in found}
+        """Flapjack's records, by keys without the prefix."""
+        self._contents = {key: value for key, value in contents.items() if key not in found}
+        self._now = now
         known = {*self.scores(self.keys.all_checks()), *self.scores(self.keys.failed_checks())}
         known |= {*self.members(self.own.open_problems()), *self.scores(self.own.silence())}
+        known.discard(COMPLETE)
         self.checks = sorted(known | {*self.table(self.keys.hashes_by_check())})
 
     @classmethod
     async def of(cls, store: Store, now: int | None = None) -> "Picture":
         """In a replay `now` says which maintenance is over by then."""
         contents: dict[str, Any] = {}
-        cursor = 0
-        while True:
-            cursor, page = await store.call("SCAN", cursor, "COUNT", 1000)
-            for key, (kind, content) in zip(page, await _CONTENTS(store, [], page), strict=True):
-                contents[_text(key)] = _readable(_text(kind), content)
-            if not cursor:
-                return cls(store.prefix, contents, now)
+        for primary in await store.primaries():
+            cursor = 0
+            while True:
+                cursor, page = await primary.call("SCAN", cursor, "COUNT", 1000)
+                found = await _CONTENTS.on(primary, page)
+                for key, (kind, content) in zip(page, found, strict=True):
+                    contents[_text(key)] = _readable(_text(kind), content)
+                if not int(cursor):
+                    break
+        return cls(store.prefix, contents, now)
 
     def text(self, key: str) -> str | None:
         found: str | None = self._contents.get(key)
@@ -69,6 +79,16 @@ class Picture:
     def list(self, key: str) -> list[str]:
         found: list[str] = self._contents.get(key, [])
         return found
+
+    def queued(self, queue: str) -> Iterator[str]:
+        """What waits in a queue or is in somebody's hands."""
+        taken = self.beginning(StoreKeys().taken(tagged(queue), "")).values()
+        return (one for items in (self.list(queue), *taken) for one in items)
+
+    def opened(self, item: str) -> dict[str, Any]:
+        """A notification or an alert, which may be queued by its id."""
+        found = item if item.startswith("{") else self.text(self.own.payload(item))
+        return dict(json.loads(found or ""))
 
     def members(self, key: str) -> set[str]:
         found: set[str] = self._contents.get(key, set())
@@ -105,9 +125,7 @@ class Picture:
 
     def ending(self) -> set[str]:
         """Checks of whose recovery or acknowledgement the notifier is about to learn."""
-        queue = self.keys.notifications()
-        taken = self.beginning(StoreKeys().taken(tagged(queue), "")).values()
-        waiting = [json.loads(one) for items in (self.list(queue), *taken) for one in items]
+        waiting = [self.opened(one) for one in self.queued(self.keys.notifications())]
         return {one["event_id"] for one in waiting if one["type"] in ENDING}
 
     def story(self, name: str) -> dict[str, Any]:
@@ -136,6 +154,14 @@ class Picture:
             "told": {kind: [int(one) for one in times] for kind, times in told.items() if times},
             "due": self.scores(self.own.silence()).get(name),
         }
+
+
+def _is_record(key: str) -> bool:
+    kind, _, rest = key.partition(":")
+    record, colon, name = rest.partition(":")
+    if kind not in CLASSES or not colon:
+        return False
+    return not record or kind != "check" or is_record(record, name)
 
 
 def _numbered(scores: dict[str, int]) -> dict[int, int]:
@@ -254,7 +280,7 @@ def _notifications(picture: Picture) -> Iterator[str]:
             yield f"{check}: problems {times['problem']} are not those of the states"
         told[check] = times
     unrecovered = {check for check, times in told.items() if _is_unrecovered(times)}
-    if picture.members(picture.own.open_problems()) != unrecovered:
+    if picture.members(picture.own.open_problems()) - {COMPLETE} != unrecovered:
         yield f"open_problems differs from what was told and not recovered: {unrecovered}"
 
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import msgspec
 
-from watchbell.alerting import contact_links, contacts, intake, rules
-from watchbell.alerting.drain import Drained, drain
+from tests.alerting import forgetting
+from watchbell.alerting import contact_links, contacts, indexes, intake, queued_records, rules
+from watchbell.alerting.drain import Drained, drain, notify_all, process_all
+from watchbell.alerting.effects import EFFECTS
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import Alert, CheckEvent, Contact, Medium, Rule
 from watchbell.alerting.notifier import Notifier
@@ -15,7 +17,10 @@ from watchbell.alerting.processor import Processor
 from watchbell.alerting.silence import Silence
 from watchbell.settings import Alerting as Settings
 from watchbell.store.client import Store
+from watchbell.store.effects import flat, packed
 
+KEPT = frozenset({*Alerting.families(), AlertingOwn.check_settings, AlertingOwn.silence})
+"""Flapjack's keys, what people set, and what only a check itself can know."""
 START = 1_700_000_000  # Tuesday 2023-11-14 22:13:20 UTC
 
 
@@ -85,9 +90,7 @@ class Stage:
 
     async def alerts(self, medium: str = "email") -> list[Alert]:
         """The alerts that were queued for the medium since the last call."""
-        key = self.keys.queue(medium)
-        found = await self.store.call("LRANGE", key, 0, -1)
-        await self.store.call("DEL", key)
+        found = await consumed(self.store, medium)
         return [msgspec.json.decode(one, type=Alert) for one in found]
 
     async def alert_lines(self, medium: str = "email") -> list[str]:
@@ -103,3 +106,39 @@ class Stage:
             )
             for a in await self.alerts(medium)
         ]
+
+
+class ForgetfulStage(Stage):
+    """Before every step, the store is as if Flapjack had taken all steps until then."""
+
+    _forgotten = START
+
+    async def drain(self) -> Drained:
+        await self.forget()
+        done = await process_all(self._silence, self._processor, self.now)
+        await self.forget()
+        await notify_all(self._notifier, done, self.now)
+        return done
+
+    async def forget(self) -> None:
+        await forgetting.forget(self.store, self.now - self._forgotten, KEPT)
+        self._forgotten = self.now
+
+
+class RebuildingStage(ForgetfulStage):
+    """The same, and our indexes are built anew before every step."""
+
+    async def forget(self) -> None:
+        await super().forget()
+        await indexes.build(self.store)
+
+
+async def consumed(store: Store, medium: str) -> list[bytes]:
+    """Takes all alerts from the queue of a medium, and their records."""
+    keys, own = Alerting(store.prefix), AlertingOwn(store.prefix)
+    items = await store.call("LRANGE", keys.queue(medium), 0, -1)
+    found = await queued_records.alerts(store, items)
+    await store.call("DEL", keys.queue(medium))
+    gone = packed(flat([["CONSUME", "alerts", *queued_records.ids(items)]]))
+    await EFFECTS.alone(store, [own.records()], [gone])
+    return found

@@ -2,14 +2,16 @@
 
 import re
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from watchbell.alerting import entities
-from watchbell.alerting.event import from_fields
+from watchbell.alerting.event import from_fields, parse
 from watchbell.alerting.keys import RESERVED_ENTITIES, RESERVED_MEDIA, Alerting
 from watchbell.alerting.model import CheckEvent, Rejection
+from watchbell.alerting.record_keys import CHECK_KEYS, CLASSES, Records, escaped, is_record
 from watchbell.alerting.validation import medium_name
 from watchbell.cli.keys import KEYSPACES
 from watchbell.errors import Refused
@@ -74,6 +76,10 @@ LEGAL: dict[str, tuple[str, st.SearchStrategy[str]]] = {
     "LANE_CHECK": ("[0-9a-f]+-[0-9a-f]+", st.just("0123456789abcdef-fedcba9876543210")),
     "MESSAGE": ("[0-9a-f]+", st.text(HEX, min_size=16, max_size=16)),
     "LOCK": (r"\{[^{}]+\}(?::locks:.+)?", st.just("{purging}") | st.just("{cronken}:locks:a")),
+    "RECORD_ID": ("[0-9a-f]{32}", st.text(HEX, min_size=32, max_size=32)),
+    "INDEXED": ("[^: ]+", COLONS.map(escaped)),
+    "BOOLEAN": ("(?:true|false)", st.sampled_from(["true", "false"])),
+    "CLASS": (f"(?:{'|'.join(CLASSES)})", st.sampled_from(CLASSES)),
     "TAKER": (r"[^:]+\.[0-9]+\.[0-9a-f]{8}", st.just(process_name())),
     "<run_id>": ("[0-9a-f]{32}", st.text(HEX, min_size=32, max_size=32)),
     "<job_name>": (".+", COLONS),
@@ -101,6 +107,11 @@ def expression(family: Family) -> str:
 EXPRESSIONS = {family: re.compile(expression(family), re.DOTALL) for family in FAMILIES}
 EXPRESSIONS[Alerting.queue] = re.compile(
     rf"(?!(?:{'|'.join(RESERVED_MEDIA)})_notifications\Z){expression(Alerting.queue)}"
+)
+
+EXPRESSIONS[Alerting.current] = re.compile(
+    rf"(?!check:[0-9a-f]{{32}}:(?:{'|'.join(CHECK_KEYS)})\Z){expression(Alerting.current)}",
+    re.DOTALL,
 )
 
 
@@ -155,3 +166,24 @@ def test_a_medium_is_not_called_so_that_its_queue_is_another_list(name: str) -> 
     assert Alerting().queue(name) in {family.pattern for family in FAMILIES}
     with pytest.raises(Refused, match=f"^media: '{name}' is not allowed; expected a medium whose"):
         medium_name("media", name)
+
+
+@pytest.mark.parametrize("check", sorted(CHECK_KEYS))
+def test_a_check_is_not_called_so_that_its_key_is_a_record(check: str) -> None:
+    entity = "0af1" * 8
+    fields = {"type": "service", "state": "ok", "entity": entity.upper(), "check": check}
+    rejection = from_fields(fields, 0)
+    assert isinstance(rejection, Rejection)
+    assert rejection.reason == f"check is {check!r}; expected a name that no record has"
+    assert parse(msgspec.json.encode(fields), 0) == rejection
+    assert Alerting().current(entity, check).startswith(Records().check(entity)[: -len("attrs")])
+
+
+@pytest.mark.parametrize(
+    ("entity", "check"), [("0af1" * 8, "attr"), ("0af1" * 7, "attrs"), ("web-" * 8, "attrs")]
+)
+def test_what_only_looks_like_a_record_is_a_check(entity: str, check: str) -> None:
+    fields = {"type": "service", "state": "ok", "entity": entity, "check": check}
+    assert isinstance(from_fields(fields, 0), CheckEvent)
+    assert isinstance(parse(msgspec.json.encode(fields), 0), CheckEvent)
+    assert not is_record(entity, check)

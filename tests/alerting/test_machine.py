@@ -23,23 +23,29 @@ from hypothesis.stateful import (
 )
 
 from tests import servers
+from tests.alerting import forgetting, record_model
 from tests.alerting.consistency import Picture, found_in
 from tests.alerting.model import Check, Medium, Model, Person, Rule, address
-from tests.alerting.scenes import START, Stage
+from tests.alerting.scenes import START, Stage, consumed
 from tests.conftest import emptied
+from tests.families import FAMILIES
 from watchbell.alerting import (
     check_settings,
     contact_links,
     contacts,
     entities,
+    indexes,
     maintenance,
+    record_verify,
     validation,
 )
 from watchbell.alerting import model as alerting
 from watchbell.alerting import notifier as notifying
 from watchbell.alerting import processor as processing
+from watchbell.alerting.keys import AlertingOwn
 from watchbell.alerting.notifier import Notifier
 from watchbell.alerting.processor import Processor
+from watchbell.alerting.record_mirror import Difference
 from watchbell.alerting.silence import Silence
 from watchbell.errors import LeaseLost, NotFound
 from watchbell.settings import Alerting as Settings
@@ -49,6 +55,13 @@ from watchbell.store.client import Store
 from watchbell.store.keys import StoreKeys, tagged
 
 T = TypeVar("T")
+
+INDEXES = {
+    *(AlertingOwn.open_problems, AlertingOwn.alerting_media, AlertingOwn.rollups),
+    *(AlertingOwn.drops, AlertingOwn.drop_expiries, AlertingOwn.event_tags),
+}
+KEPT = frozenset(FAMILIES) - INDEXES
+"""Also what is compared, as decisions are, and the batches that processes took."""
 
 EXAMPLES = int(os.environ.get("WATCHBELL_TEST_EXAMPLES", "0"))
 ENTITIES = ("web-1.example.com", "db")
@@ -130,11 +143,14 @@ class World(RuleBasedStateMachine):
 
     runner: ClassVar[asyncio.Runner]
     store: ClassVar[Store]
+    with_records: ClassVar[bool] = False
+    is_forgetful: ClassVar[bool] = False
 
     def __init__(self) -> None:
         super().__init__()
         self.run(emptied(self.store))
         self.now, self.numbered = START, 0
+        self.forgotten = START
         self.crashes = {"processor": 0, "notifier": 0}
         self.stopped: list[tuple[Processor, queue.Batch]] = []
 
@@ -168,6 +184,8 @@ class World(RuleBasedStateMachine):
         self.processors = [Processor(self.store, chosen, pid) for pid in (1, 2)]
         self.notifiers = [Notifier(self.store, chosen) for _ in range(2)]
         self.silence = Silence(self.store)
+        if self.with_records:
+            self.run(self.store.call("SET", self.own.records(), "on"))
         self.run(self._introduce())
 
     async def _introduce(self) -> None:
@@ -212,6 +230,8 @@ class World(RuleBasedStateMachine):
         self._reported(name, state)
 
     def _reported(self, name: str, state: str) -> None:
+        if self.is_forgetful:
+            self.run(self._forget())
         entity, _, check = name.partition(":")
         kind = "action" if state == "acknowledgement" else "service"
         self._come({"type": kind, "state": state, "entity": entity, "check": check})
@@ -358,7 +378,7 @@ class World(RuleBasedStateMachine):
         person = self.model.people[number % len(self.model.people)]
         person.silenced = not person.silenced
         key = self.keys.contact_drop(person.name)
-        command = ["SET", key, "d", "EX", 1_000_000] if person.silenced else ["DEL", key]
+        command = ["SET", key, "d", "EX", 100_000_000] if person.silenced else ["DEL", key]
         self.run(self.store.call(*command))
 
     # --- what holds
@@ -374,13 +394,24 @@ class World(RuleBasedStateMachine):
             wrong = _differences(seen, expected)
             assert wrong == {}, f"{check.name}: {wrong}"
             self._compare_decisions(picture, check)
-        queued = [msgspec.json.decode(one) for one in picture.list(self.keys.notifications())]
+        queued = [picture.opened(one) for one in picture.list(self.keys.notifications())]
         if not self._held_by_a_notifier(picture):
             assert queued == list(self.model.notifications)
         counters = picture.table(self.keys.counters())
         assert {name: int(number) for name, number in counters.items()} == self.model.counters
         self._compare_alerts(picture)
         self._compare_rollups(picture)
+        if self.with_records:
+            assert record_model.mistakes(picture) == []
+            assert self.run(_verified(self.store)) == []
+        if self.is_forgetful:
+            self.run(self._forget())
+
+    async def _forget(self) -> None:
+        """All indexes go, and are built from Flapjack's keys."""
+        await forgetting.forget(self.store, self.now - self.forgotten, KEPT)
+        self.forgotten = self.now
+        await indexes.build(self.store)
 
     def _held_by_a_notifier(self, picture: Picture) -> bool:
         taken = StoreKeys().taken(tagged(self.keys.notifications()), "")
@@ -414,13 +445,14 @@ class World(RuleBasedStateMachine):
 
     def _compare_alerts(self, picture: Picture) -> None:
         for medium in MEDIA:
-            found = [msgspec.json.decode(one) for one in picture.list(self.keys.queue(medium))]
+            found = [picture.opened(one) for one in picture.list(self.keys.queue(medium))]
             identifiers = {one.pop("id") for one in found}
             assert len(identifiers) == len(found)
             expected = self.model.alerts.pop(medium, [])
             wrong = [_differences(*pair) for pair in zip(found, expected, strict=False)]
             assert found == expected, wrong
-        self.run(self.store.call("DEL", *(self.keys.queue(medium) for medium in MEDIA)))
+        for medium in MEDIA:
+            self.run(consumed(self.store, medium))
 
     def _compare_rollups(self, picture: Picture) -> None:
         rolled_up = set()
@@ -430,7 +462,7 @@ class World(RuleBasedStateMachine):
                 assert found == medium.alerting
                 if medium.rolled_up:
                     rolled_up.add(f"{person.name}:media:{name}")
-        assert picture.members(self.own.rollups()) == rolled_up
+        assert picture.members(self.own.rollups()) - {indexes.COMPLETE} == rolled_up
 
 
 def _differences(
@@ -444,6 +476,10 @@ def _differences(
 async def _all_of(step: Callable[[T, int], Coroutine[Any, Any, Any]], worker: T, now: int) -> None:
     while await step(worker, now) is not None:
         pass
+
+
+async def _verified(store: Store) -> list[Difference]:
+    return [one async for one in record_verify.differences(store)]
 
 
 def _contact(person: Person) -> alerting.Contact:
@@ -517,11 +553,24 @@ def world(server: servers.Single) -> Iterator[type[World]]:
         runner.run(store.close())
 
 
-def test_whatever_happens_the_model_would_have_said_so(world: type[World]) -> None:
+@pytest.mark.parametrize("with_records", [False, True], ids=["alone", "with records"])
+def test_whatever_happens_the_model_would_have_said_so(
+    world: type[World], with_records: bool
+) -> None:
+    world.with_records = with_records
+    examine(world, 30 if with_records else 100)
+
+
+def test_whatever_happens_nothing_of_ours_is_needed_to_continue(world: type[World]) -> None:
+    world.is_forgetful = True
+    examine(world, 50)
+
+
+def examine(world: type[World], examples: int) -> None:
     run_state_machine_as_test(
         world,
         settings=settings(
-            max_examples=EXAMPLES or 100,
+            max_examples=EXAMPLES or examples,
             phases=[Phase.generate, *([Phase.shrink] if EXAMPLES else [])],
             stateful_step_count=30,
             derandomize=not EXAMPLES,

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.alerting.scenes import START, Stage
+from tests.alerting.scenes import START, ForgetfulStage, RebuildingStage, Stage
 from tests.conftest import watched
 from watchbell.alerting import contact_links, entities
 from watchbell.alerting.entities import Entity
@@ -20,9 +20,10 @@ EVERY_HOUR = {
 }
 
 
-@pytest.fixture
-async def stage(store: Store) -> Stage:
-    return Stage(store)
+@pytest.fixture(params=[Stage, ForgetfulStage, RebuildingStage])
+async def stage(store: Store, request: pytest.FixtureRequest) -> Stage:
+    made: Stage = request.param(store)
+    return made
 
 
 async def decisions(stage: Stage, entity: str = "web", check: str = "http") -> list[Decision]:

@@ -73,6 +73,7 @@ class AlertWrites:
             elif one.settled.counted is False:
                 yield ["ZREM", alerted, event_id]
                 yield ["SREM", media, one.name]
+                yield ["MIRROR", "alerting", event_id]
         if notification.type in ENDING:  # also by media that no rule names now
             yield ["STOP_ALERTING", media, keys.alerting_checks.literals[0], event_id]
         if words:
@@ -90,8 +91,10 @@ class AlertWrites:
         alerted = self.keys.alerting_checks(contact, medium)
         yield from _pieces(("ZREM", alerted), [verbatim(stray) for stray in strays])
         for stray in strays:
-            check = split_id(stray.decode(errors="replace"))
-            yield ["SREM", self.own.alerting_media(*check), f"{contact}:media:{medium}"]
+            event_id = stray.decode(errors="replace")
+            media = self.own.alerting_media(*split_id(event_id))
+            yield ["SREM", media, f"{contact}:media:{medium}"]
+            yield ["MIRROR", "alerting", event_id]
 
     def _rolled_up(self, fated: Sequence[Fated], ends: Ends, now: int) -> Iterable[Command]:
         for one in fated:
@@ -152,7 +155,7 @@ class AlertWrites:
         indexes: dict[str, list[Word]] = {keys.alerts(): scored, by_date: scored}
         for alert in alerts:
             queue = queues.setdefault(keys.queue(alert.media), [])
-            queue.append(verbatim(msgspec.json.encode(alert)))
+            queue += (alert.id, verbatim(msgspec.json.encode(alert)))
             yield [
                 *("HSET_EXPIRE", keys.alert(alert.id), self._alert_seconds),
                 *("timestamp", now, "contact", alert.contact_id),
@@ -168,11 +171,15 @@ class AlertWrites:
             ):
                 indexes.setdefault(index, []).extend((now, alert.id))
         for key, items in queues.items():
-            yield from _pieces(("RPUSH", key), items)
+            yield from _pieces(("QUEUE_ALERTS", key, self.own.payload("")), items)
         for key, pairs in indexes.items():
             yield from _pieces(("ZADD", key), pairs)
         if alerts:
             yield ["EXPIRE", by_date, self._alert_seconds]
+
+    def consumed(self, ids: Sequence[str]) -> Iterable[Command]:
+        """Removes the records of notifications that were queued by their ids."""
+        yield from _pieces(("CONSUME", "notifications"), ids)
 
     def parked(self, item: bytes, reason: str, now: int) -> Command:
         shown = item[:PARKED_SHOWN].decode(errors="replace")

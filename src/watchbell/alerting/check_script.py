@@ -19,9 +19,28 @@ class CheckScript(Script):
     """
 
     def __init__(self, lua: str) -> None:
-        # ARGV[1] msgpack: what stands between the parts of the keys of each family; ARGV[2]
-        # msgpack: checks as {entity, check}; the rest are the Lua's own.
-        super().__init__(f"""
+        super().__init__(for_checks(lua))
+
+    async def over(
+        self, store: Store, ids: Sequence[str], given: Sequence[Argument], at_once: int
+    ) -> AsyncIterator[tuple[str, Any]]:
+        """Each check with its answer, `at_once` checks per call. A check with a key of a wrong
+        type is skipped."""
+        literals, route = families(store.prefix)
+        for first in range(0, len(ids), at_once):
+            some = ids[first : first + at_once]
+            checks = msgspec.msgpack.encode([split_id(event_id) for event_id in some])
+            answers = await self(store, [route], [literals, checks, *given])
+            for event_id, answer in zip(some, answers, strict=True):
+                if answer is not None:
+                    yield event_id, answer
+
+
+def for_checks(lua: str) -> str:
+    """The Lua of a script that runs this for each of many checks."""
+    # ARGV[1] msgpack: what stands between the parts of the keys of each family; ARGV[2] msgpack:
+    # checks as {entity, check}; the rest are the Lua's own.
+    return f"""
 local families, given = cmsgpack.unpack(ARGV[1]), {{unpack(ARGV, 3)}}
 local function key(name, ...)
   local literals, parts = families[name], {{...}}
@@ -38,25 +57,11 @@ for i, pair in ipairs(cmsgpack.unpack(ARGV[2])) do
   answers[i] = read and found
 end
 return answers
-""")
-
-    async def over(
-        self, store: Store, ids: Sequence[str], given: Sequence[Argument], at_once: int
-    ) -> AsyncIterator[tuple[str, Any]]:
-        """Each check with its answer, `at_once` checks per call. A check with a key of a wrong
-        type is skipped."""
-        families, route = _families(store.prefix)
-        for first in range(0, len(ids), at_once):
-            some = ids[first : first + at_once]
-            checks = msgspec.msgpack.encode([split_id(event_id) for event_id in some])
-            answers = await self(store, [route], [families, checks, *given])
-            for event_id, answer in zip(some, answers, strict=True):
-                if answer is not None:
-                    yield event_id, answer
+"""
 
 
 @lru_cache
-def _families(prefix: str) -> tuple[bytes, str]:
+def families(prefix: str) -> tuple[bytes, str]:
     """What stands between the parts of all keys, as scripts unpack it, and a key of ours."""
     keys = Alerting(prefix)
     literals = {

@@ -6,6 +6,7 @@ from watchbell.alerting import change_feed
 from watchbell.alerting.effects import STOP_ALERTING
 from watchbell.alerting.facts import SETTINGS, check_settings
 from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.alerting.mirrored_script import MirroredScript, Unit
 from watchbell.alerting.model import split_id
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Store
@@ -15,7 +16,7 @@ from watchbell.store.script import READ, Script
 # KEYS[4] alerting_media of the check; ARGV[1] entity, ARGV[2] check, ARGV[3] ENTITY:CHECK,
 # ARGV[4] what keys of contact_alerting_checks begin with, ARGV[5…] a command that publishes it.
 # Returns whether the check was enabled.
-_DISABLE = Script(
+_DISABLE = MirroredScript(
     STOP_ALERTING
     + """
 local was = redis.call('ZREM', KEYS[1], ARGV[2])
@@ -30,7 +31,7 @@ return was
 # KEYS[1] all_checks, KEYS[2] current_checks of the entity, KEYS[3] current_entities, KEYS[4] the
 # check; ARGV[1] entity, ARGV[2] check, ARGV[3] ENTITY:CHECK, ARGV[4…] a command that publishes it.
 # Returns whether there is such a check.
-_ENABLE = Script("""
+_ENABLE = MirroredScript("""
 if not redis.call('ZSCORE', KEYS[1], ARGV[3]) then return 0 end
 local reported = tonumber(redis.call('HGET', KEYS[4], 'last_update') or 0) or 0
 if redis.call('ZADD', KEYS[2], 'NX', reported, ARGV[2]) == 1 then
@@ -105,7 +106,8 @@ async def disable(store: Store, event_id: str) -> None:
     ]
     change = change_feed.of_checks(own, [event_id])
     begin = keys.alerting_checks.literals[0]
-    if not await _DISABLE(store, named, [entity, check, event_id, begin, *change]):
+    args = [entity, check, event_id, begin, *change]
+    if not await _DISABLE(store, named, args, [*_units(event_id), ("alerting", event_id)]):
         raise NotFound(f"there is no enabled check {event_id!r}")
 
 
@@ -120,5 +122,10 @@ async def enable(store: Store, event_id: str) -> None:
         keys.current(entity, check),
     ]
     change = change_feed.of_checks(AlertingOwn(store.prefix), [event_id])
-    if not await _ENABLE(store, named, [entity, check, event_id, *change]):
+    args = [entity, check, event_id, *change]
+    if not await _ENABLE(store, named, args, _units(event_id)):
         raise NotFound(f"there is no check {event_id!r}")
+
+
+def _units(event_id: str) -> list[Unit]:
+    return [("check", event_id), ("reported_entity", split_id(event_id)[0])]

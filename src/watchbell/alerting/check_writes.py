@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from watchbell import ids
 from watchbell.alerting import change_feed
+from watchbell.alerting.decide.check import latest_notified
 from watchbell.alerting.decide.check_facts import (
     QUIET,
     Facts,
@@ -63,7 +65,7 @@ class CheckWrites:
             found += self._notification(event, outcome.notification, outcome.notified_at)
         if outcome.decision:
             found += self._decision(facts, event, outcome)
-        return found
+        return [*found, *_mirrored(facts, event, outcome, count)]
 
     def set_tags(self, event_id: str, tags: Sequence[str]) -> Iterable[Command]:
         """Stores the changed tags of a check and publishes the check to open pages."""
@@ -77,14 +79,15 @@ class CheckWrites:
     def mark_reported(self, unchanged: Iterable[str], now: int) -> Command:
         """Marks checks, given by their keys, as reported unchanged: the only write of most
         events."""
-        return ["HSET_MANY", "last_update", now, *unchanged]
+        return ["REPORTED", self.keys.current.literals[0], now, *unchanged]
 
     def _reported_ok(self, facts: Facts, event: CheckEvent, now: int) -> list[Command]:
         """Stores a new summary or other fields of a quiet check that is still ok."""
+        mirror: Command = ["MIRROR", "check", event.id]
         if facts.has_fields or has_more(event) or event.summary is None:
-            return list(self._state(facts, event, QUIET, 0, now))
+            return [*self._state(facts, event, QUIET, 0, now), mirror]
         key = self.keys.current(event.entity, event.check)
-        return [["HSET", key, "last_update", now, "summary", event.summary]]
+        return [["HSET", key, "last_update", now, "summary", event.summary], mirror]
 
     def _state(
         self, facts: Facts, event: CheckEvent, outcome: Outcome, count: int, now: int
@@ -109,14 +112,20 @@ class CheckWrites:
         held = facts.has_fields | ({"summary"} if facts.latest_summary is not None else set())
         gone = [name for name, value in given.items() if value is None and name in held]
         if facts.state is None:
-            yield ["ZADD", keys.all_checks(), now, event.id]
-            yield ["ZADD", keys.entity_checks(entity), now, check]
+            yield from self._first_report(facts, event, now)
         current = keys.current(entity, check)
         yield ["HSET", current, *fields]
         if gone:
             yield ["HDEL", current, *gone]
         if outcome.changed:
             yield from self._history(event, outcome.timestamp, count)
+
+    def _first_report(self, facts: Facts, event: CheckEvent, now: int) -> Iterable[Command]:
+        yield ["ZADD", self.keys.all_checks(), now, event.id]
+        yield ["ZADD", self.keys.entity_checks(event.entity), now, event.check]
+        if latest_notified(facts.notified) not in (None, "recovery"):
+            # By an action; but indexes are built of checks that have reported.
+            yield ["SADD", self.own.open_problems(), event.id]
 
     def _history(self, event: CheckEvent, stamp: int, count: int) -> Iterable[Command]:
         keys, entity, check = self.keys, event.entity, event.check
@@ -147,7 +156,11 @@ class CheckWrites:
         for kind in kinds(notification):
             yield ["SET", _last(self.keys, kind)(event.entity, event.check), notified_at]
             yield ["RPUSH", _all(self.keys, kind)(event.entity, event.check), notified_at]
-        yield ["RPUSH", self.keys.notifications(), verbatim(msgspec.json.encode(notification))]
+        record = ids.token()
+        yield [
+            *("NOTIFY", self.keys.notifications(), self.keys.states(event.entity, event.check)),
+            *(self.own.payload(record), record, verbatim(msgspec.json.encode(notification))),
+        ]
 
     def _maintenance(
         self, facts: Facts, event: CheckEvent, outcome: Outcome, now: int
@@ -199,6 +212,25 @@ class CheckWrites:
             yield ["LREM", key, 1, verbatim(facts.last_decision)]
         decision = verbatim(outcome.decision)
         yield ["LPUSH_CAPPED", key, DECISIONS_KEPT, DECISIONS_SECONDS, decision]
+
+
+def _mirrored(facts: Facts, event: CheckEvent, outcome: Outcome, count: int) -> Iterable[Command]:
+    """The units of the records that the event changes."""
+    notified = outcome.notification.type if outcome.notification is not None else None
+    number, notified_at = str(count), str(outcome.notified_at)
+    if event.type == "service" or notified == "problem":  # an action may name a state
+        yield ["MIRROR", "check", event.id]
+    if notified in ("problem", "recovery"):
+        yield ["MIRROR", "latest", event.id, notified_at, number]
+    elif outcome.changed:
+        yield ["MIRROR", "latest", event.id, str(outcome.timestamp)]
+    if outcome.opened is not None:
+        start = str(outcome.opened.start)
+        yield ["MIRROR", "windows", event.id, "unscheduled", start, notified_at, number]
+    elif outcome.ended is not None and facts.unscheduled is not None:
+        yield ["MIRROR", "windows", event.id, "unscheduled", str(facts.unscheduled.start)]
+    if outcome.planned is not None:
+        yield ["MIRROR", "windows", event.id, "scheduled", str(outcome.planned.start)]
 
 
 def _last(keys: Alerting, kind: str) -> Named:

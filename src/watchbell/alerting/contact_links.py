@@ -5,12 +5,12 @@ from contextlib import suppress
 
 from watchbell.alerting.check_script import CheckScript
 from watchbell.alerting.keys import ALL, Alerting, AlertingOwn
+from watchbell.alerting.mirrored_script import MirroredScript, Unit
 from watchbell.alerting.validation import plain
 from watchbell.errors import NotFound, Refused
 from watchbell.store import replies
 from watchbell.store.client import Store
 from watchbell.store.replies import text
-from watchbell.store.script import Script
 from watchbell.store.search import MEMBERS
 
 _AT_ONCE, _PIECE = 200, 1_000
@@ -18,7 +18,7 @@ _AT_ONCE, _PIECE = 200, 1_000
 
 # KEYS[1] contacts of the entity or check, KEYS[2] contact; ARGV[1] its id. Returns whether there is
 # such a contact.
-_LINK = Script("""
+_LINK = MirroredScript("""
 if redis.call('HEXISTS', KEYS[2], 'first_name') == 0 then return 0 end
 redis.call('SADD', KEYS[1], ARGV[1])
 return 1
@@ -29,15 +29,42 @@ async def link(store: Store, contact_id: str, entity_id: str, check: str | None 
     """Links a contact to an entity, to ALL, or to one check."""
     keys = Alerting(store.prefix)
     places = [_contacts_key(keys, entity_id, check), keys.contact(contact_id)]
-    if not await _LINK(store, places, [contact_id]):
+    if not await _LINK(store, places, [contact_id], [unit(entity_id, check)]):
         raise NotFound(f"there is no contact {contact_id}")
+
+
+def unit(entity_id: str, check: str | None = None) -> Unit:
+    """What changes in the records with the contacts of an entity, or of one check."""
+    return ("entity", entity_id) if check is None else ("check_contacts", entity_id, check)
+
+
+# KEYS[1] contacts of the entity or check; ARGV[1] a contact. Returns whether it was one of them.
+_UNLINK = MirroredScript("return redis.call('SREM', KEYS[1], ARGV[1])")
 
 
 async def unlink(store: Store, contact_id: str, entity_id: str, check: str | None = None) -> None:
     key = _contacts_key(Alerting(store.prefix), entity_id, check)
-    if not await store.call("SREM", key, contact_id):
+    if not await _UNLINK(store, [key], [contact_id], [unit(entity_id, check)]):
         raise NotFound(f"{contact_id} is not linked to this itself")
     await remove_unlinked(store, [contact_id])
+
+
+# KEYS[1] own contacts of a check; ARGV: those that it is to have. Returns those that it had.
+_REPLACE = MirroredScript("""
+local before = redis.call('SMEMBERS', KEYS[1])
+redis.call('DEL', KEYS[1])
+for _, contact in ipairs(ARGV) do redis.call('SADD', KEYS[1], contact) end
+return before
+""")
+
+
+async def replace(store: Store, entity_id: str, check: str, given: Iterable[str]) -> None:
+    """Gives a check these contacts of its own, and no others."""
+    contacts = [plain("contacts", one) for one in given]
+    key = _contacts_key(Alerting(store.prefix), entity_id, check)
+    before = await _REPLACE(store, [key], contacts, [unit(entity_id, check)]) or []
+    lost = {one.decode(errors="replace") for one in before} - set(contacts)
+    await remove_unlinked(store, sorted(lost))
 
 
 def _contacts_key(keys: Alerting, entity_id: str, check: str | None) -> str:
@@ -93,10 +120,11 @@ return (has(key('entity_contacts', id)) or has(key('check_contacts', id, check))
 # KEYS[1] the checks that a contact is alerted about by a medium; ARGV[1] how these two are named
 # beside a check, ARGV[2] what the keys of those who are alerted about checks begin with, ARGV[3…]
 # the checks to remove.
-_REMOVE = Script("""
+_REMOVE = MirroredScript("""
 for i = 3, #ARGV do
   redis.call('ZREM', KEYS[1], ARGV[i])
   redis.call('SREM', ARGV[2] .. ARGV[i], ARGV[1])
+  mark('alerting', ARGV[i])
 end
 """)
 

@@ -8,9 +8,11 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import replace
 
-from watchbell.alerting import contact_loading, rule_format, rules
+from watchbell.alerting import contact_links, contact_loading, rule_format, rules
 from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.alerting.mirrored_script import MirroredScript, Unit
 from watchbell.alerting.model import Contact, Rule
+from watchbell.alerting.record_keys import Records
 from watchbell.alerting.validation import checked_contact
 from watchbell.errors import Changed, NotFound, Refused
 from watchbell.store.client import Argument, Store
@@ -122,7 +124,8 @@ async def all_ids(store: Store) -> list[str]:
         for key in await _ARE_CONTACTS.on(primary, page):
             with suppress(UnicodeDecodeError):  # what is no text is no id
                 found.add(key.removeprefix(begin.encode()).decode())
-    return sorted(found)
+    # Records of contacts are beside them.
+    return sorted(one for one in found if not one.endswith(Records.contact.literals[-1]))
 
 
 async def tags(store: Store) -> dict[str, tuple[str, ...]]:
@@ -140,6 +143,7 @@ local function forget(medium)
   local checks = redis.pcall('ZRANGE', alerting .. medium, 0, -1)
   for _, check in ipairs(checks.err and {} or checks) do
     redis.pcall('SREM', sides .. check, side)
+    mark('alerting', check)
   end
   redis.call('DEL', alerting .. medium)
   redis.pcall('SREM', rollups, side)
@@ -153,7 +157,7 @@ end
 # (false for whatever there is, the SHA-1 of the contact that there has to be, or '' for none) and
 # `tagged` (keys of the sets that it then has to be in); ARGV[8] and ARGV[9] as of _LOAD. Returns
 # '' once done, -1 where the contact is another, or the id of a rule that is another contact's.
-_SAVE = Script(
+_SAVE = MirroredScript(
     _COMMON
     + """
 local rule_at, rules_of, new = ARGV[5], ARGV[6], cjson.decode(ARGV[7])
@@ -240,7 +244,9 @@ async def save(
     }
     args: list[Argument] = [*_about(store, contact.id), keys.rule(""), keys.rules("")]
     args += [msgspec.json.encode(new), *_layout(store)]
-    taken = await _SAVE(store, _own_keys(keys, contact.id), args)
+    tagged = {*(tags_before or ()), *(contact.tags if retag else ())}
+    units = [("contact", contact.id), *(("contact_tag", contact.id, tag) for tag in tagged)]
+    taken = await _SAVE(store, _own_keys(keys, contact.id), args, units)
     if taken == -1:
         raise Changed(f"contact {contact.id} was changed by somebody else meanwhile")
     if taken:
@@ -267,7 +273,7 @@ def _flat(table: dict[str, str]) -> list[str]:
 # their expiries; ARGV[8] how many of its media there may
 # be alerting sets for, those, then how many sets it is a member of, those, then keys to delete.
 # Returns whether there was such a contact.
-_REMOVE = Script(
+_REMOVE = MirroredScript(
     _COMMON
     + """
 local there, at = redis.pcall('HEXISTS', KEYS[1], 'first_name'), 8
@@ -281,6 +287,7 @@ for i = at, #ARGV do
   redis.call('DEL', ARGV[i])
   redis.pcall('ZREM', ARGV[6], ARGV[i])
   redis.pcall('HDEL', ARGV[7], ARGV[i])
+  mark('block', ARGV[i])
 end
 local rules = redis.pcall('SMEMBERS', KEYS[7])
 for _, rule in ipairs(rules.err and {} or rules) do redis.call('DEL', ARGV[5] .. rule) end
@@ -296,9 +303,15 @@ async def remove(store: Store, contact_id: str) -> None:
     begin = keys.alerting_checks(contact_id, "")
     media = [key[len(begin.encode()) :] for key in await _keys_of(store, begin, "zset")]
     sets: list[str] = []
+    units: list[Unit] = [("contact", contact_id)]
     for family in (keys.entity_contacts, keys.contact_tag):
         found = await memberships(store, family(""))
-        sets += [family(rest) for rest, members in found.items() if contact_id in members]
+        rests = [rest for rest, members in found.items() if contact_id in members]
+        sets += [family(rest) for rest in rests]
+        if family is keys.contact_tag:
+            units += [("contact_tag", contact_id, tag) for tag in rests]
+        else:
+            units += [contact_links.unit(*rest.split(":", 1)) for rest in rests]
     gone: list[str | bytes] = [keys.contact_drop(contact_id), keys.alerts_by_contact(contact_id)]
     for drops in (keys.medium_drop, keys.rollup_drop):
         gone += await _keys_of(store, drops(contact_id, ""), "string")
@@ -306,7 +319,7 @@ async def remove(store: Store, contact_id: str) -> None:
     own = AlertingOwn(store.prefix)
     args: list[Argument] = [*_about(store, contact_id), keys.rule("")]
     args += [own.drops(), own.drop_expiries(), len(media), *media, len(sets), *sets, *gone]
-    if not await _REMOVE(store, _own_keys(keys, contact_id), args):
+    if not await _REMOVE(store, _own_keys(keys, contact_id), args, units):
         raise NotFound(f"there is no contact {contact_id}")
 
 

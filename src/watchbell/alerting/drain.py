@@ -22,11 +22,21 @@ async def _processed(processing: Processor, done: Drained, now: int) -> None:
         done.rejected += events.rejected
 
 
-async def drain(silence: Silence, processing: Processor, notifying: Notifier, now: int) -> Drained:
+async def process_all(silence: Silence, processing: Processor, now: int) -> Drained:
+    """Processes the events, and those about checks that are silent then."""
     done = Drained()
     await _processed(processing, done, now)
     if await silence.report(now):  # after queued events: their checks are not silent
         await _processed(processing, done, now)
+    return done
+
+
+async def notify_all(notifying: Notifier, done: Drained, now: int) -> None:
     while (alert_writes := await notifier.step(notifying, now)) is not None:
         done.alerts += alert_writes.alerts
+
+
+async def drain(silence: Silence, processing: Processor, notifying: Notifier, now: int) -> Drained:
+    done = await process_all(silence, processing, now)
+    await notify_all(notifying, done, now)
     return done

@@ -9,7 +9,9 @@ from msgspec import Struct
 from watchbell import ids
 from watchbell.alerting import change_feed, contact_links
 from watchbell.alerting.keys import ALL, Alerting, is_reserved
+from watchbell.alerting.mirrored_script import MirroredScript
 from watchbell.alerting.patterns import compiled
+from watchbell.alerting.record_keys import Records
 from watchbell.alerting.validation import identifier, plain
 from watchbell.errors import NotFound, Refused
 from watchbell.store.client import Argument, Store
@@ -77,7 +79,7 @@ def named(name: str) -> str:
 
 # KEYS[1] ids by name, KEYS[2] names by id, KEYS[3] the name's id; ARGV[1] name, ARGV[2] an id for
 # it if it has none, ARGV[3] what keys of entities begin with. Returns the entity's id.
-_ENSURE = Script("""
+_ENSURE = MirroredScript("""
 local ids, names, key = unpack(KEYS)
 local name = ARGV[1]
 local id = redis.call('HGET', ids, name)
@@ -87,6 +89,7 @@ redis.call('HSET', ids, name, id)
 redis.call('HSET', names, id, name)
 redis.call('SET', key, id)
 redis.call('HSET', ARGV[3] .. id, 'name', name)
+mark('entity', id)
 return id
 """)
 
@@ -148,12 +151,13 @@ end
 local function untag(of)
   for i = 7, 6 + count do
     redis.pcall('SREM', tag_at .. ARGV[i], of)
+    mark('entity_tag', of, ARGV[i])
     if redis.call('EXISTS', tag_at .. ARGV[i]) == 0 then redis.call('SREM', known, ARGV[i]) end
   end
 end
 """
 
-_SAVE = Script(
+_SAVE = MirroredScript(
     _COMMON
     + """
 local new = cjson.decode(ARGV[7 + count])
@@ -164,6 +168,7 @@ if id ~= 'ALL' then
     forget_name(other)
     untag(other)
     redis.call('DEL', contacts_at .. other)
+    mark('entity', other)
   end
   forget_name(id)
   redis.call('HSET', ids, name, id)
@@ -174,6 +179,7 @@ if id ~= 'ALL' then
   for _, tag in ipairs(new.tags) do
     redis.call('SADD', tag_at .. tag, id)
     redis.call('SADD', known, tag)
+    mark('entity_tag', id, tag)
   end
 end
 redis.call('DEL', contacts_at .. id)
@@ -193,7 +199,7 @@ return ''
 )
 
 # After the tags: keys that are removed too. Returns whether there was such an entity.
-_REMOVE = Script(
+_REMOVE = MirroredScript(
     _COMMON
     + """
 untag(id)
@@ -233,12 +239,17 @@ async def survey(store: Store) -> Survey:
 
 
 async def save(
-    store: Store, entity: Entity, *, with_checks: bool = False, seen: Survey | None = None
+    store: Store,
+    entity: Entity,
+    *,
+    with_checks: bool = False,
+    seen: Survey | None = None,
+    unit: str = "entity",
 ) -> None:
     """Stores an entity in place of the one with its id; the name may be new.
 
     A name that another id had moves to this one, with the contacts of its single checks. To save
-    many, pass a survey, which is kept up to date.
+    many, pass a survey, which is kept up to date. `unit` is what changes in the records.
     """
     checked(entity)
     name, keys = named(entity.name), Alerting(store.prefix)
@@ -257,7 +268,7 @@ async def save(
         "checks": with_checks and list(entity.check_contacts.items()),
     }
     args = [*_begins(keys), entity.id, len(tags), *tags, msgspec.json.encode(new)]
-    await _SAVE(store, _index(keys), args)
+    await _SAVE(store, _index(keys), args, [(unit, entity.id)])
     await contact_links.remove_unlinked(store, linked)
     await change_feed.publish(store, [f"{name}:"])
     seen.tags[entity.id] = set(entity.tags)
@@ -293,7 +304,7 @@ async def remove(store: Store, entity_id: str) -> None:
     tags = seen.tags_of([entity_id])
     args = [*_begins(keys), entity_id, len(tags), *tags, *gone]
     name = await store.call("HGET", keys.entity_names(), entity_id)
-    if not await _REMOVE(store, _index(keys), args):
+    if not await _REMOVE(store, _index(keys), args, [("entity", entity_id)]):
         raise NotFound(f"there is no entity {entity_id}")
     await contact_links.remove_unlinked(store, linked)
     if name is not None:
@@ -332,11 +343,11 @@ def _split(rest: str, known: Collection[str]) -> tuple[str, str] | None:
 async def names(store: Store) -> dict[str, str]:
     """All entities, id to name, with those that other programs wrote without the indexes."""
     keys = Alerting(store.prefix)
-    begin = keys.entity("")
+    begin, record = keys.entity(""), Records.entity.literals[-1].encode()
     found: dict[str, str] = {}
     async for primary, page in scanned(store, begin, "hash"):
         for key, name in zip(page, await _NAMES.on(primary, page), strict=True):
-            if name is not None:
+            if name is not None and not key.endswith(record):
                 with suppress(UnicodeDecodeError):
                     found[key[len(begin.encode()) :].decode()] = name.decode()
     for raw_id, raw_name in (await store.call("HGETALL", keys.entity_names())).items():

@@ -19,6 +19,7 @@ from watchbell.alerting.model import (
     EventType,
     Rejection,
 )
+from watchbell.alerting.record_keys import is_record
 
 MOST_BYTES = 8 << 20
 """The longest check event, in bytes."""
@@ -62,6 +63,7 @@ def parse(raw: bytes, now: int | None) -> CheckEvent | Rejection:
         or ":" in entity
         or entity[0] == RESERVED_BEGINNING
         or entity in RESERVED_ENTITIES
+        or is_record(entity, check)
         or entity.isspace()
         or check.isspace()
         or event.acknowledgement_id is not None
@@ -102,6 +104,16 @@ def from_fields(fields: Mapping[str, object], now: int | None) -> CheckEvent | R
         named = ", ".join(map(_shown.repr, unknown[:_MOST_NAMED]))
         more = len(unknown) - _MOST_NAMED
         return Rejection(f"unknown fields: {named}{f' and {more:,} more' if more > 0 else ''}")
+    values, wrong = _read_fields(fields)
+    if wrong:
+        return Rejection(". ".join(wrong.values()), next(iter(wrong)))
+    values.setdefault("time", now)
+    values["type"] = _ACTIONS.get(values["state"], values["type"])
+    return CheckEvent(**values)
+
+
+def _read_fields(fields: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The values of the fields, and what is wrong with which."""
     values: dict[str, Any] = {}
     wrong: dict[str, str] = {}
     for name, value in fields.items():
@@ -110,11 +122,11 @@ def from_fields(fields: Mapping[str, object], now: int | None) -> CheckEvent | R
                 values[name] = _READERS[name](value)
             except _Unfit as error:
                 wrong[name] = f"{name} is {_shown.repr(value)}; expected {error}"
-    if wrong:
-        return Rejection(". ".join(wrong.values()), next(iter(wrong)))
-    values.setdefault("time", now)
-    values["type"] = _ACTIONS.get(values["state"], values["type"])
-    return CheckEvent(**values)
+    if not wrong and is_record(values["entity"], values["check"]):
+        wrong["check"] = (
+            f"check is {_shown.repr(values['check'])}; expected a name that no record has"
+        )
+    return values, wrong
 
 
 def encode(event: CheckEvent) -> bytes:

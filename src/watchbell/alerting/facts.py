@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from watchbell.alerting.decide.check_facts import OPTIONAL, Facts, Window
+from watchbell.alerting.indexes import COMPLETE, IS_UNRECOVERED, LAST_TIMES
 from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.store.client import Store
 from watchbell.store.effects import Command
@@ -38,16 +39,18 @@ _FAMILIES = (
 _OWN_FAMILIES = ("check_settings", "decisions", "event_tags", "open_problems", "silence")
 
 # KEYS[1] any key of the namespace, by which a cluster finds the server.
-# ARGV[1] msgpack: what stands between the parts of each family of keys; ARGV[2] msgpack: checks,
-# flat: entity, check, whether in depth. Returns for each check that is well its summary, or its
-# fields where it has more of them than most. Where it is new, fails, was notified of, is
-# maintained or is asked for in depth, returns its fields and also: the beginnings of the present
-# maintenances and the times of notifications, recorded lengths and remaining ms of the former,
-# planned windows, whether the entity is known, the recorded summary of the present state and the
-# record before it, the last decision. At the end, what was set for each check, until when it
-# promised to report, and the tags of its latest report.
+# ARGV[1] msgpack: what stands between the parts of each family of keys, the member of an index that
+# is complete, and the families with times of notifications; ARGV[2] msgpack: checks, flat: entity,
+# check, whether in depth. Returns for each check that is well its summary, or its fields where it
+# has more of them than most. Where it is new, fails, was notified of, is maintained or is asked for
+# in depth, returns its fields and also: the beginnings of the present maintenances and the times of
+# notifications, recorded lengths and remaining ms of the former, planned windows, whether the
+# entity is known, the recorded summary of the present state and the record before it, the last
+# decision. At the end, what was set for each check, until when it promised to report, and the tags
+# of its latest report.
 _FACTS = Script(
     READ
+    + IS_UNRECOVERED
     + """
 local families, asked = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
 local names, answers, deep = {}, {}, {}
@@ -63,10 +66,17 @@ local function of_each(command, family)
   return redis.call('EXISTS', families[family][1]) == 1
     and read(command, families[family][1], unpack(names)) or {}
 end
-local notified = of_each('SMISMEMBER', 'open_problems')
+local is_indexed = read('SISMEMBER', families.open_problems[1], families.complete) == 1
+local notified = is_indexed and of_each('SMISMEMBER', 'open_problems')
 local function between(name, i)
   local parts = families[name]
   return parts[1] .. asked[3 * i - 2] .. parts[2] .. asked[3 * i - 1] .. parts[3]
+end
+local function is_notified(i)
+  if notified then return notified[i] == 1 end
+  local keys = {}
+  for n, name in ipairs(families.last_times) do keys[n] = between(name, i) end
+  return is_unrecovered(redis.call('MGET', unpack(keys)))
 end
 -- Which of the checks are maintained is asked for many at once, since most of them are not.
 local planned, present, open = families.scheduled_windows, families.scheduled, families.unscheduled
@@ -113,7 +123,7 @@ for i = 1, #names do
   local fields = read('HMGET', key, 'state', 'last_change', 'summary', 'details',
     'perfdata', 'initial_failure_delay', 'repeat_failure_delay', 'initial_recovery_delay')
     or {false, false, false, false, false, false, false, false}
-  if fields[1] == 'ok' and not deep[i] and notified[i] ~= 1 then
+  if fields[1] == 'ok' and not deep[i] and not is_notified(i) then
     local has_more = fields[4] or fields[5] or fields[6] or fields[7] or fields[8]
     answers[i] = has_more and fields or fields[3]
   else
@@ -135,7 +145,9 @@ class CheckFacts:
             *((name, getattr(self._keys, name)) for name in _FAMILIES),
             *((name, getattr(own, name)) for name in _OWN_FAMILIES),
         ]
-        self._families = msgspec.msgpack.encode({name: family.literals for name, family in pairs})
+        named: dict[str, Any] = {name: family.literals for name, family in pairs}
+        named |= {"complete": COMPLETE, "last_times": LAST_TIMES}
+        self._families = msgspec.msgpack.encode(named)
 
     async def load(
         self, store: Store, wanted: Sequence[tuple[str, str, bool]], now: int

@@ -1,5 +1,6 @@
 """The key families of alerting: events, checks, maintenance, notifications, alerts, contacts."""
 
+from watchbell.alerting.record_keys import Records
 from watchbell.store.families import Channel, Hash, Keyspace, List, Set, SortedSet, String
 
 
@@ -113,7 +114,15 @@ class AlertingOwn(Keyspace, document="watchbell"):
     drop_expiries = Hash("drop_expiries")
     parked = List("parked_notifications", expires=True)
     purging = String("purging", expires=True)
+    rebuilding = String("rebuilding", expires=True)
     notification_counters = Hash("notification_counters")
+    records = String("records")
+    record_build = String("record_build")
+    record_builder = String("record_builder", expires=True)
+    record_ids = Hash("record_ids")
+    record_stamps = Hash("record_stamps")
+    record_watcher = String("record_watcher", expires=True)
+    payload = String("payload:RECORD_ID")
     changed_checks = Channel("changed_checks")
     changed_windows = Channel("changed_windows")
 
@@ -130,11 +139,11 @@ NOTIFICATIONS = {
 """The family of keys that has the times of each kind of notification."""
 
 # Words that keys of other domains begin with, and in which names that people choose come last.
-_ELSEWHERE = ("pagerduty_acks", "pending")
+_ELSEWHERE = ("pagerduty_acks", "pending", "watchbell_archive")
 
 RESERVED_ENTITIES = frozenset(_ELSEWHERE).union(
     word
-    for space in (Alerting, AlertingOwn)
+    for space in (Alerting, AlertingOwn, Records)
     for family in space.families()
     for word, colon, _ in [family.literals[0].partition(":")]
     if colon

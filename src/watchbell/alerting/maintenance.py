@@ -9,6 +9,7 @@ from watchbell.alerting import change_feed
 from watchbell.alerting.check_writes import CheckWrites
 from watchbell.alerting.history import windows_of
 from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.alerting.mirrored_script import MirroredScript, Unit
 from watchbell.alerting.model import split_id
 from watchbell.alerting.windows import (
     Command,
@@ -18,6 +19,7 @@ from watchbell.alerting.windows import (
     commands_for_current,
     commands_for_end_scheduled,
     commands_for_end_unscheduled,
+    commands_for_replace,
     commands_for_scheduled,
     current_window,
     family,
@@ -25,14 +27,14 @@ from watchbell.alerting.windows import (
 from watchbell.errors import Refused
 from watchbell.store.client import Argument, Store
 from watchbell.store.replies import number, pairs, text, text_or_none
-from watchbell.store.script import RAISE_NOT_NOW, Script
+from watchbell.store.script import RAISE_NOT_NOW
 
 # KEYS of each check: the window that is open, all windows, summary of the one in question, media
 # that are alerted about it; ARGV of each check: digest of what the caller knows of these, msgpack:
 # the commands that follow from that. Returns for each check false once they are done; where
 # something else is known by now, nothing is done, and that is returned after its digest; `refused`
 # where somebody left a key of a wrong type.
-_CHANGE = Script(
+_CHANGE = MirroredScript(
     RAISE_NOT_NOW
     + """
 local function changed(open, windows, summary, media, digest, commands)
@@ -115,9 +117,7 @@ async def create(store: Store, ids: Sequence[str], kind: Kind, window: Window, n
     """Adds the same window to many checks, to each in one step."""
     for event_id in ids:
         _check(event_id, window.start, window.duration)
-    if kind == "unscheduled" and window.start > now:
-        reason = "unscheduled maintenance begins at once or has begun; schedule what is to come"
-        raise Refused(reason, field="start")
+    _not_to_come(kind, window, now)
     decide, checks = _scheduled if kind == "scheduled" else _unscheduled, CheckWrites(store.prefix)
 
     def decided(event_id: str, known: Known) -> Commands:
@@ -139,6 +139,38 @@ async def end(
         return _ended_unscheduled(checks.keys, event_id, known, end_at, now)
 
     return await _changed(store, ids, kind, start, decided)
+
+
+async def replace(
+    store: Store,
+    event_id: str,
+    kind: Kind,
+    wanted: Sequence[Window],
+    now: int,
+    first: Sequence[Command] = (),
+) -> None:
+    """Gives a check these windows of one kind, after other commands, all in one step. Other windows
+    that are to come are removed, one that is open ends, and those that are over stay."""
+    checks, found = CheckWrites(store.prefix), await windows(store, event_id, kind)
+    for window in wanted:
+        _check(event_id, window.start, max(window.duration, 1))
+        _not_to_come(kind, window, now)
+    before = {window.start: window for window in found}
+    texts = {one.start: one.summary for one in wanted if before.get(one.start) != one}
+
+    def decided(event_id: str, known: Known) -> Commands:
+        commands = [
+            *first,
+            *commands_for_replace(checks.keys, event_id, kind, known.windows, wanted, now),
+        ]
+        names = family(checks.keys, kind)
+        for start, summary in texts.items():
+            commands.append(["SET", names.summary(*split_id(event_id), start), summary])
+        opens = any(window.is_open(now) for window in wanted)
+        return [*commands, *(_quiet(checks, event_id, known) if opens else [])]
+
+    earliest = min((one.start for one in (*found, *wanted)), default=0)
+    await _changed(store, [event_id], kind, earliest, decided)
 
 
 def _scheduled(
@@ -218,7 +250,8 @@ async def _changed(
         while pending:
             keys = [key for event_id in pending for key in keys_of(*split_id(event_id))]
             args: list[Argument] = [word for pair in pending.values() for word in pair]
-            seen = dict(zip(pending, await _CHANGE(store, keys, args), strict=True))
+            units = [unit for event_id in pending for unit in _units(event_id, kind, start)]
+            seen = dict(zip(pending, await _CHANGE(store, keys, args, units), strict=True))
             changed += [event_id for event_id, answer in seen.items() if answer is None]
             refused += [event_id for event_id, answer in seen.items() if answer == b"refused"]
             pending = {
@@ -232,6 +265,11 @@ async def _changed(
             "of a wrong type"
         )
     return changed
+
+
+def _units(event_id: str, kind: Kind, start: int) -> list[Unit]:
+    """What changes in the records; a check that never reported has a record if it has a window."""
+    return [("check", event_id), ("windows", event_id, kind, str(start)), ("alerting", event_id)]
 
 
 def _known(
@@ -265,3 +303,9 @@ def _check(event_id: str, start: int, duration: int) -> None:
     if not 0 < duration <= LATEST:
         reason = f"{duration} is not allowed; expected at least one second"
         raise Refused(reason, field="duration")
+
+
+def _not_to_come(kind: Kind, window: Window, now: int) -> None:
+    if kind == "unscheduled" and window.start > now:
+        reason = "unscheduled maintenance begins at once or has begun; schedule what is to come"
+        raise Refused(reason, field="start")

@@ -4,7 +4,7 @@ import msgspec
 from msgspec import Struct
 
 from watchbell import logs
-from watchbell.alerting import foreign, priority
+from watchbell.alerting import foreign, priority, queued_records
 from watchbell.alerting.alert_writes import AlertWrites
 from watchbell.alerting.effects import EFFECTS
 from watchbell.alerting.model import Notification
@@ -40,10 +40,12 @@ class Tally(Struct):
 
 
 class Opened(Struct):
-    """The notifications of a piece, and its invalid items with their reasons."""
+    """The notifications of a piece, its invalid items with their reasons, and the ids among its
+    items."""
 
-    notifications: list[Notification]
-    unreadable: list[tuple[bytes, str]]
+    ids: list[str]
+    notifications: list[Notification] = []
+    unreadable: list[tuple[bytes, str]] = []
 
 
 class Notifier:
@@ -57,15 +59,18 @@ class Notifier:
         self._summaries = Summaries(store.prefix)
         key = self._alert_writes.keys.notifications()
         queue = Queue(key=key, side="LEFT", order_by=_ONE_AT_A_TIME)
-        self.taker = Taker(store, queue, most=_MOST, urgent=priority.notifications())
+        urgent = priority.notifications(store.prefix)
+        self.taker = Taker(store, queue, most=_MOST, urgent=urgent)
 
     async def process(self, batch: Batch, now: int) -> Tally:
         """Loads, decides and applies a batch as of `now`, and acknowledges it."""
         notification_batch, tally = NotificationBatch(self._alert_writes, now), Tally()
         known: dict[str, Person] = {}
+        switch = [self._alert_writes.own.records()]
 
         async def load(piece: Batch) -> tuple[Opened, Loaded]:
-            opened = _opened(piece)
+            texts = await patiently(lambda: queued_records.notifications(self._store, piece.items))
+            opened = _opened(piece, texts)
             loaded = await patiently(
                 lambda: self._addressees.load(
                     self._store, opened.notifications, known, len(batch.items), now
@@ -86,6 +91,7 @@ class Notifier:
             parked = (self._alert_writes.parked(*bad, now) for bad in opened.unreadable)
             settlement.words += flat(parked)
             settlement.words += flat(self._alert_writes.counted(opened.notifications))
+            settlement.words += flat(self._alert_writes.consumed(opened.ids))
             tally.notifications += len(opened.notifications)
             tally.alerts += len(settlement.alerts)
             # What needs no summary is packed while the store still applies the piece before.
@@ -94,7 +100,7 @@ class Notifier:
         async def apply(piece: Batch, settled: BatchEffects | bytes) -> None:
             packed = settled if isinstance(settled, bytes) else await self._filled(settled, now)
             probe("notifier.decided")
-            refused = await self.taker.acknowledge(piece, EFFECTS.acknowledging, [], [packed])
+            refused = await self.taker.acknowledge(piece, EFFECTS.acknowledging, switch, [packed])
             probe("notifier.applied")
             for words in refused or ():
                 logs.get(role="notifier").error("the store refused", command=words)
@@ -117,9 +123,9 @@ class Notifier:
         return packed(words)
 
 
-def _opened(piece: Batch) -> Opened:
-    opened = Opened([], [])
-    for item in piece.items:
+def _opened(piece: Batch, texts: list[bytes]) -> Opened:
+    opened = Opened(queued_records.ids(piece.items))
+    for item in texts:
         if piece.attempts >= DEADLY:
             reason = f"{piece.attempts} notifiers died with it in hand"
             opened.unreadable.append((item, reason))

@@ -1,6 +1,6 @@
 """What overtakes a backlog: events and notifications of failures that were not alerted yet."""
 
-from watchbell.alerting.keys import Alerting
+from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import FAILING
 from watchbell.store.urgent import Urgency, spellings
 
@@ -51,5 +51,11 @@ def events(prefix: str, front: int) -> Urgency:
     )
 
 
-def notifications() -> Urgency:
-    return Urgency(_NOTIFICATION, first=["critical"], soon=_OTHERS, order_by=("event_id",))
+def notifications(prefix: str) -> Urgency:
+    return Urgency(
+        _NOTIFICATION,
+        first=["critical"],
+        soon=_OTHERS,
+        order_by=("event_id",),
+        payloads=AlertingOwn(prefix).payload(""),
+    )

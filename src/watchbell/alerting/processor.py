@@ -91,7 +91,7 @@ class Processor:
 
     async def process(self, batch: Batch, now: int) -> Tally:
         """Loads, decides and applies a batch as of `now`, and acknowledges it."""
-        parsed, tally = _parsed(batch, now), Tally()
+        parsed, tally, switch = _parsed(batch, now), Tally(), [self._own.records()]
         event_batch = EventBatch(self._checks, self._policy, parsed, now)
 
         async def load(piece: Batch) -> ParsedPiece:
@@ -117,7 +117,7 @@ class Processor:
             return packed(words)
 
         async def apply(piece: Batch, commands: bytes) -> None:
-            refused = await self.taker.acknowledge(piece, EFFECTS.acknowledging, [], [commands])
+            refused = await self.taker.acknowledge(piece, EFFECTS.acknowledging, switch, [commands])
             probe("processor.applied")
             for command in refused or ():
                 logs.get(role="processor").error("the store refused", command=command)
@@ -155,11 +155,9 @@ class Processor:
         for event in service:
             by_entity.setdefault(event.entity, set()).add(event.check)
         if by_entity:
-            entities = [x for entity in by_entity for x in (now, entity)]
-            yield ["ZADD", self._keys.current_entities(), *entities]
+            yield ["ENABLE_ENTITIES", self._keys.current_entities(), now, *by_entity]
         for entity, names in by_entity.items():
-            scored = [x for name in names for x in (now, name)]
-            yield ["ZADD", self._keys.current_checks(entity), *scored]
+            yield ["ENABLE_CHECKS", self._keys.current_checks(entity), entity, now, *names]
         yield from self._counted(parsed_piece.parsed)
         if self._settings.archive and parsed_piece.events:
             yield from self._archived(parsed_piece, now)

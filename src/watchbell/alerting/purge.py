@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from watchbell.alerting.check_script import CheckScript
 from watchbell.alerting.keys import NOTIFICATIONS, Alerting
+from watchbell.alerting.mirrored_script import MirroredScript, Unit
 from watchbell.alerting.model import split_id
 from watchbell.alerting.windows import Command, Kind, Window, commands_for_removal
 from watchbell.settings import Alerting as Policy
@@ -63,7 +64,7 @@ return {changes, notifications, windows, redis.call('HLEN', others[3]),
 """)
 
 # KEYS[1] any key of ours; ARGV[1] msgpack: commands, all of which are done in one step.
-_ALL = Script(
+_ALL = MirroredScript(
     RAISE_NOT_NOW
     + """
 for _, command in ipairs(cmsgpack.unpack(ARGV[1])) do
@@ -193,6 +194,12 @@ def removal(keys: Alerting, event_id: str, gone: Superfluous) -> list[Command]:
     return commands
 
 
+def _units(event_id: str, gone: Superfluous) -> list[Unit]:
+    """What changes in the records; whether a state was notified follows from notifications."""
+    units: list[Unit] = [("states", event_id)] if gone.changes or gone.notifications else []
+    return units + [("windows", event_id, kind) for kind in KINDS]
+
+
 async def purge(
     store: Store,
     policy: Policy,
@@ -235,7 +242,8 @@ async def _checks(
             if dry_run:
                 continue
             if commands:
-                await _ALL(store, [keys.all_checks()], [msgspec.msgpack.encode(commands)])
+                packed = msgspec.msgpack.encode(commands)
+                await _ALL(store, [keys.all_checks()], [packed], _units(event_id, gone))
                 more.append(event_id)
             if records.old_alerts:
                 await _cut(store, keys.alerts_by_check(*split_id(event_id)), cutoff)

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from watchbell.alerting import contact_loading, members, rule_format, rules
 from watchbell.alerting.decide.routing import Addressee, Alerting, Standing, addressee
+from watchbell.alerting.indexes import COMPLETE, HAS_ROLLUP_BEGUN
 from watchbell.alerting.keys import Alerting as Keys
 from watchbell.alerting.keys import AlertingOwn
 from watchbell.alerting.model import Contact, Notification, split_id
@@ -18,6 +19,7 @@ from watchbell.store.script import READ, Script
 
 _FAMILIES = (
     *("contact_drop", "medium_drop", "check_drop", "state_drop", "rollup_drop", "alerting_checks"),
+    *("alerts_by_medium", "alert"),
     *contact_loading.FAMILIES,
     *members.FAMILIES,
 )
@@ -26,28 +28,31 @@ _LOOKED_AT = 250
 notifications in hand, each of which may remove one."""
 
 # KEYS[1] the queue of notifications. ARGV[1] msgpack: what stands between the parts of each family
-# of keys; ARGV[2] now; ARGV[3] msgpack: notifications, flat: entity, check, state; ARGV[4] msgpack:
-# contacts that are known already, by id: once more in msgpack, since few of them are looked at,
-# each medium and whether it has a threshold; ARGV[5] how many notifications are in hand; ARGV[6]
-# how many failing checks of a medium are looked at beyond its threshold; ARGV[7…] the fields of a
-# rule. Returns the other contacts, and the facts of each notification. Of a contact: its
-# id, all of it in MessagePack, and for each of its media: name, whether it has a threshold, the
-# checks it is alerted about and should not be, how many others there are, whether alerts are rolled
-# up, until when its alerts and its summaries are suppressed. Of a notification: whether its check
-# can be counted, and a list for each contact: its id, and for each of its media whether the check
-# is counted, until when all its alerts and those about this state are suppressed.
+# of keys, and the member of an index that is complete; ARGV[2] now; ARGV[3] msgpack: notifications,
+# flat: entity, check, state; ARGV[4] msgpack: contacts that are known already, by id: once more in
+# msgpack, since few of them are looked at, each medium and whether it has a threshold; ARGV[5] how
+# many notifications are in hand; ARGV[6] how many failing checks of a medium are looked at beyond
+# its threshold; ARGV[7…] the fields of a rule. Returns the other contacts, and the facts of each
+# notification. Of a contact: its id, all of it in MessagePack, and for each of its media: name,
+# whether it has a threshold, the checks it is alerted about and should not be, how many others
+# there are, whether alerts are rolled up, until when its alerts and its summaries are suppressed.
+# Of a notification: whether its check can be counted, and a list for each contact: its id, and for
+# each of its media whether the check is counted, until when all its alerts and those about this
+# state are suppressed.
 _LOAD = Script(
     """
 local families, now, asked = cmsgpack.unpack(ARGV[1]), tonumber(ARGV[2]), cmsgpack.unpack(ARGV[3])
 local known, rule_fields = cmsgpack.unpack(ARGV[4]), {unpack(ARGV, 7)}
 """
     + READ
+    + HAS_ROLLUP_BEGUN
     + contact_loading.LUA
     + members.LUA
     + """
 local drops, rollups = families.drops[1], families.rollups[1]
 local expiries = families.drop_expiries[1]
-local is_any_rolled_up = (read('SCARD', rollups) or 0) > 0
+local is_indexed = read('SISMEMBER', rollups, families.complete) == 1
+local is_any_rolled_up = (read('SCARD', rollups) or 0) > (is_indexed and 1 or 0)
 
 -- By our record, unless somebody changed the key's expiry since; else by that, else for a day. 0 if
 -- there is no such key.
@@ -59,7 +64,7 @@ local function ends(key)
   if recorded and is_ours then
     return math.floor(math.max(math.min(tonumber(recorded), 2^52), 0))
   end
-  return left < 0 and now + 86400 or now + math.max(math.floor(left / 1000), 1)
+  return left < 0 and now + 86400 or now + math.max(math.ceil(left / 1000), 1)
 end
 
 -- The key of a contact's medium; or where it goes on, what such keys begin with.
@@ -85,7 +90,11 @@ local function standing(id, medium, threshold)
     failing = read('ZCARD', alerted) or 0
     rolled = is_any_rolled_up and read('SISMEMBER', rollups, id .. ':media:' .. medium) or 0
     -- A store that another program worked on has no list of rollups.
-    if failing >= threshold then rolled = 1 end
+    if failing >= threshold or not is_indexed and has_rollup_begun(
+        for_medium('alerts_by_medium', id, medium), families.alert[1],
+        for_medium('rollup_drop', id, medium)) then
+      rolled = 1
+    end
     failing = failing - #lost
   end
   local contact_drop = families.contact_drop[1] .. id
@@ -118,12 +127,23 @@ local function keys_of(id)
   if media then media = cmsgpack.unpack(media) else media = load_person(id) end
   for i = 1, media and #media or 0, 2 do
     keys[#keys + 1] = {
+      medium = media[i],
       alerted = media[i + 1] and for_medium('alerting_checks', id, media[i]),
       check_drop = for_medium('check_drop', id, media[i]),
       state_drop = for_medium('state_drop', id, media[i])
     }
   end
   return media and keys
+end
+
+-- Whether a key about a whole check is really about a state of another: `critical` of the check `a`
+-- where this one is called `a:critical`. We write none of a whole check. Flapjack neither, but
+-- has no record of them; there, the other check is one that the contact is alerted about.
+local function is_of_state(check_drop, id, medium, name)
+  if read('ZSCORE', drops, check_drop) then return true end
+  local other, state = string.match(name, '^(.+):(%l+)$')
+  return (state == 'critical' or state == 'warning' or state == 'unknown')
+    and read('ZSCORE', for_medium('alerting_checks', id, medium), other)
 end
 
 -- How they stand about a check: its name, and how keys about it and its state go on.
@@ -134,9 +154,7 @@ local function stands(id, media, name, about_check, about_state)
     if keys.alerted and read('ZSCORE', keys.alerted, name) then counted = 1 end
     local check_drop, state_drop = keys.check_drop .. about_check, keys.state_drop .. about_state
     if redis.call('EXISTS', check_drop, state_drop) > 0 then
-      -- We write none of a whole check: one in our record is of a state, `critical` of the check
-      -- `a` where this one is called `a:critical`.
-      held = read('ZSCORE', drops, check_drop) and 0 or ends(check_drop)
+      held = is_of_state(check_drop, id, keys.medium, name) and 0 or ends(check_drop)
       dropped = ends(state_drop)
     end
     answer[3 * i - 1], answer[3 * i], answer[3 * i + 1] = counted, held, dropped
@@ -237,7 +255,7 @@ class RoutingFacts:
         named = {name: getattr(self._keys, name).literals for name in _FAMILIES}
         ours = ("drops", "drop_expiries", "rollups")
         named |= {name: getattr(own, name).literals for name in ours}
-        self._families = msgspec.msgpack.encode(named)
+        self._families = msgspec.msgpack.encode({**named, "complete": COMPLETE})
 
     async def load(
         self,

@@ -6,12 +6,13 @@ from msgspec.structs import replace
 
 from watchbell import ids
 from watchbell.alerting.keys import Alerting
+from watchbell.alerting.mirrored_script import MirroredScript
 from watchbell.alerting.model import KNOWN_MEDIA, Contact, Rule
 from watchbell.alerting.rule_format import flat, owned, parse
 from watchbell.alerting.validation import checked_rule
 from watchbell.errors import Changed, NotFound, Refused
 from watchbell.store.client import Argument, Store
-from watchbell.store.script import READ, Script
+from watchbell.store.script import READ
 
 
 def general(contact_id: str, media: Iterable[str], rule_id: str) -> Rule:
@@ -24,7 +25,7 @@ def general(contact_id: str, media: Iterable[str], rule_id: str) -> Rule:
 # contact's, ARGV[3] how many words of fields and values follow that the rule has to have, -1 for
 # whatever there is, then those, then fields and values as they are to be. Returns '' once stored,
 # -1 where the rule is another, else the contact it belongs to, or 'no contact'.
-_SAVE = Script("""
+_SAVE = MirroredScript("""
 if redis.call('HEXISTS', KEYS[3], 'first_name') == 0 then return 'no contact' end
 local owner = redis.call('HGET', KEYS[1], 'contact_id')
 if owner and owner ~= '' and owner ~= ARGV[2] then return owner end
@@ -41,10 +42,28 @@ return ''
 
 # KEYS[1] rule; ARGV[1] its id, ARGV[2] what the keys of contacts' rules begin with.
 # Returns whether there was one.
-_REMOVE = Script("""
+_REMOVE = MirroredScript("""
 local owner = redis.call('HGET', KEYS[1], 'contact_id')
-if owner then redis.call('SREM', ARGV[2] .. owner, ARGV[1]) end
+if owner then
+  redis.call('SREM', ARGV[2] .. owner, ARGV[1])
+  mark('rule', owner, ARGV[1])
+end
 return redis.call('DEL', KEYS[1])
+""")
+
+# KEYS[1] rule, KEYS[2] rules of its new contact, KEYS[3] this contact; ARGV[1] the rule's id,
+# ARGV[2] the contact's, ARGV[3] what the keys of contacts' rules begin with. Returns '' once it has
+# moved, or what is missing.
+_MOVE = MirroredScript("""
+local owner = redis.call('HGET', KEYS[1], 'contact_id')
+if not owner then return 'rule' end
+if redis.call('HEXISTS', KEYS[3], 'first_name') == 0 then return 'contact' end
+redis.call('SREM', ARGV[3] .. owner, ARGV[1])
+redis.call('HSET', KEYS[1], 'contact_id', ARGV[2])
+redis.call('SADD', KEYS[2], ARGV[1])
+mark('rule', ARGV[2], ARGV[1])
+mark('rule', owner, ARGV[1])
+return ''
 """)
 
 # KEYS[1] the contact's rules, KEYS[2] contact, KEYS[3] the new rule; ARGV[1] what keys of rules
@@ -52,7 +71,7 @@ return redis.call('DEL', KEYS[1])
 # fields and values. Stores the new rule if the rules are still those that were seen, or else
 # returns them, each an id and its hash. Where somebody left a key of a wrong type the new rule is
 # not kept, and holds for once: nobody else is to wait for that.
-_ENSURE = Script(
+_ENSURE = MirroredScript(
     READ
     + """
 local rules, contact, new = unpack(KEYS)
@@ -101,6 +120,7 @@ async def save(store: Store, rule: Rule, replaces: Stamp | None = None) -> None:
         store,
         [keys.rule(rule.id), keys.rules(rule.contact_id), keys.contact(rule.contact_id)],
         words,
+        [("rule", rule.contact_id, rule.id)],
     )
     if owner == -1:
         raise Changed(f"rule {rule.id} was changed by somebody else meanwhile")
@@ -117,6 +137,16 @@ async def remove(store: Store, rule_id: str) -> None:
         raise NotFound(f"there is no rule {rule_id}")
 
 
+async def move(store: Store, rule_id: str, contact_id: str) -> None:
+    """Gives a rule to another contact."""
+    keys = Alerting(store.prefix)
+    places = [keys.rule(rule_id), keys.rules(contact_id), keys.contact(contact_id)]
+    missing = await _MOVE(store, places, [rule_id, contact_id, keys.rules("")])
+    if missing:
+        kind = missing.decode()
+        raise NotFound(f"there is no {kind} {rule_id if kind == 'rule' else contact_id}")
+
+
 async def ensure_general(store: Store, contact: Contact) -> Contact:
     """The contact with a general rule, which is stored if all its rules are specific. Concurrent
     calls store one."""
@@ -128,6 +158,7 @@ async def ensure_general(store: Store, contact: Contact) -> Contact:
             store,
             [keys.rules(contact.id), keys.contact(contact.id), keys.rule(new.id)],
             [keys.rule(""), new.id, len(seen), *seen, *flat(new)],
+            [("rule", contact.id, new.id)],
         )
         if others is None:
             return replace(contact, rules=(*contact.rules, new))

@@ -33,5 +33,5 @@ async def send(
     )
     alert_writes = AlertWrites(store.prefix, alert_days)
     commands = flat(alert_writes.alerts([alert], now))
-    await EFFECTS.alone(store, [alert_writes.keys.alerts()], [packed(commands)])
+    await EFFECTS.alone(store, [alert_writes.own.records()], [packed(commands)])
     return alert.id

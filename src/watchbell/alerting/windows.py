@@ -154,6 +154,31 @@ def commands_for_end_unscheduled(
     ]
 
 
+def commands_for_replace(
+    keys: Alerting,
+    event_id: str,
+    kind: Kind,
+    windows: Sequence[Window],
+    wanted: Sequence[Window],
+    now: int,
+) -> list[Command]:
+    """Sets the wanted windows, without their summaries. Others that are to come are removed, open
+    ones end, and those that are over stay."""
+    (entity, check), names = split_id(event_id), family(keys, kind)
+    commands: list[Command] = []
+    for start in {window.start for window in windows} - {window.start for window in wanted}:
+        if start > now:
+            commands += commands_for_removal(keys, event_id, kind, start)
+        else:
+            commands += _shortened(keys, event_id, kind, start, now)
+    for window in wanted:
+        commands += [
+            ["ZADD", names.windows(entity, check), window.duration, window.start],
+            ["ZADD", names.times(entity, check), window.start, window.start],
+        ]
+    return [*commands, *commands_for_current(keys, event_id, kind, wanted, now)]
+
+
 def commands_for_removal(keys: Alerting, event_id: str, kind: Kind, start: int) -> list[Command]:
     """Removes every record of the window."""
     (entity, check), names = split_id(event_id), family(keys, kind)
