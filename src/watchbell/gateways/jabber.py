@@ -152,6 +152,19 @@ class Jabber:
             group.create_task(self._connections.keep(self._rooms))
             group.create_task(self._listen(store))
 
+    def places(self) -> tuple[str, ...]:
+        """The rooms, in which something may be announced."""
+        return self._rooms
+
+    async def announce(self, place: str, text: str) -> bool:
+        """False if it could not be delivered now."""
+        try:
+            await self._sent(place, text, ids.token())
+        except DeliveryFailed as error:
+            self._log.warning("an announcement was not delivered", to=place, reason=str(error))
+            return False
+        return True
+
     async def close(self) -> None:
         await self._connections.close()
 

@@ -5,13 +5,15 @@ import hashlib
 import msgspec
 from msgspec import Struct
 
-from watchbell.alerting import foreign
-from watchbell.alerting.keys import Alerting
+from watchbell import logs
+from watchbell.alerting import foreign, queued_records
+from watchbell.alerting.keys import Alerting, AlertingOwn
 from watchbell.alerting.model import Alert
+from watchbell.alerting.record_lua import LIBRARY
 from watchbell.gateways.keys import Gateways
 from watchbell.gateways.message import Message
 from watchbell.http.client import encoded
-from watchbell.store.client import Argument, Store
+from watchbell.store.client import Argument, Store, patiently
 from watchbell.store.effects import Effects
 from watchbell.store.queue import Batch, Queue, Taker
 from watchbell.store.script import Script
@@ -153,12 +155,15 @@ def check_of(lane: str, topic: str) -> str:
     return f"{lane}-{digest.hexdigest()[:16]}"
 
 
-# ARGV[1] msgpack: alerts, each its id, lane, check, seconds that it goes ahead, and item; ARGV[2]
-# items that are no alerts, each its id and record; ARGV[3] seconds; ARGV[4…] outbox, failed,
-# failures, lanes, claims, what lists of alerts, sets of checks and records of alerts begin with.
-# An alert that is on its way already, or whose record says that a server took it, is dropped.
+# KEYS[1] the switch of records; ARGV[1] msgpack: alerts, each its id, lane, check, seconds that it
+# goes ahead, and item; ARGV[2] items that are no alerts, each its id and record; ARGV[3] seconds;
+# ARGV[4…] outbox, failed, failures, lanes, claims, what lists of alerts, sets of checks and records
+# of alerts begin with; ARGV[12] msgpack: ids by which alerts were queued, whose records are
+# removed. An alert that is on its way already, or whose record says that a server took it, is
+# dropped. Returns how many were admitted, and what the store refused.
 _ADMIT = Effects(
     LANES
+    + LIBRARY
     + """
 local alerts, unfit = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
 local outbox, failed, failures, record = ARGV[4], ARGV[5], ARGV[6], ARGV[11]
@@ -189,7 +194,8 @@ for i = 1, #unfit, 2 do
   redis.call('HSET', failures, unfit[i], unfit[i + 1])
   redis.call('ZADD', failed, ARGV[3], unfit[i])
 end
-return admitted
+switch = KEYS[1]
+return {admitted, consume('alerts', cmsgpack.unpack(ARGV[12]), {})}
 """
 )
 
@@ -217,7 +223,11 @@ class Outbox:
     def __init__(self, store: Store, medium: str, lease: float = LEASE) -> None:
         self._store, self.medium, self.lease = store, medium, lease
         self._keys, alerting = Gateways(store.prefix), Alerting(store.prefix)
-        queue = Queue(key=alerting.queue(medium), side="LEFT", order_by=_ORDER)
+        own = AlertingOwn(store.prefix)
+        queue = Queue(
+            key=alerting.queue(medium), side="LEFT", order_by=_ORDER, payloads=own.payload("")
+        )
+        self._switch = own.records()
         self.taker = Taker(store, queue, lease=lease)
         self._prefixes = [self._keys.alerts(medium, ""), self._keys.checks(medium, "")]
         self._alert_prefix = alerting.alert("")
@@ -226,7 +236,7 @@ class Outbox:
         """Moves a batch from the queue into the lanes; LeaseLost where it went back."""
         alerts: list[str | int] = []
         unfit: list[str] = []
-        for raw in batch.items:
+        for raw in await patiently(lambda: queued_records.alerts(self._store, batch.items)):
             try:
                 alert = foreign.alert(raw, self.medium, _digest(raw))
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -238,7 +248,12 @@ class Outbox:
         names = [keys.outbox(medium), keys.failed(medium), keys.failures(medium)]
         names += [keys.lanes(medium), keys.claims(medium), *self._prefixes, self._alert_prefix]
         args: list[Argument] = [_packed(alerts), _packed(unfit), int(now), *names]
-        return int(await self.taker.acknowledge(batch, _ADMIT, [], args) or 0)
+        args.append(_packed(queued_records.ids(batch.items)))
+        answer = await self.taker.acknowledge(batch, _ADMIT, [self._switch], args)
+        admitted, refused = answer or (0, ())
+        for words in refused:
+            logs.get(role="gateway").error("the store refused", command=words)
+        return int(admitted)
 
     async def add(self, item: Item, fields: dict[str, str | int]) -> bool:
         """Puts a message into its lane and makes its record; False where that was done before."""
