@@ -18,7 +18,8 @@ FAST = CrawlSettings(age=4, delay_min=0, delay_max=0, concurrency=4)
 
 
 async def add(store: Store, url: str, settings: CrawlSettings = FAST, **more: Any) -> str:
-    known: dict[str, Any] = {"ident": ident_of(url), "url": url, "slug": slug_of(url, "inf")}
+    slug = slug_of(url, more.get("fetch_depth", "inf"))
+    known: dict[str, Any] = {"ident": ident_of(url), "url": url, "slug": slug}
     new = NewCrawl(**known, settings=settings, **more)
     return (await crawls.add(store, new, SYSTEM.now(), ids.token())).ident
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
+from tests.listening import listening
 from tests.servers import HOST
 
 Send = Callable[[asyncio.StreamWriter], Awaitable[None]]
@@ -99,18 +100,8 @@ class FtpServer:
 @asynccontextmanager
 async def serving_ftp() -> AsyncIterator[FtpServer]:
     site = FtpServer()
-    async with asyncio.TaskGroup() as group:
-        tasks: set[asyncio.Task[None]] = set()
-
-        def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            tasks.add(group.create_task(site.serve(reader, writer)))
-
-        server = await asyncio.start_server(accept, HOST, 0)
-        site.port = server.sockets[0].getsockname()[1]
+    async with listening(site.serve, HOST) as site.port:
         try:
             yield site
         finally:
-            server.close()
             site.close()
-            for task in tasks:
-                task.cancel()

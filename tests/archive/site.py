@@ -2,11 +2,14 @@
 
 import asyncio
 import gzip
+import ssl
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from random import Random
+from typing import Self, TypeVar
 
+from tests.listening import listening
 from tests.servers import HOST
 
 Answer = Callable[["Site", dict[str, str]], bytes]
@@ -36,9 +39,14 @@ class Site:
         self.headers: dict[str, dict[str, str]] = {}
         """By path: those of the last request."""
         self.answers: dict[str, Answer] = {}
+        self.otherwise: Callable[[str], bytes] = lambda _path: response(b"", "404 Not Found")
+        """What other paths are answered with."""
         self.port = 0
         self.open = 0
         self.most_open = 0
+        self.tls: ssl.SSLContext | None = None
+        self.held: dict[str, asyncio.Event] = {}
+        """By path: until it is set, the path is not answered."""
         self.gate: asyncio.Event | None = None
         """While it is there and not set, nobody gets an answer."""
         for number in range(pages):
@@ -48,9 +56,14 @@ class Site:
         if odd:
             self._add_oddities()
 
+    def gated(self) -> Self:
+        """Nobody gets an answer before `gate` is set."""
+        self.gate = asyncio.Event()
+        return self
+
     @property
     def url(self) -> str:
-        return f"http://{HOST}:{self.port}"
+        return f"{'https' if self.tls else 'http'}://{HOST}:{self.port}"
 
     @property
     def start(self) -> str:
@@ -138,23 +151,29 @@ class Site:
         first, *lines = head.decode("latin-1").split("\r\n")
         path = first.split(" ")[1]
         headers = dict(line.lower().split(": ", 1) for line in lines if ": " in line)
+        await reader.readexactly(int(headers.get("content-length", 0)))
         self.asked[path] += 1
         self.headers[path] = headers
         if self.gate:
             await self.gate.wait()
+        if path in self.held:
+            await self.held[path].wait()
         answer = self.answers.get(path)
-        content = answer(self, headers) if answer else response(b"", "404 Not Found")
+        content = answer(self, headers) if answer else self.otherwise(path)
         self.sent[path].append(content)
         writer.write(content)
         await writer.drain()
+        return await self.keeps_connection(path)
+
+    async def keeps_connection(self, _path: str) -> bool:
+        """Whether the connection stays open after the answer."""
         return True
 
 
+SiteT = TypeVar("SiteT", bound=Site)
+
+
 @asynccontextmanager
-async def served(site: Site) -> AsyncIterator[Site]:
-    server = await asyncio.start_server(site.serve, HOST, 0)
-    site.port = server.sockets[0].getsockname()[1]
-    try:
+async def served(site: SiteT) -> AsyncIterator[SiteT]:
+    async with listening(site.serve, HOST, site.tls) as site.port:
         yield site
-    finally:
-        server.close()

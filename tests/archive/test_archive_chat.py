@@ -151,8 +151,10 @@ async def test_a_waiting_crawl_is_aborted_and_forgotten(store: Store) -> None:
     assert await said(store, f"!expire {IDENT}") == [
         f"Expired {IDENT}; its URL can be archived again."
     ]
-    assert (await said(store, f"!ex {IDENT}"))[0].startswith(f"{IDENT}: Its last crawl was aborted")
-    assert (await said(store, f"!status {URL}"))[1].startswith("Aborted.")
+    assert (await said(store, f"!ex {IDENT}"))[0].startswith(
+        f"{IDENT}: Its last crawl has been aborted"
+    )
+    assert (await said(store, f"!status {URL}"))[1].startswith("It has been aborted by bob.")
 
 
 async def test_a_running_crawl_is_shown_and_found(store: Store) -> None:

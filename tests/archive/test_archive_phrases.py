@@ -1,7 +1,9 @@
 """What the archive says in chat."""
 
+import pytest
+
 from watchbell.archive import phrases
-from watchbell.archive.model import Crawl, CrawlSettings
+from watchbell.archive.model import Crawl, CrawlSettings, CrawlState
 
 
 def test_a_running_crawl_in_words() -> None:
@@ -28,13 +30,29 @@ def test_a_running_crawl_in_words() -> None:
     assert phrases.summary(crawl, "paused")[1].startswith("Paused.")
 
 
-def test_an_ended_crawl_says_when_it_can_be_archived_again() -> None:
-    crawl = Crawl(ident="abc", url="https://example.com/", reason="The disk was full.")
-    assert phrases.summary(crawl, "failed", 3_661) == [
+@pytest.mark.parametrize(
+    ("state", "reason", "words"),
+    [
+        ("completed", "completed", "It has completed."),
+        ("completed", "", "It has completed."),
+        ("aborted", "aborted by Bob", "It has been aborted by Bob."),
+        ("failed", "The disk was full.", "It has failed: The disk was full."),
+    ],
+)
+def test_an_ended_crawl_says_how_it_ended_and_when_it_can_be_archived_again(
+    state: CrawlState, reason: str, words: str
+) -> None:
+    crawl = Crawl(ident="abc", url="https://example.com/", reason=reason)
+    assert phrases.summary(crawl, state, 3_661) == [
         "abc: https://example.com/, added",
-        "Failed. Downloaded 0 B in 0 responses, 0 errors, 0 queued. The disk was full.",
+        f"{words} Downloaded 0 B in 0 responses, 0 errors, 0 queued.",
         "It can be archived again in 1 hour, 1 minute, 1 second.",
     ]
+
+
+def test_a_crawl_that_was_given_back_says_why() -> None:
+    crawl = Crawl(ident="abc", url="https://example.com/", queue="pending", reason="back in it")
+    assert phrases.summary(crawl, "queued")[1] == "In queue pending. It is back in it."
 
 
 def test_counts_are_in_the_form_that_programs_know() -> None:

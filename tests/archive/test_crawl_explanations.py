@@ -1,10 +1,14 @@
 """Why a crawl waits, runs, is paused or is over."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.archive.crawler import working
 from tests.archive.crawling import KEYS, NOW, OWN, PIPELINE, SITE, added, append, ident_of, running
+from tests.archive.site import Site, served
+from tests.waiting import eventually
 from watchbell.archive import crawls, finishing, pipelines, queues, status
 from watchbell.archive.crawl_explanations import QueuePlace, explain
 from watchbell.archive.crawl_watch import Verdict
@@ -12,6 +16,7 @@ from watchbell.archive.crawls import Change
 from watchbell.archive.model import Crawl, CrawlSettings, Ending, Pipeline
 from watchbell.archive.pipelines import Capacity, KnownPipeline
 from watchbell.archive.status import Counts, explanation
+from watchbell.clock import SYSTEM
 from watchbell.errors import NotFound
 from watchbell.settings import Archive as Settings
 from watchbell.store.client import Store
@@ -132,7 +137,7 @@ def test_a_waiting_crawl_is_explained(
 @pytest.mark.parametrize(
     ("fields", "verdict", "words"),
     [
-        ({}, LEAVE, "It runs on alice for 1 hour."),
+        ({}, LEAVE, "It has been running on alice for 1 hour."),
         ({"settings": PAUSED}, LEAVE, "It is paused on alice. It goes on once it is resumed."),
         (
             {"settings": CrawlSettings(abort_requested=True)},
@@ -163,7 +168,7 @@ def test_a_waiting_crawl_is_explained(
         (
             {"finished_at": NOW, "aborted": True, "reason": "aborted by bob"},
             LEAVE,
-            "It has been aborted: aborted by bob. It can be archived again in 2 days.",
+            "It has been aborted by bob. It can be archived again in 2 days.",
         ),
     ],
 )
@@ -193,12 +198,12 @@ async def test_a_crawl_is_explained_from_its_beginning_to_its_end(store: Store) 
     await crawls.change(store, SITE, Change(is_paused=True))
     assert "passed over until it is resumed" in await why()
     await finishing.abort(store, SITE, "carol", NOW)
-    assert (await why()).startswith("It has been aborted: aborted by carol.")
+    assert (await why()).startswith("It has been aborted by carol.")
     await finishing.expire(store, SITE)
-    assert await why() == "Its last crawl was aborted: aborted by carol. It can be archived again."
+    assert await why() == "Its last crawl has been aborted by carol. It can be archived again."
     await pipelines.report(store, record("alice"), FREE)
     owned = await running(store)
-    assert await why() == "It runs on alice for 10 seconds."
+    assert await why() == "It has been running on alice for 10 seconds."
     await store.call("ZADD", OWN.leases(), 5, SITE)
     assert "back in the queue" in await why()
     assert (await queues.release(store, owned, "back in the queue, since x is gone", NOW)) is True
@@ -225,3 +230,27 @@ async def test_crawls_are_counted(store: Store) -> None:
         pending_large=1,
         pending_other=1,
     )
+
+
+async def test_a_crawl_that_cannot_begin_is_given_back_and_says_why(
+    store: Store, tmp_path: Path
+) -> None:
+    async with served(Site(1, odd=False)) as site, working(store, tmp_path) as crawler:
+        folders = tmp_path / "archive" / "crawls"
+        await eventually(folders.is_dir)
+        folders.rmdir()
+        folders.write_bytes(b"")
+        ident = await crawler.add(site.start)
+
+        async def reason() -> str:
+            crawl = await crawls.get(store, ident)
+            return crawl.reason if crawl else ""
+
+        assert await eventually(reason, why="it is given back") == (
+            "back in the queue, since the pipeline can't use its disk: [Errno 20] Not a directory:"
+            f" '{folders / ident}'"
+        )
+        explained = await explanation(store, Settings(), ident, SYSTEM.now())
+        assert explained.endswith(f" It is {await reason()}.")
+        await finishing.abort(store, ident, "Alice", SYSTEM.now())
+    assert not site.asked

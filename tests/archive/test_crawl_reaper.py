@@ -66,7 +66,7 @@ async def test_a_crawl_whose_pipeline_is_gone_goes_back_and_says_so(store: Store
     assert found.reason == "back in the queue, since its pipeline alice is gone"
     assert (await entries(store))[-1]["message"] == found.reason
     assert await append(store, owned, 1, 200) is Answer.LOST
-    assert await leases.beat(store, [owned], 30) == {SITE}
+    assert await leases.beat(store, [owned], 30) == {owned}
     other = await taken(store, OTHER, "bob")
     assert other is not None
     assert other.fence > owned.fence
@@ -125,6 +125,21 @@ async def test_an_entry_without_owner_goes_back_to_its_queue(store: Store) -> No
     await watch.lease_ended(SITE, 600)
     await watch.looks(2)
     assert (await queues.pending(store))["pending-ao"] == [SITE]
+
+
+async def test_a_crawl_that_is_given_back_while_the_reaper_looks_stays_in_its_queue(
+    store: Store,
+) -> None:
+    owned = await running(store)
+
+    class Interrupted(CrawlReaper):
+        async def _named(self, idents: list[bytes]) -> list[str]:
+            assert await queues.release(store, owned, "its pipeline can't begin it", NOW)
+            return await super()._named(idents)
+
+    await Interrupted(store, SETTINGS, SetClock(NOW)).look()
+    assert await store.call("LLEN", KEYS.working()) == 0
+    assert await taken(store, OTHER, "bob")
 
 
 async def test_the_pipeline_of_another_program_is_followed_by_its_heartbeat(store: Store) -> None:

@@ -315,11 +315,27 @@ def test_a_document_gives_so_many_links_and_no_more() -> None:
         (b"&", "text/xml"),
         (b" ", "text/xml"),
         (b"<![CDATA[", "text/xml"),
+        (b"&lt;div&gt;", "application/rss+xml"),
     ],
 )
 def test_hostile_repetitions_end_soon(unit: bytes, kind: str) -> None:
     """With a tree, a page nested like this would take hours."""
     assert extract(unit * 200_000, kind, _BASE) == []
+
+
+@pytest.mark.parametrize(
+    "value", [",", " ,", ", ", "a,", "\t"], ids=["commas", "spaces", "both", "names", "tabs"]
+)
+def test_hostile_candidates_end_soon(value: str) -> None:
+    """One expression on them stops every thread, so its time must grow with their number only."""
+    assert len(_found(f'<img srcset="{value * 500_000}"><a href=/c>'.encode())) <= 2
+
+
+def test_hostile_entries_of_feeds_end_soon() -> None:
+    deep = (
+        "<rss><description>" + "&lt;div&gt;" * 200_000 + "&lt;a href='/c'&gt;</description></rss>"
+    )
+    assert _found(deep, "application/rss+xml") == {"/c": "page"}
 
 
 def test_pages_without_a_tree_still_have_links() -> None:

@@ -88,6 +88,17 @@ async def test_a_request_is_what_was_asked_for(site: WireServer, fetcher: Fetche
     ]
 
 
+async def test_a_post_has_its_body_and_a_connection_of_its_own(
+    site: WireServer, fetcher: Fetcher
+) -> None:
+    site.pages["/form"] = page(b"done")
+    await fetched(fetcher, site.url("/form"))
+    one = await fetcher.fetch(Request(url=site.url("/form"), method="POST", body=b"a=1"))
+    assert one.request.startswith(b"POST /form HTTP/1.1\r\n")
+    assert one.request.endswith(b"Content-Length: 3\r\n\r\na=1")
+    assert (one.status, site.connections) == (200, 2)
+
+
 async def test_a_header_with_a_line_break_is_not_sent(site: WireServer, fetcher: Fetcher) -> None:
     one = await fetcher.fetch(Request(url=site.url("/"), cookie="a=b\r\nX: y"))
     assert one.error == "a header of the request has a line break"

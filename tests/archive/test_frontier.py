@@ -41,6 +41,27 @@ def test_a_url_is_taken_once(path: Path) -> None:
     frontier.close()
 
 
+def test_a_url_is_claimed_out_of_turn(path: Path) -> None:
+    frontier = Frontier(path)
+    frontier.add([url("http://a/1"), url("http://a/2"), url("http://b/3")])
+    claimed = frontier.claim("http://b/3")
+    assert claimed
+    assert (claimed.url, claimed.host, claimed.place) == ("http://b/3", "b", START)
+    assert frontier.take("b") == []
+    assert frontier.claim("http://b/3") is None
+    (first,) = frontier.take("a")
+    assert frontier.claim("http://a/1") is None, "it is being fetched"
+    frontier.postpone(first, 10)
+    again = frontier.claim("http://a/1")
+    assert again
+    assert again.tries == 1
+    frontier.done(again)
+    frontier.done(claimed)
+    assert (frontier.knows("http://a/1"), frontier.knows("http://c/4")) == (True, False)
+    assert frontier.waiting == 1
+    frontier.close()
+
+
 def test_a_url_is_known_without_its_session_id(path: Path) -> None:
     frontier = Frontier(path)
     plain = FoundUrl(url="http://a/x?sid=1", known="http://a/x", host="a", place=START)
@@ -89,6 +110,22 @@ def test_what_is_postponed_is_due_again_with_one_try_more(path: Path) -> None:
     assert again.take("a")[0].tries == 1
     assert again.next_later() is None
     assert again.waiting == 1
+    again.close()
+
+
+def test_a_host_that_is_given_up_has_nothing_left_but_what_is_taken(path: Path) -> None:
+    frontier = Frontier(path)
+    frontier.add([url(f"http://a/{number}") for number in range(5)] + [url("http://b/1")])
+    taken, later = frontier.take("a", 2)
+    frontier.postpone(later, 50.0)
+    assert frontier.give_up("a") == 4
+    assert (frontier.take("a"), frontier.due(60.0), frontier.next_later()) == ([], set(), None)
+    assert (frontier.waiting, frontier.hosts["a"].waiting) == (2, 1)
+    frontier.done(taken)
+    frontier.commit()
+    frontier.close()
+    again = Frontier(path)
+    assert (again.waiting, again.take("a"), len(again.take("b"))) == (1, [], 1)
     again.close()
 
 

@@ -1,6 +1,8 @@
 """A pipeline crawls a website of known pages, and its WARC has what the server sent."""
 
 import asyncio
+import os
+import threading
 import zipfile
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -12,8 +14,8 @@ import pytest
 from tests.archive.crawled import add, is_over, record_types, responses, warcs
 from tests.archive.site import Site, served
 from tests.archive.warc_gate import gate
-from tests.waiting import eventually
-from watchbell.archive import crawl_log, crawls, finishing, queues, visits
+from tests.waiting import PATIENCE, eventually
+from watchbell.archive import crawl_log, crawls, finishing, history, queues, visits
 from watchbell.archive.extraction import documents
 from watchbell.archive.extraction.links import Link
 from watchbell.archive.model import CrawlOptions, CrawlSettings
@@ -22,6 +24,7 @@ from watchbell.clock import SYSTEM
 from watchbell.files import objects
 from watchbell.files.objects import Files
 from watchbell.settings import Archive as Settings
+from watchbell.settings import ArchiveUpload
 from watchbell.settings import Files as FilesSettings
 from watchbell.store.client import Store
 
@@ -79,6 +82,79 @@ async def test_a_second_crawl_refers_to_what_the_first_has_and_is_packed(
     (packed,) = finished.glob("*.wacz")
     assert zipfile.is_zipfile(packed)
     assert len(list(finished.glob("*.json"))) == 2, "no file has replaced another"
+
+
+async def test_earlier_pages_and_damaged_indexes_are_taken_into_account(
+    store: Store, tmp_path: Path, files: Files
+) -> None:
+    finished = tmp_path / "archive" / "finished"
+    options = CrawlOptions(dedups_before=True)
+    async with served(Site(3, odd=False)) as site, pipeline(store, tmp_path, files):
+        first = await add(store, f"{site.url}/p/1", fetch_depth="shallow")
+        await eventually(lambda: is_over(store, first))
+        (index,) = finished.glob("*.cdxj")
+        index.write_bytes(b"no line\n{\n\xff {}\n" + index.read_bytes())
+        second = await add(store, site.start, options=options)
+        await eventually(lambda: is_over(store, second))
+        crawl = await crawls.get(store, second)
+    assert crawl
+    assert not crawl.failed
+    assert Counter(record_types(finished))["revisit"] == 1
+    await gate(sorted(warcs(finished), key=lambda path: "inf" in path.name))
+
+
+async def test_other_crawls_go_on_while_the_indexes_of_earlier_ones_are_read(
+    store: Store, tmp_path: Path, files: Files
+) -> None:
+    finished = tmp_path / "archive" / "finished"
+    finished.mkdir(parents=True)
+    index = finished / "127.0.0.1-inf-20260101-000000-abcde.cdxj"
+    os.mkfifo(index)
+    may_be_read, was_late = threading.Event(), threading.Event()
+
+    def write() -> None:
+        if not may_be_read.wait(PATIENCE):
+            was_late.set()
+        index.open("wb").close()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    async with served(Site(3, odd=False)) as site, pipeline(store, tmp_path, files):
+        options = CrawlOptions(dedups_before=True)
+        reading = await add(store, site.start, options=options)
+        await eventually(lambda: is_at_work(store, reading))
+        other = await add(store, f"{site.url}/p/1")
+        await eventually(lambda: is_over(store, other))
+        assert not await is_over(store, reading)
+        may_be_read.set()
+        await eventually(lambda: is_over(store, reading))
+    await asyncio.to_thread(writer.join)
+    assert not was_late.is_set()
+
+
+async def is_at_work(store: Store, ident: str) -> bool:
+    return [one.ident for one in await crawls.at_work(store)] == [ident]
+
+
+async def test_finished_files_are_uploaded_before_a_pipeline_ends(
+    store: Store, tmp_path: Path, files: Files
+) -> None:
+    upload = ArchiveUpload(url="files", keep=False)
+    settings = Settings(allow_private=True, nickname="p1", reserve=0, upload=upload)
+    one = Pipeline(store, settings, tmp_path, files, SYSTEM, lambda _: None)
+    async with served(Site(5, odd=False)) as site, asyncio.TaskGroup() as group:
+        running = group.create_task(one.run())
+        ident = await add(store, site.start)
+        await eventually(lambda: is_over(store, ident))
+        one.stop()
+        await running
+    (past,) = await history.of_ident(store, ident)
+    assert len(past.files) == 4
+    assert [file.place for file in past.files] == [f"files:archive/{f.name}" for f in past.files]
+    assert set(responses(tmp_path / "files" / "archive")) == site.urls
+    left = {path.suffix for path in (tmp_path / "archive" / "finished").iterdir()}
+    assert left == {".cdxj", ".json"}
+    assert not list((tmp_path / "archive" / "uploads").iterdir())
 
 
 async def test_a_page_that_breaks_the_parser_is_recorded_and_the_crawl_goes_on(

@@ -98,7 +98,7 @@ async def test_a_crawl_is_the_same_on_every_kind_of_store(prefixed: Store) -> No
     found = await crawls.get(store, owned.ident)
     assert found is not None
     assert (found.r2xx, found.r4xx, found.last_trimmed_log_entry) == (1, 1, 2)
-    assert {one.state for one in await history.page(store)} == {"completed", "aborted"}
+    assert {one.state for one in (await history.page(store)).items} == {"completed", "aborted"}
     assert (await crawls.every(store, NOW))[0].ident == keys[2]
 
 

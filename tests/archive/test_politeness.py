@@ -2,7 +2,7 @@
 
 import pytest
 
-from watchbell.archive.politeness import MOST_TRIES, MOST_WAITS, pace
+from watchbell.archive.politeness import MOST_FAILURES, MOST_TRIES, MOST_WAITS, is_down, pace
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,9 @@ from watchbell.archive.politeness import MOST_TRIES, MOST_WAITS, pace
         (0, "connection refused", None, 0, 1, 5, 0),
         (0, "connection refused", None, 0, 3, 5, 5),
         (0, "connection refused", None, 0, 5, 5, 20),
-        (0, "connection refused", None, 0, 500, 5, 600),
+        (0, "connection refused", None, 0, 20, 5, 600),
+        (0, "connection refused", None, 0, MOST_FAILURES, None, 0),
+        (503, "", 60, 0, MOST_FAILURES, None, 0),
         (0, "timeout", None, MOST_TRIES - 1, 1, None, 0),
         (429, "", 17, 0, 1, 17, 17),
         (429, "", 10**9, 0, 1, 3_600, 3_600),
@@ -43,5 +45,17 @@ def test_what_follows_from_a_response(
 
 
 def test_what_will_never_work_is_not_tried_again() -> None:
-    found = pace(0, "private address", is_retryable=False, retry_after=None, tries=0, failures=1)
+    found = pace(0, "private address", is_retryable=False, retry_after=None, tries=0, failures=5)
     assert (found.retry_in, found.reason) == (None, "given up after 1 try")
+    assert found.host_pause == 0, "other URLs of the host need not wait to fail"
+
+
+@pytest.mark.parametrize(
+    ("status", "is_retryable", "expected"),
+    [(200, False, False), (404, False, False), (500, False, False), (500, True, False),
+     (429, False, True), (503, False, True), (0, True, True), (0, False, False)],
+)  # fmt: skip
+def test_a_host_is_down_while_it_answers_nobody(
+    status: int, *, is_retryable: bool, expected: bool
+) -> None:
+    assert is_down(status, is_retryable=is_retryable) == expected

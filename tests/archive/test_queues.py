@@ -20,6 +20,7 @@ from tests.archive.crawling import (
 from watchbell.archive import crawls, finishing, leases, queues
 from watchbell.archive.crawl_log import Answer
 from watchbell.archive.crawls import Change
+from watchbell.archive.log_draining import drain
 from watchbell.archive.model import Ending, Ownership
 from watchbell.errors import Refused
 from watchbell.store.client import Store
@@ -120,6 +121,16 @@ async def test_a_queue_of_a_wrong_type_is_passed_over(store: Store) -> None:
     await store.call("DEL", KEYS.pending())
 
 
+@pytest.mark.parametrize("queue", ["pending", "pending-ao", "pending-large", "pending:far"])
+async def test_a_crawl_that_waits_in_any_queue_is_noticed(store: Store, queue: str) -> None:
+    assert not await queues.is_any_waiting(store)
+    await store.call("SET", KEYS.pending_for("odd"), "no list")
+    await store.call("SADD", OWN.queues(), "odd")
+    await added(store, queue=queue)
+    assert await queues.is_any_waiting(store)
+    await store.call("DEL", KEYS.pending_for("odd"))
+
+
 async def test_queues_of_other_programs_are_discovered(store: Store) -> None:
     await added(store)
     await store.call("RENAME", KEYS.pending(), KEYS.pending_for("quick"))
@@ -153,7 +164,7 @@ async def test_a_heartbeat_renews_the_lease_of_own_crawls_only(store: Store) -> 
     await store.call("ZADD", OWN.leases(), 5, SITE)
     old = Ownership(SITE, PIPELINE, owned.fence - 1)
     gone = Ownership(ident_of(7), PIPELINE, owned.fence)
-    assert await leases.beat(store, [old, gone], 30) == {SITE, ident_of(7)}
+    assert await leases.beat(store, [old, gone], 30) == {old, gone}
     assert await store.call("ZSCORE", OWN.leases(), SITE) == 5
     assert await leases.beat(store, [owned], 30) == set()
     assert float(await store.call("ZSCORE", OWN.leases(), SITE)) > 5
@@ -168,14 +179,14 @@ async def test_a_heartbeat_after_the_end_loses_nothing(store: Store) -> None:
     assert await store.call("EXISTS", OWN.leases()) == 0
     other = await running(store, ident_of(2))
     await finishing.fail(store, ident_of(2), "nobody wants it", NOW)
-    assert await leases.beat(store, [owned, other], 30) == {ident_of(2)}
+    assert await leases.beat(store, [owned, other], 30) == {other}
 
 
 async def test_a_heartbeat_survives_a_record_of_a_wrong_type(store: Store) -> None:
     owned = await running(store)
     other = Ownership(ident_of(7), PIPELINE, 9)
     await store.call("SET", KEYS.job(ident_of(7)), "no hash")
-    assert await leases.beat(store, [other, owned], 30) == {ident_of(7)}
+    assert await leases.beat(store, [other, owned], 30) == {other}
     assert (await job(store))["heartbeat"] == "1"
     await store.call("DEL", KEYS.job(ident_of(7)))
 
@@ -196,6 +207,27 @@ async def test_a_crawl_that_is_given_back_is_the_next(store: Store) -> None:
     assert found.reason == "the disk is full"
     assert await append(store, owned, 1, 200) is Answer.LOST
     assert await queues.resume(store, SITE, PIPELINE, "alice", lease=30) is None
+
+
+@pytest.mark.parametrize("how", ["given back", "folder lost"])
+async def test_what_earlier_attempts_have_fetched_is_not_taken_from_what_is_left(
+    store: Store, how: str
+) -> None:
+    owned: Ownership | None = await running(store)
+    assert owned
+    await append(store, owned, 1, 200, 301, 404)
+    await drain(store, SITE, quiet=0)
+    if how == "given back":
+        await queues.release(store, owned, "the disk is full", NOW)
+        owned = await taken(store)
+    else:
+        owned = await queues.resume(store, SITE, PIPELINE, "alice", lease=30, is_fresh=True)
+    assert owned
+    await append(store, owned, 1, 200)
+    await drain(store, SITE, quiet=0)
+    crawl = await crawls.get(store, SITE)
+    assert crawl
+    assert (crawl.tried, crawl.items_queued, crawl.urls_left) == (4, 2, 1)
 
 
 async def test_a_queue_can_be_rearranged(store: Store) -> None:

@@ -5,6 +5,7 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 
+from tests.listening import listening
 from tests.servers import HOST
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -71,20 +72,8 @@ async def serving(
             site.names.append(name)
 
         tls.sni_callback = note
-    async with asyncio.TaskGroup() as group:
-        tasks: set[asyncio.Task[None]] = set()
-
-        def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            tasks.add(group.create_task(site.serve(reader, writer)))
-
-        server = await asyncio.start_server(accept, HOST, 0, ssl=tls)
-        site.port = server.sockets[0].getsockname()[1]
-        try:
-            yield site
-        finally:
-            server.close()
-            for task in tasks:
-                task.cancel()
+    async with listening(site.serve, HOST, tls) as site.port:
+        yield site
 
 
 def page(body: bytes, *headers: str, status: str = "200 OK", version: str = "1.1") -> bytes:

@@ -26,7 +26,7 @@ if kind_of(archive.job(ident)) ~= 'hash' then return 0 end
 local url, started, finished = unpack(
   redis.call('HMGET', archive.job(ident), 'url', 'started_at', 'finished_at'))
 if not url or not started or finished then return 0 end
-local notice = 'Archiving ' .. url
+local notice = 'Archiving ' .. shown_url(url)
 for _, key in ipairs({archive.tweeted, archive.tweets}) do
   if redis.call('ZSCORE', key, notice) then return 1 end
 end
@@ -111,7 +111,7 @@ def _notice(text: bytes) -> Notice:
     """Other programs write these too, with other fields."""
     try:
         found: Any = msgspec.json.decode(text.decode(errors="replace"))
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return Notice(text)
     if not isinstance(found, dict):
         return Notice(text)

@@ -34,8 +34,12 @@ class Outlet(Protocol):
 
 
 class Announcer:
-    def __init__(self, store: Store, outlet: Outlet, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, outlet: Outlet, clock: Clock, *, with_pipelines: bool = True
+    ) -> None:
+        """`with_pipelines`: whether it announces which pipelines came and went."""
         self._store, self._outlet, self._clock = store, outlet, clock
+        self._with_pipelines = with_pipelines
         self._pipelines: dict[str, str] | None = None
         self._news = asyncio.Event()
 
@@ -62,7 +66,8 @@ class Announcer:
     async def look(self) -> None:
         """Announces what is new. What can't be announced at the moment waits."""
         await self._announce_ended()
-        await self._announce_pipelines()
+        if self._with_pipelines:
+            await self._announce_pipelines()
 
     async def _announce_ended(self) -> None:
         places = set(self._outlet.places())
@@ -92,7 +97,10 @@ class Announcer:
 
 def _text(notice: Notice, now: float) -> str:
     """Empty for one that is too old, or makes no sense."""
-    found: dict[str, Any] = msgspec.json.decode(notice.text.decode(errors="replace"))
+    try:
+        found = msgspec.json.decode(notice.text.decode(errors="replace"), type=dict[str, Any])
+    except (msgspec.MsgspecError, RecursionError):
+        return ""
     fields = {name: str(value) for name, value in found.items() if value not in (None, False)}
     crawl = crawl_of(notice.ident, fields, {})
     if crawl is None or (crawl.finished_at is not None and now - crawl.finished_at > _STALE):

@@ -29,7 +29,7 @@ _LEASE = 15.0
 _LOOK_AGAIN = 2.0
 _HISTORY_EVERY = 3_600.0
 _HELD_EVERY = 5.0
-_DISCOVERY_EVERY = 1.0
+_DISCOVERY_EVERY = 2.0
 _DISCOVERY_SHARE = 100
 """A search for queues takes at most one part in so many of the time."""
 

@@ -122,7 +122,7 @@ class Chat:
         try:
             return await self._summary(await self._crawl(ident))
         except NotFound:
-            past = await history.page(self._store, ident=ident, limit=1)
+            past = await history.of_ident(self._store, ident)
         if not past:
             return [phrases.no_crawl_of(command.url)]
         return phrases.summary(past[0].crawl, past[0].state)

@@ -1,11 +1,13 @@
 """Completes the files of a crawl: its log, its index, and what describes it; then moves them to
 where finished files are kept. Every step can be repeated."""
 
-import asyncio
 import os
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec.structs import replace
 
 from watchbell import logs
 from watchbell.archive import crawl_files
@@ -13,14 +15,16 @@ from watchbell.archive.crawl_files import Sidecar
 from watchbell.archive.crawl_folder import CrawlFolder, Undertaken
 from watchbell.archive.crawl_run import CrawlRun
 from watchbell.archive.crawl_work import CrawlWork, WorkEnd, info_of
+from watchbell.archive.disk_work import in_thread
 from watchbell.archive.model import Crawl, Ending, FinishedFile
 from watchbell.archive.start_urls import LIST_NAME
+from watchbell.archive.uploading.pending_uploads import PendingUploads
+from watchbell.archive.urls import without_userinfo
 from watchbell.archive.warc.cdxj import write_index
 from watchbell.archive.warc.wacz import write_wacz
 from watchbell.archive.warc.writer import WarcWriter
 from watchbell.clock import Clock
 from watchbell.errors import WatchbellError
-from watchbell.files.objects import Files
 from watchbell.fleet.agent.sampler import boot_id
 from watchbell.probes import probe
 from watchbell.settings import Archive as Settings
@@ -29,8 +33,11 @@ LOG_URL = "urn:X-watchbell:log"
 
 
 class CrawlEnd:
-    def __init__(self, settings: Settings, data: Path, files: Files, clock: Clock) -> None:
-        self._settings, self._files, self._clock = settings, files, clock
+    def __init__(
+        self, settings: Settings, data: Path, uploads: PendingUploads | None, clock: Clock
+    ) -> None:
+        """`uploads`: None if finished files stay where they are."""
+        self._settings, self._uploads, self._clock = settings, uploads, clock
         self._log = logs.get(role="pipeline")
         self.finished = (
             Path(settings.finished) if settings.finished else data / "archive" / "finished"
@@ -46,45 +53,73 @@ class CrawlEnd:
             await self._commit(run, end)
             probe("crawl.ending")
         if not end.names:
-            names = await asyncio.to_thread(self._write, work, undertaken, end)
-            end = WorkEnd(end.is_aborted, end.at, names)
+            names = await in_thread(self._write, work, undertaken, end)
+            end = replace(end, names=names)
             await self._commit(run, end)
             probe("crawl.completed")
-        ending = "aborted" if end.is_aborted else ""
-        files = await self._moved(work.folder, undertaken, end.names, ending)
+        files = await self._moved(work.folder, undertaken, end)
         size = sum(file.size for file in files if file.name.endswith(".warc.gz"))
-        return Ending(is_aborted=end.is_aborted, files=files, warc_size=size, finished_at=end.at)
+        return Ending(
+            is_aborted=end.is_aborted,
+            failure=end.failure,
+            files=files,
+            warc_size=size,
+            finished_at=end.at,
+        )
 
-    async def interrupt(self, folder: CrawlFolder, undertaken: Undertaken) -> None:
-        """Keeps what was fetched of a crawl that is no longer this pipeline's. What a full disk
-        prevents is tried again by the next start."""
+    async def leave(
+        self, folder: CrawlFolder, undertaken: Undertaken, files: Sequence[FinishedFile]
+    ) -> None:
+        """The end of a crawl is recorded: from now on its files are uploaded."""
+        if self._uploads:
+            await in_thread(self._uploads.add, undertaken, files)
+            probe("crawl.uploading")
+        await in_thread(folder.remove)
+
+    async def interrupt(
+        self, folder: CrawlFolder, undertaken: Undertaken, failure: str = ""
+    ) -> bool:
+        """Keeps what was fetched of a crawl that has failed, or is no longer this pipeline's. False
+        where it has to be tried again, as on a full disk."""
         ident = undertaken.crawl.ident
         try:
-            await self._interrupt(folder, undertaken)
+            await self._interrupt(folder, undertaken, failure)
         except (OSError, sqlite3.OperationalError) as error:
             self._log.error("can't keep a crawl now", crawl=ident, reason=str(error))
+            return False
         except (sqlite3.Error, WatchbellError) as error:
             self._log.error("can't read a crawl", crawl=ident, reason=str(error))
-            await asyncio.to_thread(self._set_aside, folder)
+            return self.set_aside(folder)
+        return True
 
-    async def _interrupt(self, folder: CrawlFolder, undertaken: Undertaken) -> None:
+    async def _interrupt(self, folder: CrawlFolder, undertaken: Undertaken, failure: str) -> None:
         work = CrawlWork(folder, undertaken, self._settings, self._clock, boot_id())
         try:
-            end = work.end or WorkEnd(is_aborted=False, at=self._clock.now())
-            names = end.names or await asyncio.to_thread(self._write, work, undertaken, end)
+            end = work.end
+            if end is None:
+                at = round(self._clock.now(), 3)
+                end = WorkEnd(is_aborted=False, at=at, is_interrupted=True, failure=failure)
+            if not end.names:
+                names = await in_thread(self._write, work, undertaken, end)
+                end = replace(end, names=names)
+                work.set_end(end)
+                await work.commit()  # from here on, files may be gone from the folder
+                probe("crawl.kept")
         finally:
             work.close()
-        await self._moved(folder, undertaken, names, "" if end.names else "interrupted")
-        await asyncio.to_thread(folder.remove)
+        files = await self._moved(folder, undertaken, end)
+        await self.leave(folder, undertaken, files)
 
-    def _set_aside(self, folder: CrawlFolder) -> None:
-        """Keeps a folder that is damaged, for people to look at."""
+    def set_aside(self, folder: CrawlFolder) -> bool:
+        """Keeps a folder that is damaged, for people to look at. False if it can't be moved."""
         place = folder.path.parent.with_name("damaged")
         try:
             place.mkdir(exist_ok=True)
             folder.path.rename(place / f"{folder.path.name}-{int(self._clock.now())}")
         except OSError as error:
             self._log.error("can't move a folder", folder=str(folder.path), reason=str(error))
+            return False
+        return True
 
     async def _commit(self, run: CrawlRun, end: WorkEnd) -> None:
         run.work.set_end(end)
@@ -93,14 +128,13 @@ class CrawlEnd:
     def _write(self, work: CrawlWork, undertaken: Undertaken, end: WorkEnd) -> tuple[str, ...]:
         """Writes everything that belongs to the crawl besides its WARC, and completes that."""
         folder, base = work.folder.path, undertaken.base
-        ending = "aborted" if end.is_aborted else ""
         paths = [*work.writer.finish(), self._meta(work, undertaken, end)]
         index = folder / f"{base}.cdxj"
         if work.writer.journal_path.exists():
             write_index(
                 work.writer.journal_path,
                 index,
-                lambda part: crawl_files.final_name(work.writer.path(part).name, base, ending),
+                lambda part: crawl_files.final_name(work.writer.path(part).name, base, end.suffix),
             )
             if undertaken.crawl.options.makes_wacz:
                 paths.append(_wacz(folder / f"{base}.wacz", paths[:-1], index, undertaken, end))
@@ -110,7 +144,7 @@ class CrawlEnd:
             paths.append(found)
         sidecar = folder / f"{base}.json"
         files = tuple(
-            FinishedFile(crawl_files.final_name(path.name, base, ending), path.stat().st_size)
+            FinishedFile(crawl_files.final_name(path.name, base, end.suffix), path.stat().st_size)
             for path in paths
         )
         crawl_files.write_sidecar(sidecar, _sidecar(undertaken.crawl, end, files))
@@ -129,15 +163,12 @@ class CrawlEnd:
         return path
 
     async def _moved(
-        self, folder: CrawlFolder, undertaken: Undertaken, names: tuple[str, ...], ending: str
+        self, folder: CrawlFolder, undertaken: Undertaken, end: WorkEnd
     ) -> tuple[FinishedFile, ...]:
-        paths = [folder.path / name for name in names]
+        paths = [folder.path / name for name in end.names]
         base = undertaken.base
-        moved = await asyncio.to_thread(crawl_files.move, paths, self.finished, base, ending)
+        moved = await in_thread(crawl_files.move, paths, self.finished, base, end.suffix)
         probe("crawl.moved")
-        if self._settings.upload:
-            for file in moved:
-                await self._files.put(f"archive/{file.name}", self.finished / file.name)
         return moved
 
 
@@ -156,7 +187,7 @@ class FileBody:
 def _wacz(
     target: Path, warcs: list[Path], index: Path, undertaken: Undertaken, end: WorkEnd
 ) -> Path:
-    write_wacz(target, warcs, index, title=undertaken.crawl.url, created=end.at)
+    write_wacz(target, warcs, index, title=without_userinfo(undertaken.crawl.url), created=end.at)
     return target
 
 
@@ -168,8 +199,8 @@ def _sidecar(crawl: Crawl, end: WorkEnd, files: tuple[FinishedFile, ...]) -> Sid
         queued_at=crawl.queued_at,
         started_by=crawl.started_by,
         started_in=crawl.started_in,
-        url=crawl.url,
-        url_file=crawl.url_file or None,
+        url=without_userinfo(crawl.url),
+        url_file=without_userinfo(crawl.url_file) or None,
         ident=crawl.ident,
         note=crawl.note,
         started_at=crawl.started_at,

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from watchbell.archive import phrases
 from watchbell.archive.crawl_records import is_taken, state_of
 from watchbell.archive.crawl_watch import Verdict
-from watchbell.archive.model import Crawl
+from watchbell.archive.model import Crawl, CrawlState
 from watchbell.archive.pipelines import KnownPipeline
 from watchbell.archive.queues import PENDING, PENDING_LARGE, queue_order
 from watchbell.units import in_words
@@ -40,10 +41,8 @@ def explain(
     return f"{why} It is {crawl.reason}." if crawl.reason else why
 
 
-def _over(crawl: Crawl, state: str, expires_in: int | None) -> str:
-    reason = crawl.reason if crawl.reason and crawl.reason != state else ""
-    words = f"It has {'been aborted' if state == 'aborted' else state}"
-    words += f": {reason}." if reason else "."
+def _over(crawl: Crawl, state: CrawlState, expires_in: int | None) -> str:
+    words = f"It {phrases.ended(state, crawl.reason)}."
     if expires_in is None:
         return words
     return f"{words} It can be archived again in {in_words(max(0, expires_in))}."
@@ -52,7 +51,6 @@ def _over(crawl: Crawl, state: str, expires_in: int | None) -> str:
 def _at_work(crawl: Crawl, pipelines: Sequence[KnownPipeline], verdict: Verdict, now: float) -> str:
     names = [one.name for one in pipelines if one.record.id == crawl.pipeline_id]
     name = names[0] if names else crawl.pipeline_id or "a pipeline that gave no name"
-    since = f" for {in_words(max(0, int(now - crawl.started_at)))}" if crawl.started_at else ""
     if verdict.action == "return":
         return f"It goes {verdict.reason}."
     if verdict.action == "abort":
@@ -63,7 +61,9 @@ def _at_work(crawl: Crawl, pipelines: Sequence[KnownPipeline], verdict: Verdict,
         return f"{name} is ending it, because it was aborted."
     if crawl.settings.is_paused:
         return f"It is paused on {name}. It goes on once it is resumed."
-    return f"It runs on {name}{since}."
+    if not crawl.started_at:
+        return f"It runs on {name}."
+    return f"It has been running on {name} for {in_words(max(0, int(now - crawl.started_at)))}."
 
 
 def _waiting(crawl: Crawl, place: QueuePlace, alive: Sequence[KnownPipeline]) -> str:
@@ -77,6 +77,9 @@ def _waiting(crawl: Crawl, place: QueuePlace, alive: Sequence[KnownPipeline]) ->
     willing = [one for one in fitting if one.record.status == "Running" and not one.should_stop]
     if not willing:
         return f"It waits in {place.queue}: all pipelines that may take it are stopping."
+    if all(one.capacity is not None and not one.capacity.has_space for one in willing):
+        words = "the disk of each pipeline that may take it is full (see archive.reserve)"
+        return f"It waits in {place.queue}: {words}."
     ahead = f"{place.ahead} crawl{' is' if place.ahead == 1 else 's are'} ahead of it"
     if all(one.capacity is not None and one.capacity.is_full for one in willing):
         number = "the pipeline" if len(willing) == 1 else f"all {len(willing)} pipelines"

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from watchbell.archive.model import Crawl, FinishedFile
+from watchbell.probes import probe
 
 _IDENT_LETTERS = 5
 
@@ -66,6 +67,7 @@ def move(files: Sequence[Path], folder: Path, base: str, ending: str) -> tuple[F
         target = folder / final_name(path.name, base, ending)
         if path.exists():
             _move(path, target)
+            probe("crawl.file_moved")
         if target.exists():
             moved.append(FinishedFile(target.name, target.stat().st_size))
     return tuple(moved)
@@ -79,5 +81,6 @@ def _move(path: Path, target: Path) -> None:
         shutil.copyfile(path, new)
         with new.open("rb") as copied:
             os.fsync(copied.fileno())
+        probe("crawl.file_copied")
         new.replace(target)
         path.unlink()

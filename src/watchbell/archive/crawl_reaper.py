@@ -72,14 +72,16 @@ redis.call('PUBLISH', crawls.news, ident)
 """
 )
 
-# KEYS[1] pending; ARGV[1] ident. A crawl that is at work gets its entry and a lease that ends now.
+# KEYS[1] pending; ARGV[1] ident. A crawl that is listed as at work gets a lease that ends now, and
+# one that has a lease is listed. One that has neither any longer was given back meanwhile.
 _ADOPT = Script(
     LAYOUT
     + """
 local ident = ARGV[1]
 if not is_readable(ident) then return end
-redis.call('ZADD', crawls.leases, 'NX', precise(store_time()), ident)
-if not redis.call('LPOS', archive.working, ident) then
+if redis.call('LPOS', archive.working, ident) then
+  redis.call('ZADD', crawls.leases, 'NX', precise(store_time()), ident)
+elseif redis.call('ZSCORE', crawls.leases, ident) then
   redis.call('LPUSH', archive.working, ident)
 end
 """
@@ -139,7 +141,7 @@ class CrawlReaper:
 
     async def look(self) -> None:
         """Looks at all crawls at work; to be called every LOOK_EVERY seconds, by one archivist."""
-        idents = await _IDENTS(self._store, [self._pending])
+        idents = await self._named(await _IDENTS(self._store, [self._pending]))
         found = await survey(self._store, idents, acknowledges=True)
         values = {crawl.ident: float(crawl.lease) if crawl.lease else None for crawl, _ in found}
         watched = self._leases.watch(values, self._clock.monotonic())
@@ -154,6 +156,17 @@ class CrawlReaper:
             await self._apply(crawl, verdict)
         for ident in await _ABORTED(self._store, [self._pending]):
             await self._end(text(ident))
+
+    async def _named(self, idents: list[bytes]) -> list[str]:
+        """Those that can be idents; the rest is removed."""
+        named = []
+        for ident in idents:
+            try:
+                named.append(ident.decode())
+            except UnicodeDecodeError:
+                await _REMOVE(self._store, [self._pending], [ident])
+                self._log.warning("not at work", ident=ident, reason="it is no ident")
+        return named
 
     async def _end(self, ident: str) -> None:
         try:

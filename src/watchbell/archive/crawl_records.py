@@ -11,6 +11,7 @@ import msgspec
 
 from watchbell.archive.model import Crawl, CrawlOptions, CrawlSettings, CrawlState
 from watchbell.archive.options import LONGEST_DELAY, MOST_CONCURRENCY
+from watchbell.archive.urls import shown
 
 Fields = Mapping[str, str]
 
@@ -33,7 +34,6 @@ _COUNTS = (
     "warc_size",
     "heartbeat",
     "log_score",
-    "phantomjs_scroll",
 )
 _CURSORS = ("last_analyzed_log_entry", "last_broadcasted_log_entry", "last_trimmed_log_entry")
 _TIMES = ("queued_at", "started_at", "finished_at", "ts")
@@ -42,13 +42,21 @@ _FLAGS = ("no_offsite_links", "no_phantomjs_smart_scroll", "aborted", "failed")
 
 
 def crawl_of(
-    ident: str, job: Fields, own: Fields, ignores: frozenset[str] = frozenset()
+    ident: str,
+    job: Fields,
+    own: Fields,
+    ignores: frozenset[str] = frozenset(),
+    *,
+    with_logins: bool = False,
 ) -> Crawl | None:
-    """None for a record without URL."""
+    """None for a record without URL. Names and passwords in URLs are hidden, but for the pipeline,
+    which needs them (`with_logins`)."""
     url = job.get("url", "")
     if not url:
         return None
     texts: dict[str, Any] = {name: job.get(name, "") for name in _TEXTS}
+    if not with_logins:
+        url, texts["url_file"] = shown(url), shown(texts["url_file"])
     flags: dict[str, Any] = {name: job.get(name) == "true" for name in _FLAGS}
     counts: dict[str, Any] = {name: count(job.get(name)) for name in _COUNTS}
     times: dict[str, Any] = {name: _time(job.get(name)) for name in _TIMES}
@@ -58,17 +66,25 @@ def crawl_of(
         url=url,
         fetch_depth="shallow" if job.get("fetch_depth") == "shallow" else "inf",
         grabber="phantomjs" if job.get("grabber") == "phantomjs" else "",
-        phantomjs_wait=_decimal(job.get("phantomjs_wait")) or 0,
+        **_browser(job),
         settings=settings_of(job, own, ignores),
         options=options_of(own.get("options", "")),
         queue=own.get("queue", ""),
         reason=own.get("reason", ""),
+        tried_before=count(own.get("tried_before")),
         **texts,
         **flags,
         **counts,
         **times,
         **cursors,
     )
+
+
+def _browser(job: Fields) -> dict[str, Any]:
+    """How long a page is shown, where somebody has said so."""
+    wait, scroll = _decimal(job.get("phantomjs_wait")), job.get("phantomjs_scroll")
+    given: dict[str, Any] = {} if wait is None else {"phantomjs_wait": wait}
+    return given if scroll is None else {**given, "phantomjs_scroll": count(scroll)}
 
 
 def settings_of(job: Fields, own: Fields, ignores: frozenset[str]) -> CrawlSettings:
@@ -91,7 +107,7 @@ def settings_of(job: Fields, own: Fields, ignores: frozenset[str]) -> CrawlSetti
 def options_of(text: str) -> CrawlOptions:
     try:
         return msgspec.json.decode(text or "{}", type=CrawlOptions)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return CrawlOptions()
 
 

@@ -6,7 +6,6 @@ on from the last commit.
 """
 
 import asyncio
-import glob
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -15,15 +14,21 @@ from msgspec import Struct
 
 from watchbell.archive.crawl_folder import CrawlFolder, Undertaken
 from watchbell.archive.crawl_work import CrawlWork
+from watchbell.archive.disk_work import in_thread
 from watchbell.archive.fetching.fetcher import Fetcher
 from watchbell.archive.frontier import Task
+from watchbell.archive.grabbing.browser import Browser
+from watchbell.archive.interruption import Interruption
 from watchbell.archive.model import Crawl, CrawlSettings
+from watchbell.archive.politeness import USUAL, Waits
 from watchbell.archive.visits import Visits
+from watchbell.archive.warc import earlier_payloads
 from watchbell.archive.warc.earlier_payloads import EarlierPayloads
 from watchbell.clock import Clock
 from watchbell.fleet.agent.sampler import boot_id
 from watchbell.probes import probe
 from watchbell.settings import Archive as Settings
+from watchbell.units import in_bytes
 
 COMMIT_EVERY = 0.5
 _SYNC_EVERY = 10.0
@@ -39,12 +44,15 @@ class Workshop(Struct, frozen=True):
     has_space: Callable[[], bool]
     finished: Path
     """Where the files of crawls that have ended are."""
+    waits: Waits = USUAL
+    browser: Browser | None = None
 
-    def earlier(self, crawl: Crawl) -> EarlierPayloads | None:
+    async def earlier(self, crawl: Crawl) -> EarlierPayloads | None:
         """What earlier crawls of the site have, if this one shall not repeat it."""
         if not crawl.options.dedups_before:
             return None
-        return EarlierPayloads(sorted(self.finished.glob(f"{glob.escape(crawl.slug)}-*.cdxj")))
+        site = crawl.slug.removesuffix(f"-{crawl.fetch_depth}")
+        return await in_thread(earlier_payloads.of_site, self.finished, site)
 
 
 class CrawlRun:
@@ -54,18 +62,22 @@ class CrawlRun:
         undertaken: Undertaken,
         settings: CrawlSettings,
         shop: Workshop,
+        earlier: EarlierPayloads | None = None,
     ) -> None:
         """Opens the crawl from its folder. Raises OSError or sqlite3.Error."""
         self.settings = settings
         self.on_commit: Callable[[], None] = lambda: None
         self._shop, self._clock = shop, shop.clock
-        self.work = CrawlWork(
-            folder, undertaken, shop.settings, shop.clock, boot_id(), shop.earlier(undertaken.crawl)
-        )
+        self.work = CrawlWork(folder, undertaken, shop.settings, shop.clock, boot_id(), earlier)
+        self.interruption = Interruption()
         self._visits = Visits(
             *(undertaken.crawl, settings, self.work, shop.fetcher, shop.clock),
             host_urls=shop.settings.host_urls,
+            waits=shop.waits,
+            interruption=self.interruption,
+            browser=shop.browser,
         )
+        self._most_bytes = undertaken.crawl.options.most_bytes
         self._is_over = False
         self._under_way = 0
         self._news = asyncio.Event()
@@ -76,9 +88,16 @@ class CrawlRun:
     def is_aborted(self) -> bool:
         return self.settings.abort_requested
 
+    @property
+    def is_held(self) -> bool:
+        """Whether nothing may be fetched at the moment."""
+        return self.settings.is_paused or not self._shop.has_space()
+
     def apply(self, settings: CrawlSettings) -> None:
         """Settings that were changed take effect at once."""
         self.settings = settings
+        if settings.abort_requested:
+            self.interruption.interrupt()
         self._visits.apply(settings)
         if self._group and not self._is_over:
             self._employ(self._group)
@@ -128,11 +147,11 @@ class CrawlRun:
     async def _next(self) -> Task | None:
         """The next URL, once there is one; None if the crawl is over."""
         while not self._is_over:
-            if self.settings.abort_requested or self._visits.has_enough:
+            if self.settings.abort_requested or self._has_enough():
                 self._end()
                 break
-            if self.settings.is_paused or not self._shop.has_space():
-                await self._wait_for_news(None)
+            if self.is_held:
+                await self.wait_for_news(None)
                 continue
             task = self.work.take(self._clock.now())
             if task is not None:
@@ -140,15 +159,23 @@ class CrawlRun:
             if not self._under_way and not self.work.frontier.waiting:
                 self._end()
                 break
-            await self._wait_for_news(self.work.next_at())
+            at = self.work.next_at()
+            await self.wait_for_news(None if at is None else max(at - self._clock.now(), 0.001))
         return None
+
+    def _has_enough(self) -> bool:
+        most = self._most_bytes
+        has_enough = bool(most and self.work.fetched >= most)
+        if has_enough:
+            self.work.log(f"The crawl ends: it has fetched {in_bytes(most)}, its limit.")
+        return has_enough
 
     def _end(self) -> None:
         self._is_over = True
         self.wake()
 
-    async def _wait_for_news(self, until: float | None) -> None:
-        seconds = None if until is None else max(until - self._clock.now(), 0.001)
+    async def wait_for_news(self, seconds: float | None) -> None:
+        """Until something has changed, at most for so long."""
         try:
             async with asyncio.timeout(seconds):
                 await self._news.wait()

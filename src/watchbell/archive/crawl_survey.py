@@ -7,6 +7,7 @@ from watchbell.archive.crawl_records import count
 from watchbell.archive.crawl_watch import Working
 from watchbell.archive.keys import Archive
 from watchbell.archive.lua import LAYOUT
+from watchbell.archive.urls import shown
 from watchbell.store.client import Store
 from watchbell.store.replies import text, text_or_none
 from watchbell.store.script import READ, Script
@@ -46,7 +47,8 @@ for i = 1, #ARGV - 1 do
     found[i] = {1, is_listed,
       redis.call('HMGET', job, 'url', 'finished_at', 'abort_requested', 'pipeline_id', 'heartbeat',
         'death_timer', 'delay_max'),
-      redis.call('HMGET', crawls.crawl(ident), 'fence', 'nickname', 'paused', 'progress_at'),
+      redis.call('HMGET', crawls.crawl(ident), 'fence', 'nickname', 'paused', 'progress_at',
+        'trouble'),
       read('ZSCORE', crawls.leases, ident) or '', read('HGET', crawls.failing, ident) or ''}
   else
     found[i] = {0, 1, {}, {}, '', read('HGET', crawls.failing, ident) or ''}
@@ -78,12 +80,12 @@ def _working(ident: str, answer: list[Any]) -> Working:
     if not is_readable:
         return Working(ident=ident, is_readable=False, failing=text(failing))
     url, finished, aborted, pipeline, heartbeat, timer, delay = map(text_or_none, job)
-    fence, nickname, paused, progress = map(text_or_none, own)
+    fence, nickname, paused, progress, trouble = map(text_or_none, own)
     return Working(
         ident=ident,
         is_readable=True,
         is_listed=bool(is_listed),
-        url=url or "",
+        url=shown(url or ""),
         has_ended=finished is not None,
         abort_requested=aborted == "true",
         is_paused=paused == "true",
@@ -94,5 +96,6 @@ def _working(ident: str, answer: list[Any]) -> Working:
         delay_max=count(delay),
         lease=lease.decode(),
         progress_at=None if progress is None else float(count(progress)),
+        trouble=trouble or "",
         failing=text(failing),
     )

@@ -36,6 +36,8 @@ class Working(Struct, frozen=True, kw_only=True):
     lease: str = ""
     """When its lease ends, as the store has it; empty where it has none."""
     progress_at: float | None = None
+    trouble: str = ""
+    """Why its pipeline can't go on with it, as that reports."""
     failing: str = ""
     """Why its check fails; empty if it does not."""
 
@@ -80,6 +82,8 @@ def _silence(
         return Verdict("return", f"back in the queue, since {name} is gone")
     if is_silent:
         return _alarm(crawl, f"{name} gives no sign of life")
+    if crawl.trouble:
+        return _alarm(crawl, crawl.trouble)
     if now is not None and _is_stuck(crawl, now):
         return _alarm(crawl, "no progress for more than an hour")
     return Verdict("clear") if crawl.failing else _LEAVE

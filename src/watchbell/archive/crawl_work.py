@@ -2,17 +2,21 @@
 
 import asyncio
 import os
+import re
 from pathlib import Path
 
 from msgspec import Struct
 
 from watchbell.archive.crawl_folder import CrawlFolder, Undertaken
+from watchbell.archive.disk_work import in_thread
+from watchbell.archive.fetching.cookies import Jar
 from watchbell.archive.fetching.spool import Spool
 from watchbell.archive.frontier import FoundUrl, Frontier, Task
 from watchbell.archive.host_turns import HostTurns
 from watchbell.archive.log_text import line_of
 from watchbell.archive.model import LogEntry
 from watchbell.archive.tally import Tally
+from watchbell.archive.urls import without_userinfo
 from watchbell.archive.warc.earlier_payloads import EarlierPayloads
 from watchbell.archive.warc.reader import complete_until
 from watchbell.archive.warc.records import Exchange, Written
@@ -28,10 +32,22 @@ class WorkEnd(Struct, frozen=True):
     at: float
     names: tuple[str, ...] = ()
     """Its files, once all are complete; some may have been moved."""
+    is_interrupted: bool = False
+    """Whether it was given up before everything was fetched."""
+    failure: str = ""
+    """Why it failed; empty if it did not."""
+
+    @property
+    def suffix(self) -> str:
+        """What the names of its files say."""
+        return "aborted" if self.is_aborted else "interrupted" if self.is_interrupted else ""
 
 
 _END = "end"
 _POSITION, _LOG_SIZE, _COOKIES, _BOOT = "position", "log_size", "cookies", "boot"
+_FETCHED = "fetched"
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_LONGEST_MESSAGE = 4_096
 
 
 class CrawlWork:
@@ -49,7 +65,9 @@ class CrawlWork:
         self.frontier = Frontier(folder.frontier)
         self._turns = HostTurns()
         self.tally = Tally()
-        self.cookies = self.frontier.fact(_COOKIES, bytes) or b""
+        self.jar = Jar.restored(self.frontier.fact(_COOKIES, bytes) or b"")
+        self.fetched = self.frontier.fact(_FETCHED, int) or 0
+        """Bytes of all responses."""
         self.has_news = False
         """Whether there are new URLs, which downloaders may be waiting for."""
         self._later = self.frontier.next_later()
@@ -106,6 +124,16 @@ class CrawlWork:
         self.frontier.postpone(task, until)
         self._later = until if self._later is None else min(self._later, until)
 
+    def claim(self, known: str) -> Task | None:
+        """This URL, out of turn, if it is to be fetched."""
+        return self.frontier.claim(known)
+
+    def give_back(self, task: Task) -> None:
+        """It was not fetched, and has its turn again."""
+        self.frontier.give_back(task)
+        self._turns.add(task.host)
+        self.has_news = True
+
     def leave_alone(self, host: str, until: float) -> None:
         """Nothing is fetched from the host before this time."""
         self._turns.defer(host, until)
@@ -117,27 +145,40 @@ class CrawlWork:
     # What is written.
 
     def log(self, message: str) -> None:
-        self.tally.log(LogEntry(type="stdout", ts=self._clock.now(), message=message))
+        text = plain(message, _LONGEST_MESSAGE)
+        self.tally.log(LogEntry(type="stdout", ts=self._clock.now(), message=text))
 
     async def write(self, exchange: Exchange) -> list[Written]:
         """A large one is written in a thread; meanwhile nothing else is written or committed."""
         if isinstance(exchange.response, bytes) and not self._writing.locked():
             return self.writer.write_exchange(exchange)
         async with self._writing:
-            return await asyncio.to_thread(self.writer.write_exchange, exchange)
+            return await in_thread(self.writer.write_exchange, exchange)
 
-    async def write_file(self, url: str, at: float, body: Spool, ip: str, said: str) -> Written:
-        """A file that did not come by HTTP, with what was said about it."""
+    async def write_resource(self, url: str, at: float, body: bytes, content_type: str) -> Written:
+        """What was made here, such as a screenshot."""
+        if not self._writing.locked():
+            return self.writer.write_resource(url, at, body, content_type)
+        async with self._writing:
+            return self.writer.write_resource(url, at, body, content_type)
+
+    async def write_file(
+        self, url: str, at: float, body: Spool | None, ip: str, said: str
+    ) -> Written:
+        """A file that did not come by HTTP, if there is one, with what was said about it."""
 
         def write() -> Written:
-            kind = "application/octet-stream"
-            written = self.writer.write_resource(url, at, body, kind, ip=ip)
-            text = said.encode(errors="replace")
-            self.writer.write_metadata(url, at, text, "text/plain", concurrent_to=written.id)
+            text, kind = said.encode(errors="replace"), "text/plain"
+            about = f"urn:X-watchbell:transcript:{url}"
+            if body is None:
+                return self.writer.write_metadata(about, at, text, kind)
+            octets = "application/octet-stream"
+            written = self.writer.write_resource(url, at, body, octets, ip=ip)
+            self.writer.write_metadata(about, at, text, kind, concurrent_to=written.id)
             return written
 
         async with self._writing:
-            return await asyncio.to_thread(write)
+            return await in_thread(write)
 
     async def commit(self) -> bool:
         """Whether there was something to commit."""
@@ -156,13 +197,15 @@ class CrawlWork:
         _write(self._log, lines)
         self.frontier.set_fact(_LOG_SIZE, size)
         self.frontier.set_fact(_POSITION, self.writer.position)
-        self.frontier.set_fact(_COOKIES, self.cookies)
+        self.frontier.set_fact(_FETCHED, self.fetched)
+        if self.jar.is_changed:
+            self.frontier.set_fact(_COOKIES, self.jar.packed())
         self.frontier.commit()
         return True
 
     async def sync(self) -> None:
         async with self._writing:
-            await asyncio.to_thread(self.writer.sync)
+            await in_thread(self.writer.sync)
 
     def close(self) -> None:
         self.writer.close()
@@ -198,11 +241,17 @@ def _write(file: int, content: bytes | bytearray) -> None:
         left = left[os.write(file, left) :]
 
 
+def plain(text: str, most: int) -> str:
+    """One line for a log, whatever a server made of it."""
+    return _CONTROLS.sub(" ", text[:most])
+
+
 def info_of(undertaken: Undertaken) -> dict[str, str]:
     """What the first record of each WARC file says."""
     crawl = undertaken.crawl
     said = {
-        "description": f"Crawl of {crawl.url}" + (f": {crawl.note}" if crawl.note else ""),
+        "description": f"Crawl of {without_userinfo(crawl.url)}"
+        + (f": {crawl.note}" if crawl.note else ""),
         "archivebot-job-ident": crawl.ident,
         "downloaded-by": crawl.started_by,
     }

@@ -120,6 +120,9 @@ return found
 """
 )
 
+# KEYS[1] pending. Returns the idents of crawls at work.
+_WORKING = Script(LAYOUT + READ + "return read('LRANGE', archive.working, 0, -1) or {}")
+
 # KEYS[1] pending; ARGV[1] since when ended crawls are wanted. Returns idents, each once: at work,
 # queued (the next first, queue by queue), ended (the newest first).
 _IDENTS = Script(
@@ -245,10 +248,17 @@ async def get(store: Store, ident: str) -> Crawl | None:
     return (await find(store, [ident]))[0]
 
 
+async def to_fetch(store: Store, ident: str) -> Crawl | None:
+    """As its pipeline needs it, with names and passwords in URLs."""
+    (answer,) = await _READ(store, [_pending(store)], [1, ident])
+    return crawl_of(ident, *_parts(answer), with_logins=True)
+
+
 async def find(
     store: Store, idents: Sequence[str], *, with_ignores: bool = True
 ) -> list[Crawl | None]:
-    """The records of these crawls; None for one that does not exist or can't be read."""
+    """The records of these crawls, for people: names and passwords in URLs are hidden. None for one
+    that does not exist or can't be read."""
     found: list[Crawl | None] = []
     for first in range(0, len(idents), _PAGE):
         some = idents[first : first + _PAGE]
@@ -258,10 +268,27 @@ async def find(
     return found
 
 
+async def working(store: Store) -> list[Crawl]:
+    """Those that pipelines work on, without their ignores."""
+    found = await _WORKING(store, [_pending(store)])
+    records = await find(store, [text(ident) for ident in found], with_ignores=False)
+    return [one for one in records if one is not None]
+
+
 async def every(store: Store, now: float) -> list[Crawl]:
     """All that run, wait (the next first) or have ended (the newest first) and still have a
     record."""
     return [one for one in await find(store, await idents(store, now)) if one is not None]
+
+
+async def at_work(store: Store, most: int = 1_000) -> list[Crawl]:
+    """Those that pipelines have, the newest first."""
+    working = Archive(store.prefix).working()
+    if await store.call("TYPE", working) != b"list":
+        return []
+    names = await store.call("LRANGE", working, 0, most - 1)
+    found = await find(store, [text(name) for name in names], with_ignores=False)
+    return [one for one in found if one is not None and one.finished_at is None]
 
 
 async def idents(store: Store, now: float) -> list[str]:

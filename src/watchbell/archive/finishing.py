@@ -47,7 +47,7 @@ RECORD = """
 local PASSING = {'log_key', 'ignore_patterns_set_key', 'heartbeat', 'last_acknowledged_heartbeat',
   'death_timer', 'last_analyzed_log_entry', 'last_broadcasted_log_entry', 'last_trimmed_log_entry',
   'recorded_at'}
-local OWN_PASSING = {'token', 'fence', 'finisher', 'batch', 'progress_at'}
+local OWN_PASSING = {'token', 'fence', 'finisher', 'batch', 'progress_at', 'trouble'}
 
 local function table_of(key)
   local found, all = {}, redis.call('HGETALL', key)
@@ -58,16 +58,21 @@ end
 local function check_records()
   redis.call('HLEN', crawls.history)
   redis.call('ZCARD', crawls.ended)
+  redis.call('ZCARD', crawls.ended_by_ident)
 end
 
 local function record(ident, at, files, seconds)
   local job, own = table_of(archive.job(ident)), table_of(crawls.crawl(ident))
   local id = ident .. ':' .. (job.queued_at or at)
   for _, field in ipairs(PASSING) do job[field] = nil end
+  for _, field in ipairs({'url', 'url_file'}) do
+    if job[field] then job[field] = shown_url(job[field]) end
+  end
   for _, field in ipairs(OWN_PASSING) do own[field] = nil end
   redis.call('HSET', crawls.history, id, '{"ident":' .. cjson.encode(ident) .. ',"job":'
     .. cjson.encode(job) .. ',"own":' .. cjson.encode(own) .. ',"files":' .. files .. '}')
   redis.call('ZADD', crawls.ended, at, id)
+  redis.call('ZADD', crawls.ended_by_ident, 0, id)
   redis.call('HSET', archive.job(ident), 'recorded_at', at)
   for _, family in ipairs({'crawl', 'recent', 'matches', 'hosts', 'minutes'}) do
     redis.call('EXPIRE', crawls[family](ident), seconds)
@@ -120,6 +125,9 @@ local function notify(ident, how, reason)
   for _, field in ipairs({'url', 'url_file', 'fetch_depth', 'pipeline_id', 'queued_at',
     'started_at', 'finished_at', 'started_by', 'started_in', 'note', 'bytes_downloaded',
     'items_downloaded', 'error_count', 'warc_size'}) do notice[field] = job[field] end
+  for _, field in ipairs({'url', 'url_file'}) do
+    if notice[field] then notice[field] = shown_url(notice[field]) end
+  end
   redis.call('RPUSH', archive.finish_notifications, cjson.encode(notice))
   redis.call('LTRIM', archive.finish_notifications, -MOST_NOTIFICATIONS, -1)
 end

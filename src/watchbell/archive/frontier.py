@@ -20,8 +20,9 @@ from watchbell.archive.scope import Place
 from watchbell.errors import Refused
 
 _VERSION = 1
-_CACHE = 32 << 10
-"""KiB of pages that SQLite keeps in memory."""
+_CACHE = 8 << 10
+"""KiB of pages that SQLite keeps in memory, for each crawl. With more it is not faster: the system
+keeps the rest."""
 
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
@@ -57,6 +58,10 @@ _INSERT = (
 _TAKE = (
     "SELECT id, url, tries, level, offsite, requisite, redirects, root FROM urls"
     " WHERE state = 0 AND host = ? ORDER BY turn, id LIMIT ?"
+)
+_CLAIM = (
+    "UPDATE urls SET state = 1 WHERE key = ? AND coalesce(known, url) = ? AND state IN (0, 2)"
+    " RETURNING id, url, tries, level, offsite, requisite, redirects, root, host"
 )
 _KEEP_HOST = (
     "INSERT INTO hosts (found, waiting, id, name) VALUES (?, ?, ?, ?)"
@@ -191,16 +196,20 @@ class Frontier:
         """The next URLs of a host. They are taken until they are done, or postponed."""
         found = self._db.execute(_TAKE, (self.hosts[host].id, most)).fetchall()
         self._db.executemany("UPDATE urls SET state = 1 WHERE id = ?", [row[:1] for row in found])
-        return [
-            Task(
-                id=id_,
-                url=url,
-                host=host,
-                place=Place(level, offsite, requisite, redirects, self._roots[root]),
-                tries=tries,
-            )
-            for id_, url, tries, level, offsite, requisite, redirects, root in found
-        ]
+        return [self._task(host, *row) for row in found]
+
+    def claim(self, known: str) -> Task | None:
+        """This URL, out of turn, if it is to be fetched now or later."""
+        found = self._db.execute(_CLAIM, (_key(known), known)).fetchone()
+        return self._task(self._names[found[-1]], *found[:-1]) if found else None
+
+    def knows(self, known: str) -> bool:
+        return self._db.execute(_FIND, (_key(known), known)).fetchone() is not None
+
+    def _task(self, host: str, id_: int, url: str, tries: int, *place: int) -> Task:
+        level, offsite, requisite, redirects, root = place
+        where = Place(level, offsite, requisite, redirects, self._roots[root])
+        return Task(id=id_, url=url, host=host, place=where, tries=tries)
 
     def done(self, task: Task, part: int = -1, offset: int = 0) -> None:
         """It was fetched, or never will be. Its records begin at this place of the WARC."""
@@ -208,6 +217,20 @@ class Frontier:
         self._db.execute("UPDATE urls SET state = 3, part = ?, offset = ? WHERE id = ?", values)
         self._host(task.host).waiting -= 1
         self.waiting -= 1
+
+    def give_up(self, host: str) -> int:
+        """Nothing of the host is fetched any longer, but for what is taken. Returns how many URLs
+        that concerns."""
+        known = self._host(host)
+        (left,) = self._db.execute(
+            "SELECT count(*) FROM urls WHERE host = ? AND state IN (0, 2)", (known.id,)
+        ).fetchone()
+        self._db.execute(
+            "UPDATE urls SET state = 3 WHERE host = ? AND state IN (0, 2)", (known.id,)
+        )
+        known.waiting -= left
+        self.waiting -= left
+        return int(left)
 
     def undo_from(self, part: int, offset: int) -> int:
         """URLs whose records are not before this place are to be fetched again. Returns how many

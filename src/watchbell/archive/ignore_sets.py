@@ -38,7 +38,7 @@ async def changed(store: Store) -> dict[str, tuple[str, ...]]:
     for name, value in (await store.call("HGETALL", Crawls(store.prefix).ignore_sets())).items():
         try:
             found[name.decode()] = msgspec.json.decode(value, type=tuple[str, ...])
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             continue
     return found
 

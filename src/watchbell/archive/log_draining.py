@@ -59,18 +59,22 @@ end
 )
 
 # KEYS[1] pending; ARGV[1] ident, ARGV[2] most entries, ARGV[3] seconds of quiet after which all is
-# trimmed. Returns {entries handled, entries left in the log, 1 if the crawl has ended and is not
+# trimmed. An entry with a number that can't be counted on, such as infinity, gets the next one.
+# Returns {entries handled, entries left in the log, 1 if the crawl has ended and is not
 # in the history}, or why nothing could be done: `gone`, `spoilt`.
 _DRAIN = Script(
     LAYOUT
     + "local now = store_time()\n"
     + _TIMES
-    + f"local TRIM_AT, RECENT = {TRIM_AT}, {RECENT}\n"
+    + f"local TRIM_AT, RECENT, LAST = {TRIM_AT}, {RECENT}, '{2**53}'\n"
     + """
 local ident, most, quiet = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local job, log, recent = archive.job(ident), archive.log(ident), crawls.recent(ident)
 if not is_readable(ident) then return 'gone' end
 if not is_fit(log, 'zset') then return 'spoilt' end
+for _, stray in ipairs(redis.call('ZRANGEBYSCORE', log, '(' .. LAST, '+inf', 'LIMIT', 0, most)) do
+  redis.call('ZADD', log, add_to(job, 'log_score', 1), stray)
+end
 
 local fields = redis.call('HMGET', job, 'log_score', 'last_analyzed_log_entry',
   'last_broadcasted_log_entry', 'last_trimmed_log_entry', 'finished_at', 'recorded_at', 'ts')

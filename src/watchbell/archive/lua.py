@@ -32,6 +32,18 @@ LAYOUT = (
     + _table("archive", Archive)
     + _table("crawls", Crawls)
     + """
+-- An error names the key that caused it.
+local server = redis
+local redis = setmetatable({}, {__index = server})
+function redis.call(...)
+  local answer = server.pcall(...)
+  if type(answer) == 'table' and answer.err then
+    local command, key = ...
+    error({err = answer.err .. ' (' .. command .. ' ' .. (key or '') .. ')'})
+  end
+  return answer
+end
+
 local function kind_of(key) return redis.call('TYPE', key).ok end
 
 -- Whether a key may be used as what it should be: other programs may have written anything.
@@ -64,6 +76,11 @@ local function store_time()
 end
 
 local function precise(time) return string.format('%.3f', time) end
+
+-- A URL for people: a name and a password are hidden.
+local function shown_url(url)
+  return (string.gsub(url, '^(%s*%a[%w+.-]*://)[^/?#]*@', '%1***@'))
+end
 
 -- Whether there is a crawl whose keys are all of the right type.
 local function is_readable(ident)
@@ -141,7 +158,7 @@ local function give_back(ident, reason, line)
   redis.call('LREM', archive.working, 0, ident)
   redis.call('ZREM', crawls.leases, ident)
   redis.call('HDEL', job, 'pipeline_id', 'started_at', 'last_acknowledged_heartbeat', 'death_timer')
-  redis.call('HDEL', own, 'fence', 'nickname')
+  redis.call('HDEL', own, 'fence', 'nickname', 'trouble')
   redis.call('HSET', own, 'queue', queue, 'reason', reason)
   if is_fit(archive.log(ident), 'zset') then log_entry(ident, line) end
   redis.call('PUBLISH', archive.updates, ident)

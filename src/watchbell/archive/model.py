@@ -62,8 +62,8 @@ class Crawl(Struct, frozen=True, kw_only=True):
     user_agent: str = ""
     no_offsite_links: bool = False
     grabber: Grabber = ""
-    phantomjs_wait: float = 0
-    phantomjs_scroll: int = 0
+    phantomjs_wait: float = 1
+    phantomjs_scroll: int = 10
     no_phantomjs_smart_scroll: bool = False
     aborted: bool = False
     failed: bool = False
@@ -89,6 +89,18 @@ class Crawl(Struct, frozen=True, kw_only=True):
     """The key of the queue that it was put in."""
     reason: str = ""
     """Why it is in its state, in words."""
+    tried_before: int = 0
+    """What `tried` was when a pipeline began the crawl, perhaps not for the first time."""
+
+    @property
+    def tried(self) -> int:
+        """URLs that were fetched, whatever came of it."""
+        return self.r1xx + self.r2xx + self.r3xx + self.r4xx + self.r5xx + self.runk
+
+    @property
+    def urls_left(self) -> int:
+        """About how many URLs are to be fetched: one that was tried twice counts twice."""
+        return max(0, self.items_queued - (self.tried - self.tried_before))
 
 
 class LogEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -147,9 +159,13 @@ class Pipeline(Struct, frozen=True, kw_only=True):
     load_average_15m: float
 
 
-class FinishedFile(Struct, frozen=True):
+class FinishedFile(Struct, frozen=True, omit_defaults=True):
     name: str
     size: int
+    place: str = ""
+    """Where it was uploaded to; empty if it was not."""
+    sha256: str = ""
+    """In hexadecimal; of a file that was uploaded."""
 
 
 class Ending(Struct, frozen=True, kw_only=True):

@@ -34,8 +34,8 @@ class Options(Struct, frozen=True, kw_only=True):
     wants_video: bool = False
     """Asked for youtube-dl, which is refused."""
     grabber: Grabber = ""
-    phantomjs_wait: float = 0
-    phantomjs_scroll: int = 0
+    phantomjs_wait: float | None = None
+    phantomjs_scroll: int | None = None
     no_phantomjs_smart_scroll: bool = False
     crawl: CrawlOptions = CrawlOptions()
 

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from watchbell.archive.command_forms import FORMS
 from watchbell.archive.commands import Rank
 from watchbell.archive.model import Crawl, CrawlState
+from watchbell.archive.urls import shown
 from watchbell.units import in_bytes, in_words
 
 MOST_LISTED = 10
 """Crawls that `!pending` lists; more would flood a channel."""
 _RANKS = {Rank.ALL: "everybody", Rank.VOICE: "people with voice", Rank.OP: "operators"}
-_ENDS = {"completed": "Completed", "aborted": "Aborted", "failed": "Failed"}
 
 
 def not_allowed(needed: Rank) -> str:
@@ -22,11 +22,11 @@ def too_many_pending(number: int) -> str:
 
 
 def no_url(text: str) -> str:
-    return f"{_short(text)!r} is no URL. Expected one such as https://example.com/"
+    return f"{_short(shown(text))!r} is no URL. Expected one such as https://example.com/"
 
 
 def exists(url: str, ident: str) -> str:
-    return f"There is a crawl of {_short(url)} already: {ident}"
+    return f"There is a crawl of {_short(shown(url))} already: {ident}"
 
 
 def not_fetched(scheme: str) -> str:
@@ -47,7 +47,7 @@ def pace_left_out() -> str:
 
 def queued(url: str, ident: str, queue: str, ahead: int) -> str:
     place = f"{ahead} ahead of it" if ahead else "next in line"
-    return f"Queued {_short(url)} as {ident} in {queue}, {place}."
+    return f"Queued {_short(shown(url))} as {ident} in {queue}, {place}."
 
 
 def no_crawl(ident: str) -> str:
@@ -55,7 +55,7 @@ def no_crawl(ident: str) -> str:
 
 
 def no_crawl_of(url: str) -> str:
-    return f"There is no crawl of {_short(url)}."
+    return f"There is no crawl of {_short(shown(url))}."
 
 
 def has_ended(ident: str, state: CrawlState) -> str:
@@ -84,18 +84,27 @@ def summary(crawl: Crawl, state: CrawlState, expires_in: int | None = None) -> l
     starter = f" by {crawl.started_by}" if crawl.started_by else ""
     note = f" ({_short(crawl.note)})" if crawl.note else ""
     lines = [f"{crawl.ident}: {_short(crawl.url)}, added{starter}{note}"]
-    if state in _ENDS:
-        lines.append(f"{_ENDS[state]}. {_downloaded(crawl)}")
+    if state in ("completed", "aborted", "failed"):
+        lines.append(f"It {ended(state, crawl.reason)}. {_downloaded(crawl)}")
     elif state == "queued":
-        lines.append(f"In queue {crawl.queue}." if crawl.queue else "In queue.")
+        place = f"In queue {crawl.queue}." if crawl.queue else "In queue."
+        lines.append(f"{place} It is {crawl.reason}." if crawl.reason else place)
     else:
         now = "Paused" if state == "paused" else "In progress"
+        if crawl.settings.abort_requested:
+            now = "Ending"
         lines.append(f"{now}. {_downloaded(crawl)} {_pace(crawl)}")
-    if crawl.reason:
-        lines[-1] += f" {crawl.reason}"
     if expires_in is not None:
         lines.append(f"It can be archived again in {in_words(max(0, expires_in))}.")
     return lines
+
+
+def ended(state: CrawlState, reason: str) -> str:
+    """What became of a crawl that has ended: has completed, has been aborted by Alice, …"""
+    has = "has been" if state == "aborted" else "has"
+    if reason.startswith(state):
+        return f"{has} {reason}"
+    return f"{has} {state}: {reason.removesuffix('.')}" if reason else f"{has} {state}"
 
 
 def pending(crawls: Sequence[Crawl], total: int) -> list[str]:
@@ -202,10 +211,9 @@ def pipeline_vanished(nickname: str, pipeline: str) -> str:
 
 def _downloaded(crawl: Crawl) -> str:
     errors = f"{crawl.error_count} error{'' if crawl.error_count == 1 else 's'}"
-    tried = crawl.r1xx + crawl.r2xx + crawl.r3xx + crawl.r4xx + crawl.r5xx + crawl.runk
     return (
         f"Downloaded {in_bytes(crawl.bytes_downloaded)} in {crawl.items_downloaded} responses, "
-        f"{errors}, {max(0, crawl.items_queued - tried)} queued."
+        f"{errors}, {crawl.urls_left} queued."
     )
 
 

@@ -16,6 +16,8 @@ class PipelineFolder:
         self.path = path = data / "archive"
         self.crawls = path / "crawls"
         self.spools = path / "spools"
+        self.browser = path / "browser"
+        self.uploads = path / "uploads"
         self._id = path / "pipeline.id"
 
     @contextmanager
@@ -39,4 +41,8 @@ class PipelineFolder:
             new = self.path / "pipeline.id.new"
             new.write_text(f"pipeline:{secrets.token_hex(16)}\n")
             new.replace(self._id)
-        return self._id.read_text().strip()
+        return self.known_id()
+
+    def known_id(self) -> str:
+        """Empty if no pipeline has used the folder yet."""
+        return self._id.read_text().strip() if self._id.exists() else ""

@@ -17,6 +17,17 @@ from watchbell.store.script import READ, Script
 _PREFIX = Archive.pipeline.literals[0]
 
 
+class UploadProgress(Struct, frozen=True, kw_only=True):
+    files: int
+    """Files that are not uploaded yet."""
+    size: int
+    """Their bytes."""
+    sent: int
+    """Bytes of the present file that were sent."""
+    problem: str = ""
+    """Why some of them can't be uploaded now; empty if all can."""
+
+
 class Capacity(Struct, frozen=True, kw_only=True):
     """What a pipeline takes."""
 
@@ -24,6 +35,10 @@ class Capacity(Struct, frozen=True, kw_only=True):
     running: int
     only_pages: bool = False
     large: bool = False
+    has_space: bool = True
+    """False while its disk is too full for another crawl."""
+    uploads: UploadProgress | None = None
+    """None if it uploads nothing."""
 
     @property
     def is_full(self) -> bool:
@@ -220,7 +235,7 @@ def _number(fields: dict[str, str], name: str) -> float:
 def _capacity(packed: bytes) -> Capacity | None:
     try:
         return msgspec.json.decode(packed, type=Capacity)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 

@@ -23,6 +23,18 @@ PENDING, PENDING_AO, PENDING_LARGE = (
 _LOOK = 200
 """Crawls at the front of a queue that are looked at: paused ones are passed over."""
 
+# Needs LAYOUT. `begin` resets what counts from the beginning of a crawl. What earlier attempts have
+# fetched stays in its record.
+_BEGIN = """
+local function begin(ident)
+  local job, tried = archive.job(ident), 0
+  for _, number in ipairs(redis.call('HMGET', job, 'r1xx', 'r2xx', 'r3xx', 'r4xx', 'r5xx',
+    'runk')) do tried = tried + number_of(number) end
+  redis.call('HDEL', job, 'items_queued')
+  redis.call('HSET', crawls.crawl(ident), 'batch', '0', 'tried_before', whole(tried))
+end
+"""
+
 # KEYS[1] pending; ARGV[1] pipeline, ARGV[2] nickname, ARGV[3] attempt, ARGV[4] seconds of the
 # lease, ARGV[5] time, then the queues in order. A call that is repeated with its attempt takes
 # nothing more. Returns {'taken', ident, fence}, nothing if no crawl is waiting, or {why, ident,
@@ -30,6 +42,7 @@ _LOOK = 200
 _RESERVE = Script(
     LAYOUT
     + OWNED
+    + _BEGIN
     + """
 local pipeline, nickname, attempt, lease, at = unpack(ARGV, 1, 5)
 local claim = redis.call('HGET', crawls.claims, pipeline) or ''
@@ -58,11 +71,12 @@ local function take(ident, queue)
   redis.call('LREM', base .. queue, -1, ident)
   redis.call('LPUSH', archive.working, ident)
   redis.call('HSET', job, 'started_at', at, 'pipeline_id', pipeline)
-  redis.call('HDEL', job, 'death_timer', 'last_acknowledged_heartbeat', 'items_queued')
+  redis.call('HDEL', job, 'death_timer', 'last_acknowledged_heartbeat')
   local now = store_time()
-  redis.call('HSET', own, 'fence', fence, 'nickname', nickname, 'queue', queue, 'batch', '0',
-    'progress_at', precise(now))
-  redis.call('HDEL', own, 'reason')
+  begin(ident)
+  redis.call('HSET', own, 'fence', fence, 'nickname', nickname, 'queue', queue, 'progress_at',
+    precise(now))
+  redis.call('HDEL', own, 'reason', 'trouble')
   redis.call('ZADD', crawls.leases, precise(now + tonumber(lease)), ident)
   redis.call('HSET', crawls.claims, pipeline, attempt .. ' ' .. ident .. ' ' .. fence)
   redis.call('PUBLISH', crawls.news, ident)
@@ -85,10 +99,11 @@ return false
 )
 
 # KEYS[1] pending; ARGV[1] ident, ARGV[2] pipeline, ARGV[3] nickname, ARGV[4] seconds of the lease,
-# ARGV[5] 1 to count batches from the beginning. Returns the new fence, or nothing if the crawl is
+# ARGV[5] 1 to count from the beginning. Returns the new fence, or nothing if the crawl is
 # not the pipeline's any longer.
 _RESUME = Script(
     LAYOUT
+    + _BEGIN
     + """
 local ident, pipeline, nickname, lease = unpack(ARGV, 1, 4)
 if not is_readable(ident) then return false end
@@ -101,7 +116,7 @@ if not redis.call('LPOS', archive.working, ident) then
 end
 local fence, now = redis.call('INCR', crawls.fences), store_time()
 redis.call('HSET', own, 'fence', fence, 'nickname', nickname, 'progress_at', precise(now))
-if ARGV[5] == '1' then redis.call('HSET', own, 'batch', '0') end
+if ARGV[5] == '1' then begin(ident) end
 redis.call('ZADD', crawls.leases, precise(now + tonumber(lease)), ident)
 redis.call('PUBLISH', crawls.news, ident)
 return fence
@@ -156,20 +171,40 @@ return 0
 """
 )
 
-# KEYS[1] pending. Forgets the tags of queues in which no crawl waits.
+# KEYS[1] pending. Forgets the tags of queues in which no crawl waits; returns the others.
 _PRUNE = Script(
     LAYOUT
     + """
+local kept = {}
 for _, tag in ipairs(redis.call('SMEMBERS', crawls.queues)) do
-  if redis.call('EXISTS', archive.pending_for(tag)) == 0 then
+  if redis.call('EXISTS', archive.pending_for(tag)) == 1 then
+    kept[#kept + 1] = tag
+  else
     redis.call('SREM', crawls.queues, tag)
   end
 end
+return kept
 """
 )
 
 # KEYS[1] pending. Returns the tags of the queues that were seen.
 _TAGS = Script(LAYOUT + READ + "return read('SMEMBERS', crawls.queues) or {}")
+
+# KEYS[1] pending. Returns 1 if a crawl waits in any queue.
+_IS_ANY_WAITING = Script(
+    LAYOUT
+    + READ
+    + """
+local keys = {archive.pending, archive.pending_ao, archive.pending_large}
+for _, tag in ipairs(read('SMEMBERS', crawls.queues) or {}) do
+  keys[#keys + 1] = archive.pending_for(tag)
+end
+for _, key in ipairs(keys) do
+  if (read('LLEN', key) or 0) > 0 then return 1 end
+end
+return 0
+"""
+)
 
 
 def queue_order(
@@ -275,6 +310,10 @@ async def pending(store: Store) -> dict[str, list[str]]:
     return found
 
 
+async def is_any_waiting(store: Store) -> bool:
+    return bool(await _IS_ANY_WAITING(store, [_pending(store)]))
+
+
 async def move(store: Store, ident: str, where: Literal["front", "back"]) -> None:
     """Raises Refused if the crawl is not waiting."""
     command = "RPUSH" if where == "front" else "LPUSH"
@@ -285,9 +324,8 @@ async def move(store: Store, ident: str, where: Literal["front", "back"]) -> Non
 async def discover(store: Store) -> None:
     """Finds queues `pending:TAG` that other programs have made, and forgets those that are
     empty."""
-    await _PRUNE(store, [_pending(store)])
+    known = {text(tag) for tag in await _PRUNE(store, [_pending(store)])}
     pattern = f"{store.prefix}{PENDING}:*"
-    known = set(await tags(store))
     for primary in await store.primaries():
         cursor = 0
         while True:

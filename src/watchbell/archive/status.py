@@ -2,27 +2,51 @@
 
 from math import inf
 
+import msgspec
 from msgspec import Struct
 
-from watchbell.archive import crawl_watch, crawls, history, pipelines, queues
+from watchbell.archive import crawl_watch, crawls, history, phrases, pipelines, queues
 from watchbell.archive.crawl_explanations import QueuePlace, explain
 from watchbell.archive.crawl_survey import survey
 from watchbell.archive.keys import Archive
 from watchbell.archive.lua import LAYOUT
-from watchbell.archive.queues import PENDING, PENDING_AO, PENDING_LARGE
 from watchbell.errors import NotFound
 from watchbell.settings import Archive as Settings
 from watchbell.store.client import Store
 from watchbell.store.replies import number
 from watchbell.store.script import READ, Script
 
-# KEYS[1] pending. Returns the counts of ended crawls, and how many are at work.
+_MOST_RUNNING = 1_000
+"""Running crawls whose progress is summed up."""
+
+# KEYS[1] pending. Returns the counts of ended crawls, how many are at work, and how many wait in
+# the three queues that always exist and in all others.
 _COUNTS = Script(
     LAYOUT
     + READ
     + """
+local others = 0
+for _, tag in ipairs(read('SMEMBERS', crawls.queues) or {}) do
+  others = others + (read('LLEN', archive.pending_for(tag)) or 0)
+end
 return {read('GET', archive.completed) or '0', read('GET', archive.aborted) or '0',
-  read('GET', archive.failed) or '0', read('LLEN', archive.working) or 0}
+  read('GET', archive.failed) or '0', read('LLEN', archive.working) or 0,
+  read('LLEN', archive.pending) or 0, read('LLEN', archive.pending_ao) or 0,
+  read('LLEN', archive.pending_large) or 0, others}
+"""
+)
+
+# KEYS[1] pending; ARGV[1] how many. Returns what the crawls at work have saved: responses, bytes.
+_PROGRESS = Script(
+    LAYOUT
+    + READ
+    + """
+local items, bytes = 0, 0
+for _, ident in ipairs(read('LRANGE', archive.working, 0, ARGV[1] - 1) or {}) do
+  local found = read('HMGET', archive.job(ident), 'items_downloaded', 'bytes_downloaded') or {}
+  items, bytes = items + number_of(found[1]), bytes + number_of(found[2])
+end
+return {whole(items), whole(bytes)}
 """
 )
 
@@ -40,18 +64,31 @@ class Counts(Struct, frozen=True, kw_only=True):
 
 
 async def counts(store: Store) -> Counts:
-    completed, aborted, failed, working = await _COUNTS(store, [Archive(store.prefix).pending()])
-    waiting = {name: len(found) for name, found in (await queues.pending(store)).items()}
+    found = await _COUNTS(store, [Archive(store.prefix).pending()])
+    completed, aborted, failed, working, pending, pending_ao, pending_large, others = found
     return Counts(
         completed=number(completed) or 0,
         aborted=number(aborted) or 0,
         failed=number(failed) or 0,
         working=working,
-        pending=waiting[PENDING],
-        pending_ao=waiting[PENDING_AO],
-        pending_large=waiting[PENDING_LARGE],
-        pending_other=sum(many for name, many in waiting.items() if ":" in name),
+        pending=pending,
+        pending_ao=pending_ao,
+        pending_large=pending_large,
+        pending_other=others,
     )
+
+
+class Progress(Struct, frozen=True):
+    """What crawls at work have saved so far, together."""
+
+    items: int
+    bytes: int
+
+
+async def progress(store: Store) -> Progress:
+    """Of at most 1,000 crawls."""
+    items, size = await _PROGRESS(store, [Archive(store.prefix).pending()], [_MOST_RUNNING])
+    return Progress(int(items), int(size))
 
 
 async def place_of(store: Store, ident: str) -> QueuePlace | None:
@@ -75,7 +112,7 @@ async def explanation(store: Store, settings: Settings, ident: str, now: float) 
         return await _of_the_past(store, ident)
     ((working, store_now),) = await survey(store, [ident], acknowledges=False)
     verdict = crawl_watch.judge(
-        working,
+        msgspec.structs.replace(working, failing=""),  # what was reported is still the reason
         now=store_now,
         watched=inf,
         lease=settings.lease,
@@ -93,10 +130,8 @@ async def explanation(store: Store, settings: Settings, ident: str, now: float) 
 
 
 async def _of_the_past(store: Store, ident: str) -> str:
-    past = await history.page(store, ident=ident, limit=1)
+    past = await history.of_ident(store, ident)
     if not past:
         raise NotFound(f"there is no crawl {ident}")
-    crawl, state = past[0].crawl, past[0].state
-    how = "was aborted" if state == "aborted" else f"has {state}"
-    reason = f": {crawl.reason}" if crawl.reason and crawl.reason != state else ""
-    return f"Its last crawl {how}{reason}. It can be archived again."
+    how = phrases.ended(past[0].state, past[0].crawl.reason)
+    return f"Its last crawl {how}. It can be archived again."

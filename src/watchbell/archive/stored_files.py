@@ -1,4 +1,4 @@
-"""Finished files, wherever they are: in the folder of this machine, or in `files`."""
+"""Finished files, wherever they are: in the folder of this machine, or where they were uploaded."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,12 +8,16 @@ from msgspec import Struct
 
 from watchbell.archive import history
 from watchbell.archive.model import FinishedFile
-from watchbell.errors import NotFound
+from watchbell.archive.uploading.destination import FOLDER, IN_FILES, Destination, destination
+from watchbell.archive.uploading.object_target import bucket
+from watchbell.errors import BadSettings, NotFound
 from watchbell.files.objects import Files
 from watchbell.settings import Settings
 from watchbell.store.client import Store
 
 _CHUNK = 256 << 10
+_REMOTE_CHUNK = 4 << 20
+"""Larger: each is a request."""
 _MOST_CRAWLS = 20
 """Crawls of one URL whose files are listed, the newest."""
 
@@ -26,7 +30,7 @@ class FileOfCrawl(Struct, frozen=True):
 
 async def of_crawl(store: Store, ident: str) -> list[FileOfCrawl]:
     """The files of all crawls of a URL, those of the newest first."""
-    past = await history.page(store, ident=ident, limit=_MOST_CRAWLS)
+    past = await history.of_ident(store, ident, _MOST_CRAWLS)
     return [FileOfCrawl(one.id, file) for one in past for file in one.files]
 
 
@@ -36,7 +40,7 @@ def finished_folder(settings: Settings) -> Path:
 
 
 class StoredFile:
-    """A file that is on this machine, or was copied to `files`."""
+    """A file that is on this machine, in `files` or in a bucket."""
 
     def __init__(self, size: int, path: Path | None, files: Files, name: str) -> None:
         self.size, self.path = size, path
@@ -48,25 +52,62 @@ class StoredFile:
         return await asyncio.to_thread(_read, self.path, start, end)
 
     async def chunks(self, start: int, end: int) -> AsyncIterator[bytes]:
-        for first in range(start, end, _CHUNK):
-            chunk = await self.read(first, min(first + _CHUNK, end))
+        most = _CHUNK if self.path else _REMOTE_CHUNK
+        for first in range(start, end, most):
+            chunk = await self.read(first, min(first + most, end))
             if not chunk:
                 return
             yield chunk
 
 
-async def find(settings: Settings, files: Files, name: str) -> StoredFile:
-    """Raises NotFound where the file is on another machine, or was moved away."""
-    path = finished_folder(settings) / name
-    if not is_plain(name):
-        raise NotFound(f"there is no file {name!r}")
+class Readable(Struct, frozen=True):
+    """How a file can be read in ranges."""
+
+    path: Path | None = None
+    """On this machine."""
+    name: str = ""
+    """Of an object, else."""
+    bucket: Destination | None = None
+    """None: in `files`."""
+
+
+def readable(settings: Settings, file: FinishedFile) -> Readable | None:
+    """None where it can't be read from here, or only as a whole."""
+    if not is_plain(file.name):
+        return None
+    path = finished_folder(settings) / file.name
     if path.is_file():
-        return StoredFile(path.stat().st_size, path, files, name)
-    uploaded = f"archive/{name}"
-    if settings.archive.upload and (found := await files.find(uploaded)):
-        return StoredFile(found.size, None, files, uploaded)
-    reason = f"{name} is not on this machine; it is where the pipeline ran, or was moved away"
-    raise NotFound(reason)
+        return Readable(path)
+    if file.place == IN_FILES + file.name:
+        return Readable(name=FOLDER + file.name)
+    try:
+        chosen = destination(settings.archive.upload)
+    except BadSettings:  # which a pipeline reports
+        return None
+    if chosen and chosen.kind == "objects" and file.place == f"{chosen.url}/{file.name}":
+        return Readable(name=file.name, bucket=chosen)
+    return None
+
+
+async def find(settings: Settings, files: Files, file: FinishedFile) -> StoredFile:
+    """Raises NotFound where the file can't be read from here."""
+    found = readable(settings, file)
+    if found is None:
+        raise NotFound(whereabouts(file))
+    if found.path:
+        return StoredFile(found.path.stat().st_size, found.path, files, file.name)
+    if found.bucket:
+        files = bucket(settings.archive.upload, found.bucket, settings.data)
+    stored = await files.find(found.name)
+    if stored is None:
+        raise NotFound(f"{file.name} was uploaded to {file.place}, but is no longer there")
+    return StoredFile(stored.size, None, files, found.name)
+
+
+def whereabouts(file: FinishedFile) -> str:
+    if file.place:
+        return f"{file.name} is not on this machine; it was uploaded to {file.place}"
+    return f"{file.name} is not on this machine; it is where the pipeline ran, or was moved away"
 
 
 def is_plain(name: str) -> bool:

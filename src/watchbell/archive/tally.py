@@ -7,6 +7,8 @@ from watchbell.archive.model import Increments, LogEntry
 
 _AT_ONCE = 200
 """Entries of one batch."""
+_MOST_IGNORED = 2_000
+"""Entries about ignored URLs between two commits: a page may have very many of them."""
 
 
 class Tally:
@@ -15,6 +17,7 @@ class Tally:
 
     def _clear(self) -> None:
         self._entries: list[LogEntry] = []
+        self._ignored = 0
         self._bytes = self._items = self._queued = 0
         self._responses: Counter[str] = Counter()
         self._sizes: Counter[str] = Counter()
@@ -22,6 +25,14 @@ class Tally:
 
     def log(self, entry: LogEntry) -> None:
         self._entries.append(entry)
+
+    def log_ignored(self, entry: LogEntry) -> None:
+        self._ignored += 1
+        if self._ignored <= _MOST_IGNORED:
+            self._entries.append(entry)
+        elif self._ignored == _MOST_IGNORED + 1:
+            message = "More URLs were ignored than can be logged; they are counted by pattern."
+            self._entries.append(LogEntry(type="stdout", ts=entry.ts, message=message))
 
     def count_response(self, host: str, status: int, size: int) -> None:
         self._bytes += size

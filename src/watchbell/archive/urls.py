@@ -1,6 +1,8 @@
 """URLs: how they are written when they are fetched, and by which key they are found again."""
 
 import re
+from functools import lru_cache
+from typing import NamedTuple
 
 from ada_url import join_url, normalize_url
 
@@ -12,6 +14,7 @@ FETCHED = ("http", "https", "ftp")
 _PARTS = re.compile(
     r"([a-z][a-z0-9+.-]*)://(?:[^/?#@]*@)?(\[[^\]/?#]*\]|[^/?#:]+)(?::(\d+))?([^?#]*)"
 )
+_USERINFO = re.compile(r"\s*([a-z][a-z0-9+.-]*://)([^/?#]*@)", re.IGNORECASE)
 _PLAIN = re.compile(r"/(?!/)[\w~!$&()*+,;=:@/.-]*(?:\?[\w~!$&()*+,;=:@/.?%-]*)?", re.ASCII)
 """A path with a query that stays as it is, unless it has dot segments."""
 _SESSION_IN_PATH = re.compile(
@@ -78,18 +81,54 @@ def scheme_of(url: str) -> str:
 
 def host_of(url: str) -> str:
     """The host name, without a port; an IPv6 address keeps its brackets."""
-    found = _PARTS.match(url)
-    return found[2] if found else ""
+    return _parts(url).host
 
 
 def netloc_of(url: str) -> str:
     """The host with its port, where that is not the usual one of the scheme."""
-    found = _PARTS.match(url)
-    if not found:
-        return ""
-    return f"{found[2]}:{found[3]}" if found[3] else found[2]
+    return _parts(url).netloc
 
 
 def path_of(url: str) -> str:
+    return _parts(url).path
+
+
+def userinfo_of(url: str) -> str:
+    """`USER:PASSWORD@`, or nothing."""
+    found = _USERINFO.match(url)
+    return found[2] if found else ""
+
+
+def without_userinfo(url: str) -> str:
+    """For logs and files: the user name and the password are secrets."""
+    return _USERINFO.sub(r"\1", url, count=1) if "@" in url else url
+
+
+def shown(url: str) -> str:
+    """For people, who see that there are a user name and a password, but not which."""
+    return _USERINFO.sub(r"\1***@", url, count=1) if "@" in url else url
+
+
+def with_userinfo_of(root: str, url: str) -> str:
+    """As the server of `root` wants it, if it has the URL and the URL has none of its own."""
+    userinfo = userinfo_of(root)
+    if not userinfo or userinfo_of(url):
+        return url
+    scheme, _, rest = url.partition("://")
+    is_there = scheme == scheme_of(root) and netloc_of(url) == netloc_of(root)
+    return f"{scheme}://{userinfo}{rest}" if is_there else url
+
+
+class _Parts(NamedTuple):
+    host: str = ""
+    netloc: str = ""
+    path: str = "/"
+
+
+@lru_cache(256)  # a crawl asks several times about a link, and for each link about its start URL
+def _parts(url: str) -> _Parts:
     found = _PARTS.match(url)
-    return (found[4] if found else "") or "/"
+    if not found:
+        return _Parts()
+    host, port, path = found[2], found[3], found[4]
+    return _Parts(host, f"{host}:{port}" if port else host, path or "/")

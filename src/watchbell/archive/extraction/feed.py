@@ -1,6 +1,6 @@
 """Links in feeds: RSS, RDF and Atom, with the HTML in their entries."""
 
-from watchbell.archive.extraction import html
+from watchbell.archive.extraction import html, oddities
 from watchbell.archive.extraction.links import Links
 from watchbell.archive.extraction.xml_events import Element, elements
 
@@ -31,7 +31,14 @@ def _add(element: Element, links: Links) -> None:
     elif element.name in _PAGES:
         _add_absolute(element.text, links)
     elif element.name in _WITH_HTML and "<" in element.text:
-        html.extract(element.text, links, is_part=True)
+        _add_html(element.text, links)
+
+
+def _add_html(text: str, links: Links) -> None:
+    if oddities.is_too_odd(text.encode(errors="replace")):
+        html.extract_flat(text, links)
+    else:
+        html.extract(text, links, is_part=True)
 
 
 def _add_absolute(text: str, links: Links) -> None:

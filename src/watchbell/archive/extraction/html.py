@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from html import unescape
+from itertools import islice
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -53,11 +54,13 @@ _LAZY = re.compile(
 _LINKING = re.compile(r"data-(?:.*-)?(?:href|link|permalink|target-url|url)")
 _ANY = re.IGNORECASE | re.DOTALL
 _REFRESH = re.compile(r"\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?([\"']?)(.+?)\1\s*", _ANY)
-_CANDIDATE = re.compile(r"[\s,]*([^\s,](?:\S*[^\s,])?)(?:\s+[^,]*)?(?:,|$)")
+_CANDIDATE = re.compile(r"([^\s,](?:\S*[^\s,])?)(?:\s+[^,]*)?(?:,|$)")
 _TAG = re.compile(r"<([a-z][a-z0-9:-]{0,20})[\s/]([^<>]{1,16000})>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(
     r"([^\s=/>\"']{1,100})\s{0,9}=\s{0,9}(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))"
 )
+_MOST_TAGS = 200_000
+"""Tags of a page without a tree. Ordinary pages have far fewer."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -78,7 +81,7 @@ def extract(source: str | bytes, links: Links, *, is_part: bool = False) -> None
 
 def extract_flat(text: str, links: Links) -> None:
     """Tag by tag, without a tree: for pages that are nested without end."""
-    for found in _TAG.finditer(text):
+    for found in islice(_TAG.finditer(text), _MOST_TAGS):
         attributes = {
             each[1].lower(): unescape(each[2] or each[3] or each[4] or "")
             for each in _ATTRIBUTE.finditer(found[2])

@@ -178,7 +178,13 @@ def _certificate(tls: ssl.SSLObject | None) -> Certificate | None:
     if not tls or not der:
         return None
     cipher = tls.cipher()
-    return Certificate(der, tls.version() or "", cipher[0] if cipher else "")
+    return Certificate(der, tls.version() or "", cipher[0] if cipher else "", _chain(tls, der))
+
+
+def _chain(tls: ssl.SSLObject, der: bytes) -> tuple[bytes, ...]:
+    """Python names the certificates above the server's own from 3.13 on."""
+    every = getattr(tls, "get_unverified_chain", None)
+    return tuple(every()) if every else (der,)
 
 
 def _tls_reason(error: Exception) -> str:

@@ -49,9 +49,12 @@ class Jar:
 
     def __init__(self, cookies: Iterable[Cookie] = ()) -> None:
         self._count = 0
+        self.is_changed = False
+        """Whether it differs from what was packed last."""
         self._domains: dict[str, dict[tuple[str, str], Cookie]] = {}
         for cookie in cookies:
             self._add(cookie)
+        self.is_changed = False
 
     @classmethod
     def restored(cls, packed: bytes) -> Self:
@@ -59,6 +62,7 @@ class Jar:
         return cls(msgspec.json.decode(packed, type=list[Cookie]) if packed else ())
 
     def packed(self) -> bytes:
+        self.is_changed = False
         return msgspec.json.encode(list(self))
 
     def __iter__(self) -> Iterator[Cookie]:
@@ -102,6 +106,7 @@ class Jar:
         return header
 
     def _add(self, cookie: Cookie) -> None:
+        self.is_changed = True
         cookies = self._domains.setdefault(cookie.domain, {})
         key = (cookie.name, cookie.path)
         if key not in cookies:
@@ -114,6 +119,7 @@ class Jar:
             self._remove(next(iter(oldest.values())))
 
     def _remove(self, cookie: Cookie) -> None:
+        self.is_changed = True
         cookies = self._domains.get(cookie.domain, {})
         if cookies.pop((cookie.name, cookie.path), None):
             self._count -= 1

@@ -39,7 +39,8 @@ class Fetcher:
         self._tls = unverified_tls()
 
     async def fetch(self, request: Request) -> Fetched:
-        """Never fails: what goes wrong is in `error`."""
+        """What goes wrong is in `error`. Raises OSError only where our disk can't take the
+        response."""
         started, begun = self._clock.now(), self._clock.monotonic()
         sent = b""
         try:
@@ -57,6 +58,7 @@ class Fetcher:
                 started=started,
                 seconds=self._clock.monotonic() - begun,
             )
+        _check_stored(exchange.failure, exchange.spool)
         seconds = self._clock.monotonic() - begun
         return _fetched(request.url, sent, exchange, connection, started, seconds)
 
@@ -73,6 +75,7 @@ class Fetcher:
             spool.close()
             raise
         failure = result.failure
+        _check_stored(failure, spool)
         return Fetched(
             url=url,
             response=spool,
@@ -88,7 +91,8 @@ class Fetcher:
         )
 
     async def _exchanged(self, to: Target, sent: bytes) -> tuple[Exchange, Connection]:
-        kept = self._pool.take(to.origin)
+        # What may change something at the server is sent once, over a connection that is not stale.
+        kept = self._pool.take(to.origin) if sent.startswith(b"GET ") else None
         if kept:
             exchange = await self._ask(kept, to, sent)
             if not exchange.is_stale:
@@ -129,6 +133,12 @@ class Fetcher:
             to.host.rstrip("."),
             self._limits.connect,
         )
+
+
+def _check_stored(failure: FetchFailed | None, spool: Spool) -> None:
+    if failure and failure.unstored:
+        spool.close()
+        raise failure.unstored
 
 
 def _fetched(

@@ -34,6 +34,9 @@ class Request(Struct, frozen=True, kw_only=True):
     headers: tuple[tuple[str, str], ...] = ()
     """In this order, after `Host`."""
     cookie: str = ""
+    method: str = "GET"
+    """Not HEAD, whose response is framed differently."""
+    body: bytes = b""
 
 
 class Certificate(Struct, frozen=True):
@@ -42,6 +45,8 @@ class Certificate(Struct, frozen=True):
     der: bytes
     protocol: str
     cipher: str
+    chain: tuple[bytes, ...] = ()
+    """All that the server sent, its own first."""
 
 
 class Fetched(Struct, frozen=True, kw_only=True):
@@ -80,6 +85,16 @@ class Fetched(Struct, frozen=True, kw_only=True):
         """The first one with this name, which is in lower case; or an empty text."""
         return next(iter(self.every_header(name)), "")
 
+    @property
+    def location(self) -> str:
+        """Where the response redirects to. Servers that use other characters than ASCII there send
+        UTF-8, as browsers expect."""
+        text = self.header("location")
+        try:
+            return text.encode("latin-1").decode()
+        except UnicodeError:
+            return text
+
     def every_header(self, name: str) -> list[str]:
         return [value for one, value in self.headers if one.lower() == name]
 
@@ -94,11 +109,15 @@ class FetchFailed(Exception):
         self.error = error
         self.is_retryable = is_retryable
         self.truncated: Truncation = truncated
+        self.unstored: OSError | None = None
+        """Why our own disk could not take the response."""
 
 
 def unstored(error: OSError) -> FetchFailed:
     reason = f"can't be stored: {error.strerror}"
-    return FetchFailed(reason, is_retryable=True, truncated="unspecified")
+    failure = FetchFailed(reason, is_retryable=True, truncated="unspecified")
+    failure.unstored = error
+    return failure
 
 
 def networks(*, allow_private: bool) -> Networks:

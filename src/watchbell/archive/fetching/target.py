@@ -38,11 +38,12 @@ def target(url: str, most: int) -> Target:
         parsed = ada_url.URL(url)
     except ValueError:
         raise FetchFailed("not a URL") from None
-    port = _PORTS.get(parsed.protocol)
+    protocol = parsed.protocol
+    port = _PORTS.get(protocol)
     if not port:
-        raise FetchFailed(f"scheme {parsed.protocol[:20]} is not fetched")
+        raise FetchFailed(f"scheme {protocol[:20]} is not fetched")
     return Target(
-        scheme=parsed.protocol[:-1],
+        scheme=protocol[:-1],
         host=parsed.hostname.strip("[]"),
         port=int(parsed.port or port),
         path=parsed.pathname + parsed.search,
@@ -53,16 +54,18 @@ def target(url: str, most: int) -> Target:
 
 
 def request_bytes(to: Target, request: Request) -> bytes:
-    lines = [f"GET {to.path} HTTP/1.1", f"Host: {to.netloc}"]
+    lines = [f"{request.method} {to.path} HTTP/1.1", f"Host: {to.netloc}"]
     lines += [f"{name}: {value}" for name, value in request.headers]
     if to.user or to.password:
         pair = unquote_to_bytes(to.user) + b":" + unquote_to_bytes(to.password)
         lines.append(f"Authorization: Basic {b64encode(pair).decode()}")
     if request.cookie:
         lines.append(f"Cookie: {request.cookie}")
+    if request.body or request.method == "POST":
+        lines.append(f"Content-Length: {len(request.body)}")
     if any(map(_BAD_HEADER.search, lines)):
         raise FetchFailed("a header of the request has a line break")
     try:
-        return "\r\n".join([*lines, "", ""]).encode("latin-1")
+        return "\r\n".join([*lines, "", ""]).encode("latin-1") + request.body
     except UnicodeEncodeError:
         raise FetchFailed("a header of the request is not Latin-1") from None

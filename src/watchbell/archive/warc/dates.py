@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 def record_date(at: float) -> str:
     """`2026-11-16T19:30:51.000250Z`, for WARC-Date."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    written = datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds")
+    return written.removesuffix("+00:00") + "Z"
 
 
 def read_record_date(text: str) -> float:

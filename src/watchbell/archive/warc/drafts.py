@@ -1,11 +1,14 @@
 """Records before they have a place: digested, but without the id of their part's warcinfo."""
 
 import uuid
+from base64 import b64encode
 from collections.abc import Callable, Mapping
+from textwrap import wrap
 
 from msgspec import Struct
 
 import watchbell
+from watchbell.archive.urls import netloc_of
 from watchbell.archive.warc.members import Digests, most_bytes, size
 from watchbell.archive.warc.records import (
     CONFORMS_TO,
@@ -17,6 +20,7 @@ from watchbell.archive.warc.records import (
     http_head,
     record_head,
     revisit_fields,
+    tls_fields,
     uri,
     urn,
     warc_fields,
@@ -24,6 +28,7 @@ from watchbell.archive.warc.records import (
 
 SMALLEST_REVISIT = 256
 """Bytes of payload below which a revisit record would save nothing."""
+PEM = "application/pem-certificate-chain"
 _HEAD_AT_MOST = 1 << 18
 _FIXED_FIELDS = 512
 
@@ -88,7 +93,11 @@ def request(exchange: Exchange) -> Draft:
         content_type="application/http; msgtype=request",
         block=exchange.request,
         block_digest=Digests(exchange.request, None).block,
-        fields={"WARC-Target-URI": uri(exchange.url), "WARC-IP-Address": exchange.ip},
+        fields={
+            "WARC-Target-URI": uri(exchange.url),
+            "WARC-IP-Address": exchange.ip,
+            **tls_fields(exchange.tls),
+        },
     )
 
 
@@ -108,6 +117,7 @@ def response(
         "WARC-IP-Address": exchange.ip,
         "WARC-Payload-Digest": f"sha1:{digest}" if digest else "",
         "WARC-Truncated": exchange.truncated,
+        **tls_fields(exchange.tls),
     }
     kind: RecordType = "response"
     block_digest = digests.block
@@ -155,6 +165,21 @@ def resource(
         digest=digest_text(digest),
         payload_size=size(block),
     )
+
+
+def certificates(exchange: Exchange, request_id: str) -> list[Draft]:
+    """What a server proved its name with, if it is to be recorded."""
+    if exchange.tls is None or not exchange.tls.certificates:
+        return []
+    text = "".join(map(_pem, exchange.tls.certificates)).encode()
+    # Under the URL of the page, programs that replay it would show its certificate.
+    url = f"urn:X-watchbell:certificate:{netloc_of(exchange.url)}"
+    return [metadata(url, exchange.at, text, PEM, request_id)]
+
+
+def _pem(der: bytes) -> str:
+    lines = "\n".join(wrap(b64encode(der).decode(), 64))
+    return f"-----BEGIN CERTIFICATE-----\n{lines}\n-----END CERTIFICATE-----\n"
 
 
 def metadata(

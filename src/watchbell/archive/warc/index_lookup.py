@@ -58,11 +58,16 @@ class IndexLookup:
         return sorted(found)[:most]
 
 
+def lines_from(file: BinaryIO, key: bytes) -> Iterator[bytes]:
+    """The lines that are not less than the key; long ones, which no index has, in pieces."""
+    file.seek(_first_at_least(file, key))
+    while line := file.readline(_LONGEST_LINE):
+        yield line
+
+
 def _from(path: Path, key: bytes) -> Iterator[bytes]:
-    """The lines that are not less than the key."""
     with path.open("rb") as file:
-        file.seek(_first_at_least(file, key))
-        yield from file
+        yield from lines_from(file, key)
 
 
 def _first_at_least(file: BinaryIO, key: bytes) -> int:

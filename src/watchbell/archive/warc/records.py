@@ -32,6 +32,16 @@ class Body(Protocol):
     def read(self, start: int = 0, stop: int | None = None) -> bytes: ...
 
 
+class Tls(Struct, frozen=True):
+    """How a connection was encrypted."""
+
+    protocol: str
+    """As OpenSSL names it: `TLSv1.3`."""
+    cipher: str
+    certificates: tuple[bytes, ...] = ()
+    """What the server proved its name with, in DER; empty if that is recorded already."""
+
+
 class Exchange(Struct, frozen=True, kw_only=True):
     """A request and its response, as they went over the wire."""
 
@@ -45,6 +55,7 @@ class Exchange(Struct, frozen=True, kw_only=True):
     """Where the payload begins in the response. 0: it has no head that we understand."""
     truncated: Truncation = ""
     may_be_revisit: bool = True
+    tls: Tls | None = None
 
 
 class Original(Struct, frozen=True, kw_only=True):
@@ -131,6 +142,15 @@ def record_head(
         f"Content-Length: {length}",
     ]
     return "\r\n".join(lines).encode() + END
+
+
+def tls_fields(tls: Tls | None) -> dict[str, str]:
+    """As most crawlers write them, with versions like `tls/1.3`."""
+    if tls is None:
+        return {}
+    name, _, version = tls.protocol.lower().partition("v")
+    version = f"{version}.0" if version.isdigit() else version
+    return {"WARC-Protocol": f"{name}/{version}", "WARC-Cipher-Suite": tls.cipher}
 
 
 def urn(record_id: str) -> str:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from watchbell.archive.fetching.chunks import Chunks
 from watchbell.archive.fetching.model import FetchFailed
-from watchbell.archive.warc.cdxj import IndexLine, index_files
+from watchbell.archive.warc.cdxj import Capture, IndexLine, index_files
 from watchbell.archive.warc.dates import read_record_date, timestamp
 from watchbell.archive.warc.index_lookup import IndexLookup
 from watchbell.archive.warc.reader import WarcDamaged, WarcReader, WarcRecord
@@ -88,16 +88,18 @@ class StoredResponses:
 
     def read(self, line: IndexLine) -> StoredResponse | None:
         """None if the file is not here, is damaged, or refers to a record that is not here."""
-        path = self._files.get(line.capture.filename)
-        if not path:
-            return None
         try:
-            return self._read(path, line)
+            place = self.place_of(line.capture)
+            return self._read(*place, line) if place else None
         except (WarcDamaged, OSError, ValueError):
             return None
 
-    def _read(self, path: Path, line: IndexLine) -> StoredResponse | None:
-        offset = int(line.capture.offset)
+    def place_of(self, capture: Capture) -> tuple[Path, int] | None:
+        """The file with a record, and where it begins in it; None if it is not here."""
+        path = self._files.get(capture.filename)
+        return (path, int(capture.offset)) if path else None
+
+    def _read(self, path: Path, offset: int, line: IndexLine) -> StoredResponse | None:
         with WarcReader(path, offset) as reader:
             record = reader.next()
             if not record:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from watchbell.archive.fetching.decoding import MOST, decode
 from watchbell.archive.warc.rewriting import Rewriter
 from watchbell.archive.warc.stored_responses import Headers, StoredResponse
+from watchbell.errors import Refused
 
 # No script runs, no form is sent, and the document has an origin of its own: whatever was archived
 # can't act for the person who looks at it, nor fetch anything from elsewhere.
@@ -24,8 +25,17 @@ VIEW_HEADERS = {
     "Cache-Control": "private, no-store",
 }
 _HTML = ("text/html", "application/xhtml+xml")
+_TEXTS = (
+    *("application/json", "application/javascript", "application/x-javascript", "application/xml"),
+    *("text/javascript", "text/xml", "application/rss+xml", "application/atom+xml"),
+)
+"""What a browser should show as it is, and not act on."""
 _CHARSET = re.compile(rb"""charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 _MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
+
+
+Rewrite = Callable[[bytes, StoredResponse], bytes]
+"""Rewrites the links of a page. May raise Refused."""
 
 
 class View(Struct, frozen=True, kw_only=True):
@@ -40,11 +50,17 @@ class View(Struct, frozen=True, kw_only=True):
     body: bytes
     is_whole: bool
     problem: str = ""
-    """Why the body is not whole."""
+    """Why the body is not whole, or not shown as what it is."""
 
 
-def view(stored: StoredResponse, place: Callable[[str], str], most: int = MOST) -> View:
-    """Decoded, at most this many bytes; `place` gives the address at which a URL is shown.
+def view(
+    stored: StoredResponse,
+    place: Callable[[str], str],
+    most: int = MOST,
+    rewrite_html: Rewrite | None = None,
+) -> View:
+    """Decoded, at most this many bytes; `place` gives the address at which a URL is shown. What
+    `rewrite_html` refuses is shown as text.
 
     Send it with `VIEW_HEADERS`.
     """
@@ -52,10 +68,18 @@ def view(stored: StoredResponse, place: Callable[[str], str], most: int = MOST) 
     body, content_type = decoded.body, stored.media_type
     if not _MEDIA_TYPE.fullmatch(content_type):
         content_type = "application/octet-stream"
-    if content_type in _HTML or content_type == "text/css":
+    problem = decoded.problem
+    if content_type in _HTML and rewrite_html:
+        try:
+            body, content_type = rewrite_html(body, stored), "text/html; charset=utf-8"
+        except Refused as error:
+            content_type, problem = "text/plain", str(error)
+    elif content_type in _HTML or content_type == "text/css":
         body = rewritten(body, stored, place)
         content_type = f"{'text/css' if content_type == 'text/css' else 'text/html'}; charset=utf-8"
-    elif content_type.startswith("text/"):
+    if content_type in _TEXTS:
+        content_type = "text/plain"
+    if content_type.startswith("text/") and ";" not in content_type:
         body = text_of(body, stored.header("content-type")).encode()
         content_type = f"{content_type}; charset=utf-8"
     return View(
@@ -67,7 +91,7 @@ def view(stored: StoredResponse, place: Callable[[str], str], most: int = MOST) 
         content_type=content_type,
         body=body,
         is_whole=decoded.is_whole,
-        problem=decoded.problem,
+        problem=problem,
     )
 
 

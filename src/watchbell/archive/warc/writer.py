@@ -73,9 +73,13 @@ class WarcWriter:
         return self._folder / f"{self._base}{suffix}.warc.gz"
 
     def write_exchange(self, exchange: Exchange) -> list[Written]:
-        """The request, then the response, or a revisit record if the payload is known."""
+        """The request, then the response, or a revisit record if the payload is known; then the
+        certificates, if they are to be recorded. The index has answers to GET alone: they are what
+        its URLs stand for."""
         request = drafts.request(exchange)
-        return self._write([request, drafts.response(exchange, request.id, self._original)])
+        response = drafts.response(exchange, request.id, self._original)
+        ready = [request, response, *drafts.certificates(exchange, request.id)]
+        return self._write(ready, is_indexed=exchange.request.startswith(b"GET "))
 
     def write_resource(
         self,
@@ -144,7 +148,7 @@ class WarcWriter:
             self._part = None
         self._journal.close()
 
-    def _write(self, ready: Sequence[Draft]) -> list[Written]:
+    def _write(self, ready: Sequence[Draft], *, is_indexed: bool = True) -> list[Written]:
         part = self._part_for(ready)
         begun = part.offset
         written = []
@@ -152,7 +156,7 @@ class WarcWriter:
             for draft in ready:
                 written.append(self._append(part, draft))
                 probe("warc.record")
-            indexed = [record for record in written if record.type in _INDEXED]
+            indexed = [record for record in written if is_indexed and record.type in _INDEXED]
             places = self._journal.append(indexed)
         except BaseException:
             part.cut(begun)
