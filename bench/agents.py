@@ -68,11 +68,11 @@ async def started(*words: str, **settings: str) -> AsyncIterator[psutil.Process]
 
 
 @asynccontextmanager
-async def web(store: Store) -> AsyncIterator[tuple[psutil.Process, str]]:
+async def web(store: Store, **settings: str) -> AsyncIterator[tuple[psutil.Process, str]]:
     with held_port() as hold:
         port = hold.getsockname()[1]
         options = ("run", "web", "--store", store.url.redacted())
-        async with started(*options, WATCHBELL_WEB_PORT=str(port)) as process:
+        async with started(*options, WATCHBELL_WEB_PORT=str(port), **settings) as process:
             while True:
                 try:
                     _, writer = await asyncio.open_connection("127.0.0.1", port)

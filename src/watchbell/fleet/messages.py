@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from watchbell.fleet.model import Sample, ServerInfo
+from watchbell.fleet.model import Command, CommandOutcome, Quick, Sample, ServerInfo
 
 
 class _Message(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="t"):
@@ -135,6 +135,22 @@ class Sampled(_Message, frozen=True, tag="sample"):
     sample: Sample
     is_minute: bool = False
     """Whether it is the sample of this minute, which is kept."""
+    quick: tuple[Quick, ...] = ()
+    """Of the seconds since the message before; oldest first."""
+
+
+class MachineSampled(_Message, frozen=True, tag="machine"):
+    """The full sample of this minute."""
+
+    packed: bytes
+    """A `MachineSample` as MessagePack, compressed by zlib."""
+
+
+class RanOnce(_Message, frozen=True, tag="ran"):
+    """The answer to `RunOnce`."""
+
+    request: str
+    outcome: CommandOutcome
 
 
 class Renew(_Message, frozen=True, tag="renew"):
@@ -162,6 +178,8 @@ class Order(_Message, frozen=True, tag="order"):
 
 class Welcome(_Message, frozen=True, tag="welcome"):
     server: str
+    now: float
+    """The time by the server's clock, by which the minutes of samples begin."""
     token: str = ""
     """A new token to store in place of the one it came with; that stays valid until the agent has
     said that the new one is stored."""
@@ -179,6 +197,19 @@ class Welcome(_Message, frozen=True, tag="welcome"):
     """For each known job: the number of the last report in the store."""
     drop: tuple[str, ...] = ()
     """Jobs that are over as far as the store knows: the agent ends them and forgets them."""
+
+
+class RunEachMinute(_Message, frozen=True, tag="commands"):
+    """All commands of this agent, in place of those before."""
+
+    commands: tuple[Command, ...]
+
+
+class RunOnce(_Message, frozen=True, tag="run"):
+    """A command to run now."""
+
+    request: str
+    command: Command
 
 
 class Launch(_Message, frozen=True, tag="launch"):
@@ -211,8 +242,8 @@ class Refusal(_Message, frozen=True, tag="refusal"):
     """Whether trying again is of no use: the token was revoked."""
 
 
-FromAgent = Hello | Reports | Usages | Sampled | Renew | Leaving
-ToAgent = Welcome | Launch | Abort | Acks | Renewed | Refusal
+FromAgent = Hello | Reports | Usages | Sampled | MachineSampled | RanOnce | Renew | Leaving
+ToAgent = Welcome | Launch | Abort | Acks | Renewed | RunEachMinute | RunOnce | Refusal
 
 from_agent = msgspec.msgpack.Decoder(FromAgent)
 to_agent = msgspec.msgpack.Decoder(ToAgent)

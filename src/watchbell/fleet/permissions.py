@@ -8,7 +8,7 @@ from typing import Any
 
 from watchbell.actors import Actor, Privilege, Subject, may
 from watchbell.errors import Refused
-from watchbell.fleet.model import Server
+from watchbell.fleet.model import AlertRecord, Server, SnapshotHead
 
 _OTHER = "\0"
 """Stands for a group to which only people without limits have access."""
@@ -34,6 +34,33 @@ def check_readable(actor: Actor, server: Server) -> None:
     """Raises Refused."""
     if not readable(actor, [server]):
         raise Refused("you have no access to the groups of this server", code="forbidden")
+
+
+def readable_snapshots(actor: Actor, heads: Iterable[SnapshotHead]) -> list[SnapshotHead]:
+    """Those of servers and groups that they may read."""
+    groups = readable_groups(actor)
+    return [one for one in heads if groups is None or not groups.isdisjoint(one.groups)]
+
+
+def check_snapshot(actor: Actor, privilege: Privilege, head: SnapshotHead) -> None:
+    """Whether they have access to what it shows. Raises Refused."""
+    if not readable_snapshots(actor, [head]):
+        raise Refused("you have no access to the groups of this snapshot", code="forbidden")
+    _check(actor, privilege, frozenset(head.groups))
+
+
+def check_alert(actor: Actor, privilege: Privilege, alert: AlertRecord) -> None:
+    """Whether they have access to one of the groups of its server. Raises Refused."""
+    _check(actor, privilege, frozenset(alert.groups))
+
+
+def check_snooze(actor: Actor, groups: Collection[str]) -> None:
+    """Whether they may silence alerts of a definition with these groups; none: of all servers.
+    Raises Refused."""
+    if groups:
+        check_groups(actor, "operate", groups)
+    else:
+        check_any_group(actor, "operate", "alerts of other groups would be snoozed, too")
 
 
 def check_server(actor: Actor, privilege: Privilege, server: Server) -> None:

@@ -67,7 +67,7 @@ redis.call('PUBLISH', ARGV[4], ARGV[1])
 
 # KEYS links, seen, tokens; ARGV[1] msgpack: {server, session, token}. Returns for each 0, or 1
 # where another session has taken its place, or 2 where its token was revoked.
-_BEAT = Script(
+BEAT = Script(
     IS_CURRENT
     + """
 local time = redis.call('TIME')
@@ -156,7 +156,7 @@ async def beat(store: Store, beats: Sequence[Beat]) -> list[Loss | None]:
     """Marks these servers as seen. Returns for each why its session is over, or None."""
     keys = Fleet(store.prefix)
     names = [keys.links(), keys.seen(), keys.tokens()]
-    found = await _BEAT(store, names, [msgspec.msgpack.encode(beats)])
+    found = await BEAT(store, names, [msgspec.msgpack.encode(beats)])
     losses: tuple[Loss | None, ...] = (None, "replaced", "revoked")
     return [losses[reply] for reply in found]
 

@@ -93,6 +93,13 @@ async def find(store: Store, kind: type[R], id_: str) -> tuple[R | None, bytes]:
     return (None, b"") if raw is None else (parsed(kind, raw), raw)
 
 
+async def some_servers(store: Store, ids: Sequence[str]) -> dict[str, Server]:
+    """Those of them that there are."""
+    texts = await store.call("HMGET", _key(store, Server), *ids)
+    known = zip(ids, texts, strict=True)
+    return _table(Server, {id_.encode(): text for id_, text in known if text is not None})
+
+
 async def load(store: Store, only: str = "") -> Fleetwide:
     """With `only`, that server and all groups."""
     if only:

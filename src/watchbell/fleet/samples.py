@@ -1,29 +1,45 @@
 """What servers use: the latest sample of each, one of each minute of a day, and the average of each
-hour of a month."""
+hour of a month; and of the last minute, everything, and eight values of each second."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from watchbell.errors import Refused
+from watchbell.fleet import validation
 from watchbell.fleet.keys import Fleet
-from watchbell.fleet.model import Sample
+from watchbell.fleet.machine_sample import MachineSample
+from watchbell.fleet.model import Quick, Sample
+from watchbell.fleet.validation import MOST_QUICK
 from watchbell.store.client import Store
+from watchbell.store.effects import verbatim
 from watchbell.store.script import READ, Script
 
 MINUTES = 1_440
 HOURS = 31 * 24
 
-# KEYS samples; ARGV[1] the beginning of the keys of minutes, ARGV[2] how many are kept, ARGV[3]
-# msgpack: {server, sample, the minute it is of, or 0}. Returns for each the samples of the hour
-# before, newest first, where the sample begins an hour.
+# KEYS samples, machines; ARGV[1] the beginning of the keys of minutes, ARGV[2] how many are kept,
+# ARGV[3] msgpack: {server, sample, the minute it is of, or 0}, ARGV[4] msgpack: {server, its full
+# sample}, ARGV[5] the beginning of the keys of quick values, ARGV[6] how many are kept, ARGV[7]
+# msgpack: {server, {values, oldest first}}. Returns for each sample those of the hour before,
+# newest first, where it begins an hour.
 _RECORD = Script(
     READ
     + """
 local function moment(text)
   local known, sample = pcall(cjson.decode, text or '')
   return known and type(sample) == 'table' and tonumber(sample.at) or 0
+end
+for _, one in ipairs(cmsgpack.unpack(ARGV[4])) do
+  redis.pcall('HSET', KEYS[2], one[1], one[2])
+end
+for _, one in ipairs(cmsgpack.unpack(ARGV[7])) do
+  local key = ARGV[5] .. one[1]
+  redis.pcall('LPUSH', key, unpack(one[2]))
+  redis.pcall('LTRIM', key, 0, ARGV[6] - 1)
 end
 local ended = {}
 for i, one in ipairs(cmsgpack.unpack(ARGV[3])) do
@@ -62,6 +78,25 @@ redis.pcall('LTRIM', KEYS[1], 0, ARGV[3] - 1)
 )
 
 
+# KEYS machines, then the quick values of servers; ARGV[1] how many of each are read, ARGV[2] 1 if
+# full samples are, then the servers. Returns of each its full sample, empty where there is none or
+# it is not read, and its values, newest first.
+_NEWEST = Script(
+    READ
+    + """
+local found = {}
+for i = 2, #KEYS do
+  local machine = ARGV[2] == '1' and read('HGET', KEYS[1], ARGV[i + 1])
+  found[i - 1] = {machine or '', read('LRANGE', KEYS[i], 0, ARGV[1] - 1) or {}}
+end
+return found
+"""
+)
+
+_NONE: Mapping[str, Sequence[Quick]] = {}
+_encode = msgspec.msgpack.Encoder().encode
+
+
 class Sampled(Struct, frozen=True):
     server: str
     sample: Sample
@@ -69,15 +104,47 @@ class Sampled(Struct, frozen=True):
     """Whether it is kept as the sample of its minute."""
 
 
-async def record(store: Store, sampled: Sequence[Sampled]) -> None:
+class Machine(Struct, frozen=True):
+    """The full sample of a server."""
+
+    server: str
+    hostname: str
+    at: float
+    packed: bytes
+    """As its agent has sent it, once it was found valid."""
+
+
+class Newest(Struct, frozen=True):
+    """What is kept of the last minute of a server."""
+
+    data: dict[str, Any] | None
+    """Its full sample."""
+    quick: tuple[Quick, ...]
+    """Oldest first."""
+
+
+async def record(
+    store: Store,
+    sampled: Sequence[Sampled],
+    machines: Sequence[Machine] = (),
+    quick: Mapping[str, Sequence[Quick]] = _NONE,
+) -> None:
     """All in one call, with another one for each server of which an hour has ended."""
     keys = Fleet(store.prefix)
     packed = [
         [one.server, msgspec.json.encode(one.sample).decode(), _minute(one)] for one in sampled
     ]
     beginning = keys.sample_minutes.literals[0]
-    batch = msgspec.msgpack.encode(packed)
-    ended = await _RECORD(store, [keys.samples()], [beginning, MINUTES, batch])
+    full = [[one.server, verbatim(_encode([one.hostname, one.at, one.packed]))] for one in machines]
+    values = [[server, [verbatim(_encode(one)) for one in each]] for server, each in quick.items()]
+    ended = await _RECORD(
+        store,
+        [keys.samples(), keys.machines()],
+        [
+            *(beginning, MINUTES, _encode(packed)),
+            *(_encode(full), keys.quick.literals[0], MOST_QUICK, _encode(values)),
+        ],
+    )
     for one, texts in zip(sampled, ended, strict=True):
         average = _last_hour(_samples(texts))
         if average is not None:
@@ -132,6 +199,75 @@ async def hours(store: Store, server: str, most: int = HOURS) -> list[Sample]:
     """Newest first; each is the average of its hour."""
     key = Fleet(store.prefix).sample_hours(server)
     return _samples(await store.call("LRANGE", key, 0, most - 1))
+
+
+async def newest(store: Store, servers: Sequence[str]) -> dict[str, Newest]:
+    """By server; one call for all."""
+    found = await packed(store, servers)
+    return {
+        server: Newest(unpacked(machine), quick_values(values))
+        for server, (machine, values) in found.items()
+    }
+
+
+async def machine(store: Store, server: str) -> dict[str, Any] | None:
+    """The last full sample of a server."""
+    return (await newest(store, [server]))[server].data
+
+
+async def quick(store: Store, servers: Sequence[str]) -> dict[str, tuple[Quick, ...]]:
+    """The last minute of each; oldest first."""
+    found = await packed(store, servers, with_machines=False)
+    return {server: quick_values(values) for server, (_, values) in found.items()}
+
+
+async def packed(
+    store: Store, servers: Sequence[str], *, with_machines: bool = True
+) -> dict[str, tuple[bytes | None, tuple[bytes, ...]]]:
+    """For each server its full sample and its quick values, oldest first, as they are stored."""
+    keys = Fleet(store.prefix)
+    if not servers:
+        return {}
+    names = [keys.machines(), *(keys.quick(one) for one in servers)]
+    found = await _NEWEST(store, names, [MOST_QUICK, int(with_machines), *servers])
+    return {
+        server: (machine or None, tuple(reversed(ring)))
+        for server, (machine, ring) in zip(servers, found, strict=True)
+    }
+
+
+def unpacked(raw: bytes | None) -> dict[str, Any] | None:
+    """A stored full sample. None where there is none, or other programs have spoiled it."""
+    if raw is None:
+        return None
+    try:
+        hostname, at, packed = msgspec.msgpack.decode(raw, type=tuple[str, float, bytes])
+        return as_data(validation.machine(packed, hostname, at))
+    except (msgspec.MsgspecError, UnicodeDecodeError, Refused):
+        return None
+
+
+def expression_values(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A full sample as expressions see it: with the connections where xyOps has them, too."""
+    return {**data, "conns": data["connections"]["list"]}
+
+
+def as_data(sample: MachineSample) -> dict[str, Any]:
+    """As it is in JSON."""
+    data: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(sample))
+    return data
+
+
+def quick_values(stored: Iterable[bytes]) -> tuple[Quick, ...]:
+    found = (_quick(raw) for raw in stored)
+    return tuple(one for one in found if one is not None)
+
+
+def _quick(raw: bytes) -> Quick | None:
+    try:
+        return msgspec.msgpack.decode(raw, type=Quick)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
 
 
 def _samples(texts: Iterable[bytes]) -> list[Sample]:

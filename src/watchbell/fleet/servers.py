@@ -10,18 +10,21 @@ from watchbell.errors import Changed, NotFound, Refused
 from watchbell.fleet import grouping, records, tokens, validation
 from watchbell.fleet.keys import Fleet
 from watchbell.fleet.model import Server
+from watchbell.fleet.monitoring import latest
 from watchbell.fleet.records import Change
 from watchbell.store.client import Store
 from watchbell.store.script import Script
 
 slots = grouping.slots
 
-# KEYS links, seen, samples, orders, minutes, hours; ARGV[1] server.
+# KEYS links, seen, samples, machines, watches, watched, orders, minutes, hours, quick; ARGV[1]
+# server, ARGV[2] the field of its watch.
 _FORGET = Script("""
 redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('ZREM', KEYS[2], ARGV[1])
-redis.call('HDEL', KEYS[3], ARGV[1])
-redis.call('DEL', KEYS[4], KEYS[5], KEYS[6])
+for i = 3, 4 do redis.call('HDEL', KEYS[i], ARGV[1]) end
+for i = 5, 6 do redis.call('HDEL', KEYS[i], ARGV[2]) end
+for i = 7, 10 do redis.call('DEL', KEYS[i]) end
 """)
 
 
@@ -91,6 +94,8 @@ async def remove(store: Store, id_: str) -> None:
         if await records.write(store, [change, *revoked], published=[id_]):
             break
     keys = Fleet(store.prefix)
-    names = [keys.links(), keys.seen(), keys.samples(), keys.orders(id_)]
-    names += [keys.sample_minutes(id_), keys.sample_hours(id_)]
-    await _FORGET(store, names, [id_])
+    names = [keys.links(), keys.seen(), keys.samples(), keys.machines()]
+    names += [keys.watches(), keys.watched(), keys.orders(id_)]
+    names += [keys.sample_minutes(id_), keys.sample_hours(id_), keys.quick(id_)]
+    await _FORGET(store, names, [id_, f"server:{id_}"])
+    await latest.forget(store, id_)

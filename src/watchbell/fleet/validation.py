@@ -1,7 +1,9 @@
 """Validates what people and agents say about servers and groups."""
 
 import re
-from collections.abc import Collection, Mapping
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+from math import isfinite
 from typing import Any, TypeVar, get_type_hints
 
 import msgspec
@@ -9,8 +11,9 @@ from msgspec.structs import fields
 
 from watchbell.alerting import expressions
 from watchbell.errors import Refused
-from watchbell.fleet import grouping
-from watchbell.fleet.model import Group, Sample, Server, ServerInfo
+from watchbell.fleet import command_values, grouping
+from watchbell.fleet.machine_sample import MachineSample
+from watchbell.fleet.model import Group, Quick, Sample, Server, ServerInfo
 
 ID = re.compile("[a-z0-9_]{1,50}")
 _HOSTNAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?")
@@ -18,14 +21,24 @@ _SERVER_FIELDS = frozenset(
     ("hostname", "title", "icon", "enabled", "groups", "autoGroup", "userData", "maxJobs", "notes")
 )
 _GROUP_FIELDS = frozenset(
-    ("title", "icon", "notes", "hostname_match", "max_jobs_per_server", "sort_order")
+    (
+        *("title", "icon", "notes", "hostname_match", "max_jobs_per_server", "sort_order"),
+        "alert_actions",
+    )
 )
+_MOST_ACTIONS = 100
 _MOST_SLOTS = 10_000
 _LONGEST = {"title": 100, "icon": 50, "notes": 20_000, "hostname_match": 500}
 _MOST_INFO = 16 << 10
 _MOST_USER_DATA = 64 << 10
 _MOST_GROUPS = 100
 _MOST_FIGURE = 1 << 60
+MOST_MACHINE = 2 << 20
+"""Bytes of a full sample."""
+MOST_QUICK = 60
+"""Quick values that are kept of a server: one of each second of a minute."""
+
+_machine = msgspec.msgpack.Decoder(MachineSample)
 
 R = TypeVar("R", Server, Group)
 N = TypeVar("N", int, float)
@@ -51,6 +64,35 @@ def sample(given: Sample) -> Sample:
     one, five, fifteen = (_figure(each) for each in figures.pop("load"))
     within = {name: _figure(each) for name, each in figures.items()}
     return Sample(**within, load=(one, five, fifteen))
+
+
+def quick(given: Sequence[Quick], now: float) -> list[Quick]:
+    """The newest of these values, by our clock: the last one is of now."""
+    kept = given[-MOST_QUICK:]
+    if not kept:
+        return []
+    shift = now - kept[-1].date if isfinite(kept[-1].date) else 0.0
+    found = []
+    for one in kept:
+        _, *values = msgspec.structs.astuple(one)
+        date = one.date + shift if isfinite(one.date) else now
+        date = round(min(max(date, now - MOST_QUICK), now), 2)
+        found.append(Quick(date, *(_figure(value) for value in values)))
+    return found
+
+
+def machine(packed: bytes, hostname: str, now: float) -> MachineSample:
+    """A full sample, by our clock. Raises Refused for what is none, whatever an agent has sent."""
+    unpacking = zlib.decompressobj()
+    try:
+        content = unpacking.decompress(packed, MOST_MACHINE)
+        if unpacking.unconsumed_tail:
+            raise Refused(f"a sample is longer than {MOST_MACHINE >> 10:,} KiB")
+        given = _machine.decode(content)
+    except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(f"a sample was not understood: {error}"[:500]) from None
+    command_values.check(given.commands)
+    return msgspec.structs.replace(given, hostname=hostname, date=round(now, 3))
 
 
 def _figure(given: N) -> N:
@@ -91,6 +133,8 @@ def changed_group(group: Group, changes: Mapping[str, Any]) -> Group:
         check_hostname_match(whole.hostname_match)
     if whole.max_jobs_per_server is not None and not 0 <= whole.max_jobs_per_server <= _MOST_SLOTS:
         raise Refused(f"expected 0 to {_MOST_SLOTS:,}", field="max_jobs_per_server")
+    if len(whole.alert_actions) > _MOST_ACTIONS:
+        raise Refused(f"expected at most {_MOST_ACTIONS} actions", field="alert_actions")
     return whole
 
 

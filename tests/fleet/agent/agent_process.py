@@ -11,6 +11,7 @@ import psutil
 from tests.conftest import bare_environment, watchbell
 from tests.fleet.agent.link_server import TOKEN, LinkServer
 from tests.waiting import eventually, wait_until
+from watchbell.fleet.agent.journal import FIRST
 from watchbell.process.orphans import marked
 
 
@@ -88,13 +89,21 @@ class AgentProcess:
                     continue
         wait_until(lambda: not self.kill_wardens(), why="the end of wardens")
 
+    def is_starting(self, job: str) -> bool:
+        """Whether the process of a job may have been started, as far as its journal says."""
+        journal = self.data / "agent" / "jobs" / job / FIRST
+        return journal.exists() and b"is_starting" in journal.read_bytes()
+
     def kill_wardens(self) -> list[int]:
+        return self.signal_wardens(signal.SIGKILL)
+
+    def signal_wardens(self, number: signal.Signals) -> list[int]:
         found = []
         for process in psutil.process_iter(["cmdline"]):
             command = " ".join(process.info["cmdline"] or [])
             if "watchbell.process.warden" in command and self._owner() in command:
                 found.append(process.pid)
-                process.kill()
+                process.send_signal(number)
         return found
 
     def _owner(self) -> str:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -23,9 +23,14 @@ async def server() -> AsyncIterator[LinkServer]:
         yield running
 
 
+class Served(Protocol):
+    @property
+    def url(self) -> str: ...
+
+
 @asynccontextmanager
 async def running_agent(
-    folder: Path, server: LinkServer, **more: Any
+    folder: Path, server: Served, **more: Any
 ) -> AsyncIterator[asyncio.Task[None]]:
     settings = more.pop("settings", AgentSettings())
     joined = Joined(urls=more.pop("urls", (server.url,)), ca=more.pop("ca", ""))

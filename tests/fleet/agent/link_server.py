@@ -17,6 +17,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from tests.waiting import eventually
+from watchbell.clock import SYSTEM, Clock
 from watchbell.fleet import messages
 from watchbell.fleet.messages import (
     Acks,
@@ -27,8 +28,10 @@ from watchbell.fleet.messages import (
     Launch,
     Leaving,
     LimitReached,
+    MachineSampled,
     Order,
     Output,
+    RanOnce,
     Refusal,
     Renew,
     Renewed,
@@ -93,7 +96,8 @@ class SeenJob:
 
 
 class LinkServer:
-    def __init__(self, **welcome: Any) -> None:
+    def __init__(self, clock: Clock = SYSTEM, **welcome: Any) -> None:
+        self._clock = clock
         self.welcome = {"server": "s1", "heartbeat": 0.2, "kill_after": 2.0, **welcome}
         self.tls: ssl.SSLContext | None = None
         self.jobs: dict[str, SeenJob] = {}
@@ -102,6 +106,8 @@ class LinkServer:
         """The tokens of connections, in order."""
         self.usages: list[Usages] = []
         self.samples: list[Sampled] = []
+        self.machines: list[MachineSampled] = []
+        self.ran: list[RanOnce] = []
         self.renewals: list[Renew] = []
         self.departures = 0
         self.confirmed: list[bool] = []
@@ -113,6 +119,8 @@ class LinkServer:
         """Answers to the next uploads."""
         self.over: set[str] = set()
         """Jobs that are over as far as this server knows."""
+        self.first: list[ToAgent] = []
+        """Sent to each agent at once after the welcome."""
         self.acknowledges = True
         self.renews = True
         self.errors: list[str] = []
@@ -188,11 +196,13 @@ class LinkServer:
                 return
             known = [one.id for one in hello.jobs]
             welcome = Welcome(
+                now=self._clock.now(),
                 **self.welcome,
                 acknowledged={job: len(self.job(job).reports) for job in known},
                 drop=tuple(job for job in known if job in self.over),
             )
-            await connection.send(messages.encode(welcome))
+            for message in (welcome, *self.first):
+                await connection.send(messages.encode(message))
             self._connections.add(connection)
             try:
                 while True:
@@ -210,14 +220,23 @@ class LinkServer:
                 if self.renews:
                     over = tuple(job for job in jobs if job in self.over)
                     await connection.send(messages.encode(Renewed(number=number, over=over)))
+            case Hello():
+                self.confirmed.append(message.has_stored)
+            case _:
+                self._remember(message)
+
+    def _remember(self, message: FromAgent) -> None:
+        match message:
             case Usages():
                 self.usages.append(message)
             case Sampled():
                 self.samples.append(message)
+            case MachineSampled():
+                self.machines.append(message)
+            case RanOnce():
+                self.ran.append(message)
             case Leaving():
                 self.departures += 1
-            case Hello():
-                self.confirmed.append(message.has_stored)
 
     async def _apply(
         self, connection: ServerConnection, reports: tuple[messages.Report, ...]

@@ -11,6 +11,8 @@ import pytest
 from tests.fleet.agent.agent_process import AgentProcess
 from tests.fleet.agent.link_server import LinkServer, SeenJob, order
 from tests.waiting import eventually
+from watchbell.fleet.messages import RunEachMinute
+from watchbell.fleet.model import Command
 
 LINES = 3_000
 COUNTS = f"i=0; while test $i -lt {LINES}; do i=$((i+1)); echo line $i; done; exit 3"
@@ -83,6 +85,26 @@ async def test_an_agent_that_is_told_to_stop_leaves_its_jobs_to_the_next(
     assert seen.result.code == 0
 
 
+async def test_an_agent_that_is_told_to_stop_lets_a_start_end(
+    agent: AgentProcess, server: LinkServer, folder: Path
+) -> None:
+    await agent.connected()
+    agent.signal_wardens(signal.SIGSTOP)
+    await server.launch(order("j1", f"echo run >> {folder}/runs"))
+    await eventually(lambda: agent.is_starting("j1"), why="the agent asks the warden")
+    agent.process.terminate()
+    await eventually(lambda: server.departures == 1)
+    renewals = len(server.renewals)
+    await eventually(lambda: len(server.renewals) > renewals, why="it waits, and renews its lease")
+    agent.signal_wardens(signal.SIGCONT)
+    assert await agent.wait() == 0
+    agent.again()
+    seen = await complete(server, "j1")
+    assert seen.result
+    assert (seen.result.code, seen.result.description) == (0, "")
+    assert (folder / "runs").read_text() == "run\n"
+
+
 POINTS = [
     *("accepted", "starting", "started", "recorded:1", "recorded:2", "sent"),
     *("ended", "finished", "forgets", "welcomed"),
@@ -143,7 +165,7 @@ async def test_a_job_whose_warden_was_killed_too_is_lost(
     seen = await complete(server, "j1")
     assert seen.result
     assert (seen.result.code, seen.result.retry_ok) == ("abort", True)
-    assert agent.alive("j1") == []
+    await eventually(lambda: not agent.alive("j1"), why="the end of what was killed")
 
 
 @pytest.mark.parametrize("is_suspended", [True, False])
@@ -178,3 +200,30 @@ def test_the_agent_is_light() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     for name in ("redis", "litestar", "aiohttp", "rich", "structlog", "http.client", "ctypes"):
         assert f"'{name}'" not in done.stdout
+
+
+async def test_commands_of_a_killed_agent_end_and_run_again_under_the_next(
+    agent: AgentProcess, server: LinkServer, folder: Path
+) -> None:
+    runs = folder / "runs"
+    script = f"echo $$ >>{runs}; exec sleep 1000"
+    commands = (Command(id="hangs", command="/bin/sh", script=script, timeout=50),)
+    await server.send(RunEachMinute(commands=commands))
+    await eventually(runs.exists, why="the command")
+    agent.kill()
+    (first,) = runs.read_text().split()
+    await eventually(lambda: not is_alive(int(first)), why="the end of the command")
+    agent.again()
+    await agent.connected()
+    await server.send(RunEachMinute(commands=commands))
+    await eventually(lambda: len(runs.read_text().split()) > 1, why="the next run of the command")
+    left = list((agent.data / "agent" / "commands").iterdir())
+    assert len(left) == 1, "the folder of the killed agent's command is still there"
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"

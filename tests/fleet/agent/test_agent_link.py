@@ -14,7 +14,8 @@ from tests.fleet.agent.link_server import TOKEN, LinkServer, order
 from tests.waiting import eventually
 from watchbell.errors import Refused
 from watchbell.fleet.agent.link import check_url
-from watchbell.fleet.messages import Output, Refusal
+from watchbell.fleet.messages import Output, Refusal, RunEachMinute
+from watchbell.fleet.model import Command
 
 
 async def test_an_agent_connects_again_and_resends_what_was_not_acknowledged(
@@ -99,6 +100,7 @@ async def test_the_token_is_replaced_and_stored_privately(folder: Path, server: 
         await eventually((folder / "token").exists)
         mode = (folder / "token").stat().st_mode
         assert stat.S_IMODE(mode) == 0o600
+        await eventually(lambda: server.confirmed)
         server.welcome["token"] = ""
         server.cut()
         await eventually(lambda: len(server.hellos) == 2)
@@ -174,9 +176,12 @@ async def test_a_server_with_a_certificate_of_ones_own_ca(
 
 async def test_a_machine_joins_once_and_then_remembers(folder: Path, server: LinkServer) -> None:
     server.welcome["token"] = "the second token"
+    server.first = [RunEachMinute(commands=(Command(id="c", command="true"),))]
     with AgentProcess(folder / "data", server, "--once") as agent:
         assert await agent.wait() == 0
-        assert f"has joined {server.url}" in agent.log.read_text()
+        log = agent.log.read_text()
+        assert f"has joined {server.url}" in log
+        assert "Traceback" not in log
     server.welcome["token"] = ""
     with AgentProcess(folder / "data", server, joins=False):
         await server.launch(order("j1", "echo HELLO"))

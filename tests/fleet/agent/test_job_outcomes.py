@@ -93,6 +93,15 @@ async def test_the_example_with_a_missing_brace_is_log_with_a_warning(server: Li
     assert "not valid JSON" in seen.activity[0]
 
 
+async def test_a_message_that_is_too_long_is_log_with_a_warning(server: LinkServer) -> None:
+    script = f"""#!{sys.executable}\nprint('{{"data": {{"x": "' + 'x' * (5 << 20) + '"}}}}')\n"""
+    await server.launch(order("j1", script))
+    seen = await server.ended("j1")
+    assert seen.values == {}
+    (line,) = seen.activity
+    assert line.startswith("A line begins like a message, but is longer than 4 MiB: {")
+
+
 async def test_both_streams_share_the_log_in_order(server: LinkServer) -> None:
     await server.launch(order("j1", "for i in 1 2 3; do echo out $i; echo err $i >&2; done"))
     seen = await server.ended("j1")

@@ -30,6 +30,8 @@ class AgentFolder:
         self.trash = path / "trash"
         self.kept = path / "kept"
         """Where processes of jobs wait for the next agent."""
+        self.commands = path / "commands"
+        """Of commands that run."""
         self.token = TokenFile(path / "token")
         self._id = path / "id"
         self._joined = path / "joined.json"

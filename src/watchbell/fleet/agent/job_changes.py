@@ -192,6 +192,13 @@ def _update_event(spoken: Spoken, value: Any) -> None:
         spoken.warn("update_event was ignored; expected an object.")
 
 
+def _workflow_data(spoken: Spoken, value: Any) -> None:
+    if isinstance(value, Mapping):
+        spoken.values["workflowData"] = {**spoken.values.get("workflowData", {}), **value}
+    else:
+        spoken.warn("workflowData was ignored; expected an object.")
+
+
 _READERS: dict[str, Callable[[Spoken, Any], None]] = {
     "progress": _progress,
     "status": _text("status"),
@@ -206,4 +213,5 @@ _READERS: dict[str, Callable[[Spoken, Any], None]] = {
     "files": _files,
     "push": _push,
     "update_event": _update_event,
+    "workflowData": _workflow_data,
 }

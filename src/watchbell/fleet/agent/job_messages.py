@@ -15,6 +15,7 @@ from watchbell.fleet.agent.masking import Masker
 KEYS = (
     *("progress", "status", "code", "description", "complete", "perf", "table", "html", "text"),
     *("markdown", "label", "data", "files", "push", "update_event"),
+    "workflowData",
 )
 """What a job may say about itself."""
 
@@ -34,6 +35,11 @@ _ONLY_INDENT = re.compile(rb"(?:\A|\n)[ \t]*\Z")
 _PERCENTAGE = re.compile(rb"(?:\A|\n)[ \t]*(\d{1,3})\Z")
 _ENDS = b" \t\r\n"
 _decode = msgspec.json.Decoder().decode
+
+
+def is_too_long(broken: bytes) -> bool:
+    """Whether a line is only the beginning of one that was not waited for."""
+    return len(broken) >= LONGEST_MESSAGE - LONGEST_LINE
 
 
 class Parsed(NamedTuple):

@@ -23,6 +23,7 @@ from watchbell.fleet.agent.limits import Limits, Reached
 from watchbell.fleet.agent.masking import Masker
 from watchbell.fleet.agent.outbox import Outbox
 from watchbell.fleet.agent.output_follower import OutputFollower
+from watchbell.fleet.agent.starts import Starts
 from watchbell.fleet.agent.uploads import FileWish, Transfers, wishes
 from watchbell.fleet.agent.usage_sampler import JobUsageMeter
 from watchbell.fleet.messages import LimitReached, Result, Started
@@ -44,6 +45,7 @@ class Surroundings(Struct, frozen=True):
     """What all jobs of an agent share."""
 
     runner: Runner
+    starts: Starts
     outbox: Outbox
     lease: JobLease
     transfers: Transfers
@@ -168,12 +170,14 @@ class JobProcess:
         return self._abort is not None
 
     async def _start(self) -> Run:
-        command = self._command()
+        command, start = self._command(), self._around.runner.start
+        await self._around.starts.admitted()
         await self._reports.record((), structs.replace(self._reports.state, is_starting=True))
-        probe("agent.starting")
-        until = self._around.lease.until
-        terms = Terms(lease_until=until, keep_until=until, note=self.id)
-        process = await self._around.runner.start(self.id, command, self._ending(), None, terms)
+        with self._around.starts.one():
+            probe("agent.starting")
+            until = self._around.lease.until
+            terms = Terms(lease_until=until, keep_until=until, note=self.id)
+            process = await start(self.id, command, self._ending(), None, terms)
         probe("agent.started")
         self._hold_started(process)
         return process

@@ -10,7 +10,7 @@ from msgspec import structs
 from watchbell.clock import Clock
 from watchbell.fleet.agent.job_changes import Spoken
 from watchbell.fleet.agent.job_log import JobLog
-from watchbell.fleet.agent.job_messages import JobOutput, Parsed
+from watchbell.fleet.agent.job_messages import JobOutput, Parsed, is_too_long
 from watchbell.fleet.agent.job_reports import JobReports
 from watchbell.fleet.messages import Body, Changes
 from watchbell.process.output_chunks import ChunkReader
@@ -68,7 +68,8 @@ class OutputFollower:
             spoken = Spoken(state)
             for line in parsed.broken:
                 shown = line[:_SHOWN].decode(errors="replace")
-                spoken.warn(f"A line begins like a message, but is not valid JSON: {shown}")
+                why = "is longer than 4 MiB" if is_too_long(line) else "is not valid JSON"
+                spoken.warn(f"A line begins like a message, but {why}: {shown}")
             for message in parsed.messages:
                 spoken.add(message)
             state = spoken.state

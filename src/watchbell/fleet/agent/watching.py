@@ -1,7 +1,6 @@
-"""Watches over the jobs and the machine of an agent: usage, limits, lease, samples."""
+"""Watches over the jobs of an agent: usage, limits, lease."""
 
 import asyncio
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from watchbell import logs
@@ -9,8 +8,7 @@ from watchbell.clock import Clock
 from watchbell.fleet.agent import usage_sampler
 from watchbell.fleet.agent.job_process import JobProcess
 from watchbell.fleet.agent.link import Link
-from watchbell.fleet.agent.sampler import MachineSampler
-from watchbell.fleet.messages import JobUsage, Sampled, Usages
+from watchbell.fleet.messages import JobUsage, Usages
 from watchbell.process import usage
 from watchbell.process.runner import Runner
 
@@ -19,20 +17,15 @@ if TYPE_CHECKING:
 
 UNREACHABLE = "Aborted: its server could not be reached for too long."
 _SECOND = 1.0
-_MINUTE = 60.0
 _CONNECTIONS_EVERY = 10
 """Seconds between looks at the connections of jobs, which cost more than the rest."""
 
 
-async def watch(agent: "Agent", link: Link, runner: Runner, folder: Path, clock: Clock) -> None:
-    machine = MachineSampler(folder)
-    next_sample = 0.0
-    minute = 0
+async def watch(agent: "Agent", link: Link, runner: Runner, clock: Clock) -> None:
     tick = 0
     while True:
         await asyncio.sleep(_SECOND)
         tick += 1
-        now = clock.now()
         try:
             if agent.lease.is_over:
                 agent.jobs.abort_all(UNREACHABLE)
@@ -41,13 +34,8 @@ async def watch(agent: "Agent", link: Link, runner: Runner, folder: Path, clock:
             )
             if usages:
                 link.send_soon(Usages(usages=tuple(usages)))
-            if link.is_connected and agent.welcome and clock.monotonic() >= next_sample:
-                next_sample = clock.monotonic() + agent.welcome.sample_every - _SECOND / 2
-                sample = machine.sample(now, len(agent.jobs.unfinished()))
-                link.send_soon(Sampled(sample=sample, is_minute=now // _MINUTE != minute))
-                minute = int(now // _MINUTE)
         except OSError:
-            logs.get(role="agent").exception("a sample could not be taken")
+            logs.get(role="agent").exception("the usage of jobs could not be read")
 
 
 def _sampled_jobs(

@@ -1,0 +1,18 @@
+"""When the minutes of a server begin: those of different servers at different seconds, so that not
+all of a fleet are sampled at the same time."""
+
+import zlib
+
+MINUTE = 60.0
+SPREAD = 55
+"""Seconds of a minute over which samples are spread; what is late stays in its minute."""
+
+
+def second_of(server: str) -> int:
+    """At which second of each minute a server is sampled."""
+    return zlib.crc32(server.encode()) % SPREAD
+
+
+def minute_of(now: float, second: int) -> int:
+    """The minute of a server that begins at this second of the clock's minutes."""
+    return int((now - second) // MINUTE)
