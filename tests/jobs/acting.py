@@ -10,9 +10,10 @@ from watchbell.actors import system
 from watchbell.clock import SYSTEM, Clock
 from watchbell.fleet.keys import Fleet
 from watchbell.fleet.model import Server
-from watchbell.jobs import definitions, job_records, stock
+from watchbell.jobs import definitions, job_defaults, job_records, stock
 from watchbell.jobs.action_runner import ActionRunner
 from watchbell.jobs.action_work import ActionWork
+from watchbell.jobs.alert_work import AlertWork
 from watchbell.jobs.catalogue import Catalogue
 from watchbell.jobs.decide import actions
 from watchbell.jobs.job_packing import fields, pack
@@ -94,7 +95,10 @@ async def worker(
     work = ActionWork(
         store, catalogue, chosen or settings(), clock, base_url=BASE_URL, log_end=log_end
     )
-    return ActionRunner(store, work, clock, lease)
+    given = chosen or settings()
+    defaults = job_defaults.of(given)
+    of_alerts = AlertWork(store, catalogue, given, clock, base_url=BASE_URL, defaults=defaults)
+    return ActionRunner(store, work, of_alerts, clock, lease)
 
 
 async def carry_out(store: Store, chosen: Settings | None = None, clock: Clock = SYSTEM) -> None:

@@ -85,6 +85,10 @@ class Walk:
             name: Server(id=name, hostname=name, groups=("main",), max_jobs=1) for name in SERVERS
         }
         self.events = {name: Event(id=name, title=name) for name in EVENTS}
+        self.known = [self.events, self.events]
+        """The events as each dispatcher has read them with its batch."""
+        self.applied = self.events
+        """Those by which the last batch was handled."""
         self.launched = 0
 
     def _dispatcher(self) -> Dispatcher:
@@ -110,14 +114,15 @@ class Walk:
 
     async def take(self, who: int) -> None:
         self.batches[who] = await self.dispatchers[who].taker.take()
+        self.known[who] = dict(self.events)
 
     async def apply(self, who: int, *, again: bool = False) -> None:
         """Handles what is in hand, or what is there to take; `again`: the answer was lost."""
         await self.view.load()
-        batch = self.batches[who] or await self.dispatchers[who].taker.take()
-        self.batches[who] = None
+        if self.batches[who] is None:
+            await self.take(who)
+        batch, self.batches[who], self.applied = self.batches[who], None, self.known[who]
         for _ in range(1 + again) if batch else ():
-            assert batch is not None
             await self.dispatchers[who].process(batch)
 
     async def die(self, who: int) -> None:
@@ -241,7 +246,7 @@ class Walk:
                     assert one["_turn"] < two["_turn"], f"{job} has overtaken {other}"
 
     def _check_limits(self, before: Snapshot, now: Snapshot) -> None:
-        """Whatever was begun in this step, the limits of this moment hold."""
+        """Whatever was begun in this step, the limits hold that its dispatcher has read."""
         was = {job for job in before.jobs if before.state(job) == "active"}
         for job, fields in now.jobs.items():
             if fields["state"] != "active" or job in was:
@@ -250,7 +255,7 @@ class Walk:
             slots = self.servers[server].max_jobs
             assert slots is not None
             assert len(now.members(KEYS.server_jobs(server))) <= slots, server
-            limits = self.events[event].limits
+            limits = self.applied[event].limits
             if limits:
                 assert len(now.members(KEYS.occupied(event))) <= (limits[0].amount or 0), event
 

@@ -20,12 +20,13 @@ from watchbell.alerting import contacts
 from watchbell.alerting.model import Contact, Medium
 from watchbell.clock import SYSTEM, SetClock
 from watchbell.errors import FilesUnavailable
+from watchbell.fleet import snapshots
 from watchbell.gateways import sent_messages
 from watchbell.gateways.delivery import Delivery
 from watchbell.gateways.keys import Gateways
 from watchbell.jobs import action_outcomes, definitions, job_records
 from watchbell.jobs.action_runner import ActionRunner
-from watchbell.jobs.action_work import NO_SNAPSHOTS, ActionWork
+from watchbell.jobs.action_work import NO_SERVER, ActionWork
 from watchbell.jobs.decide import actions
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import PUSHED, Action, JobReference, Limit
@@ -254,7 +255,7 @@ async def test_a_mail_goes_out_although_the_log_can_not_be_read(store: Store) ->
     await finish(store, job(MAIL))
     catalogue = await acting.known(store)
     work = ActionWork(store, catalogue, settings(), SYSTEM, base_url="", log_end=away)
-    await acting.drain(store, ActionRunner(store, work, SYSTEM))
+    await acting.drain(store, ActionRunner(store, work, work, SYSTEM))
     raw = await store.call("HGET", Gateways(store.prefix).outbox("email"), "j1-0")
     text = msgspec.json.decode(raw)["message"]["text"]
     assert "(the log can't be read: the bucket is away)" in text
@@ -282,11 +283,22 @@ async def test_the_event_is_deleted(store: Store) -> None:
     assert (await result(store)).description == "deleted the event backup"
 
 
-async def test_no_snapshot_is_taken_and_the_result_says_so(store: Store) -> None:
-    await finish(store, job(Action(trigger="error", type="snapshot")))
+async def test_a_snapshot_of_the_jobs_server_is_taken_once(store: Store) -> None:
+    await store.call("SADD", Jobs(store.prefix).server_jobs("s1"), "j2")
+    for _ in range(2):  # the second attempt finds what the first one did
+        await finish(store, job(Action(trigger="error", type="snapshot")))
+        await carry_out(store)
+    (head,) = await snapshots.heads(store, 10)
+    assert (head.source, head.cause, head.hostname, head.jobs) == ("job", "j1", "db-1", ("j2",))
+    known = await result(store)
+    assert (known.code, known.description) == (0, f"took the snapshot {head.id} of db-1")
+
+
+async def test_a_job_that_never_had_a_server_has_no_snapshot(store: Store) -> None:
+    await finish(store, job(Action(trigger="error", type="snapshot"), server=""))
     await carry_out(store)
     known = await result(store)
-    assert (known.code, known.description) == (1, NO_SNAPSHOTS)
+    assert (known.code, known.description) == (1, NO_SERVER)
 
 
 async def test_actions_at_the_start_are_recorded_in_the_job_in_progress(store: Store) -> None:

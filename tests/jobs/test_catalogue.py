@@ -8,7 +8,7 @@ import msgspec
 
 from tests.waiting import eventually
 from watchbell import actors
-from watchbell.jobs import definitions, stock
+from watchbell.jobs import definition_removal, definitions, stock
 from watchbell.jobs.catalogue import Catalogue
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Event, Timing
@@ -37,7 +37,8 @@ async def test_it_loads_every_kind(store: Store) -> None:
     await catalogue.load()
     assert (set(catalogue.tags), set(catalogue.channels)) == ({"t1"}, {"n1"})
     assert (set(catalogue.events), set(catalogue.categories)) == ({"e1"}, {"general"})
-    assert len(catalogue.plugins) == 4
+    assert len(catalogue.plugins) == 5
+    assert (len(catalogue.monitors), len(catalogue.alert_defs)) == (15, 5)
 
 
 async def test_it_follows_changes_and_calls_back(store: Store) -> None:
@@ -52,7 +53,7 @@ async def test_it_follows_changes_and_calls_back(store: Store) -> None:
         assert "new" in catalogue.categories
         await definitions.update(store, "event", "e1", {"title": "F"}, ALICE, NOW)
         await eventually(lambda: catalogue.events["e1"].title == "F")
-        await definitions.remove(store, "event", "e1", ALICE, NOW)
+        await definition_removal.remove(store, "event", "e1", ALICE, NOW)
         await eventually(lambda: "e1" not in catalogue.events)
     assert seen[-4:] == [("category", "new"), *[("event", "e1")] * 3]
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from watchbell.errors import Refused
+from watchbell.fleet.model import Monitor
 from watchbell.jobs import aliases, validation
 from watchbell.jobs.model import (
     KINDS,
@@ -51,6 +52,7 @@ class Definitions(msgspec.Struct):
     categories: dict[str, Category] = {}
     plugins: dict[str, Plugin] = {}
     channels: dict[str, Channel] = {}
+    monitors: dict[str, Monitor] = {}
 
 
 SHELL = Plugin(

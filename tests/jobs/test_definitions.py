@@ -10,7 +10,7 @@ from tests.jobs.test_definition_validation import THE_DOCUMENTS
 from watchbell import actors
 from watchbell.alerting.keys import Alerting
 from watchbell.errors import Changed, NotFound, Refused
-from watchbell.jobs import definitions, parameters, stock
+from watchbell.jobs import definition_removal, definitions, parameters, stock
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import KINDS, Category, Event, Plugin
 from watchbell.store.client import Store
@@ -53,13 +53,17 @@ async def test_every_kind_is_created_changed_and_removed(ready: Store, kind: str
     value: dict[str, Any] = {"title": "One"}
     if kind == "plugin":
         value["command"] = "sh"
+    if kind == "monitor":
+        value["source"] = "load[0]"
+    if kind == "alert":
+        value["expression"] = "load[0] > 4"
     if kind == "event":
         value["params"] = {"script": "true"}
     record = await definitions.create(ready, kind, value, ALICE, NOW)
     changed = await definitions.update(ready, kind, record.id, {"title": "Two"}, BOB, LATER)
     assert (changed.title, changed.revision, changed.modified) == ("Two", 2, int(LATER))
     assert (changed.username, changed.created) == ("alice", int(NOW))
-    await definitions.remove(ready, kind, record.id, BOB, LATER)
+    await definition_removal.remove(ready, kind, record.id, BOB, LATER)
     with pytest.raises(NotFound):
         await definitions.get(ready, kind, record.id)
 
@@ -156,7 +160,7 @@ async def test_a_script_that_reaches_the_store_twice_writes_once(ready: Store) -
         event = await created(twice)
         await definitions.update(twice, "event", event.id, {"notes": "a"}, ALICE, LATER)
         assert len(await revisions_of(ready, event.id)) == 1
-        await definitions.remove(twice, "event", event.id, ALICE, LATER)
+        await definition_removal.remove(twice, "event", event.id, ALICE, LATER)
         assert len(await revisions_of(ready, event.id)) == 2
 
 
@@ -177,7 +181,7 @@ async def test_each_change_is_published(ready: Store) -> None:
         await subscribed.wait()
         await created(ready, id="e1", category="new")
         await definitions.update(ready, "event", "e1", {"notes": "a"}, ALICE, LATER)
-        await definitions.remove(ready, "event", "e1", ALICE, LATER)
+        await definition_removal.remove(ready, "event", "e1", ALICE, LATER)
     event = {"kind": "event", "id": "e1"}
     assert heard == [{"kind": "category", "id": "new"}, event, event, event]
 
@@ -187,7 +191,7 @@ async def test_removing_an_event_removes_its_state_and_keeps_it_for_a_while(read
     keys = Jobs(ready.prefix)
     for key in (keys.cursors(), keys.counts(), keys.turns(), keys.event_states()):
         await ready.call("HSET", key, event.id, "1", "other", "1")
-    await definitions.remove(ready, "event", event.id, BOB, LATER)
+    await definition_removal.remove(ready, "event", event.id, BOB, LATER)
     for key in (keys.cursors(), keys.counts(), keys.turns(), keys.event_states()):
         assert await ready.call("HKEYS", key) == [b"other"]
     [entry] = await revisions_of(ready, event.id)
@@ -202,7 +206,7 @@ async def test_removing_an_event_ends_the_failure_of_its_check(ready: Store) -> 
     await ready.call("HSET", keys.event_states(), "failed", "{}")
     await ready.call("HSET", keys.unreported(), "jobs:failed", "{}")
     for name in ("never", "failed"):
-        await definitions.remove(ready, "event", name, BOB, LATER)
+        await definition_removal.remove(ready, "event", name, BOB, LATER)
     [raw] = await ready.call("LRANGE", events, 0, -1)
     report = msgspec.json.decode(raw)
     assert (report["entity"], report["check"], report["state"]) == ("jobs", "failed", "ok")
@@ -213,7 +217,7 @@ async def test_what_does_not_exist_is_not_found(ready: Store) -> None:
     with pytest.raises(NotFound):
         await definitions.update(ready, "event", "gone", {}, ALICE, NOW)
     with pytest.raises(NotFound):
-        await definitions.remove(ready, "event", "gone", ALICE, NOW)
+        await definition_removal.remove(ready, "event", "gone", ALICE, NOW)
     with pytest.raises(NotFound):
         await definitions.get(ready, "planet", "earth")
 
@@ -223,14 +227,14 @@ async def test_what_events_need_is_not_removed(ready: Store) -> None:
     await created(ready, id="e1", category="c1", plugin="p1")
     for kind, name in (("category", "c1"), ("plugin", "p1")):
         with pytest.raises(Refused) as refused:
-            await definitions.remove(ready, kind, name, ALICE, LATER)
+            await definition_removal.remove(ready, kind, name, ALICE, LATER)
         assert refused.value.code == "in_use"
     for kind, name in (("category", "general"), ("plugin", "shellplug")):
         with pytest.raises(Refused):
-            await definitions.remove(ready, kind, name, ALICE, LATER)
-    await definitions.remove(ready, "event", "e1", ALICE, LATER)
-    await definitions.remove(ready, "category", "c1", ALICE, LATER)
-    await definitions.remove(ready, "plugin", "p1", ALICE, LATER)
+            await definition_removal.remove(ready, kind, name, ALICE, LATER)
+    await definition_removal.remove(ready, "event", "e1", ALICE, LATER)
+    await definition_removal.remove(ready, "category", "c1", ALICE, LATER)
+    await definition_removal.remove(ready, "plugin", "p1", ALICE, LATER)
 
 
 async def test_a_record_that_another_program_spoiled_can_be_repaired_or_removed(
@@ -244,7 +248,7 @@ async def test_a_record_that_another_program_spoiled_can_be_repaired_or_removed(
     changes = {"title": "Backup", "params": {"script": "true"}}
     await definitions.update(ready, "event", "e1", changes, ALICE, LATER)
     assert (await definitions.get(ready, "event", "e1")).title == "Backup"
-    await definitions.remove(ready, "event", "e2", ALICE, LATER)
+    await definition_removal.remove(ready, "event", "e2", ALICE, LATER)
     assert set(await definitions.every(ready, "event")) == {"e1"}
 
 
@@ -287,7 +291,7 @@ async def test_the_stock_is_created_once_and_edits_are_kept(store: Store) -> Non
     assert isinstance(general, Category)
     assert (shell.title, general.color) == ("Ours", "red")
     plugins = await definitions.every(store, "plugin")
-    assert set(plugins) == {"shellplug", "httpplug", "hookplug", "testplug"}
+    assert set(plugins) == {"shellplug", "httpplug", "hookplug", "testplug", "open_files"}
     assert await store.call("HKEYS", "{jobs}:groups") == [b"main"]
 
 
@@ -312,5 +316,5 @@ async def test_definitions_work_on_every_kind_of_store(any_store: Store) -> None
     await stock.ensure(any_store, NOW)
     event = await created(any_store)
     await definitions.update(any_store, "event", event.id, {"notes": "a"}, ALICE, LATER)
-    await definitions.remove(any_store, "event", event.id, ALICE, LATER)
+    await definition_removal.remove(any_store, "event", event.id, ALICE, LATER)
     assert len(await revisions_of(any_store, event.id)) == 2

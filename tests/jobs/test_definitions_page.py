@@ -11,7 +11,7 @@ from watchbell.jobs.action_rules import PROPERTIES, TRIGGERS
 from watchbell.jobs.model import Action, Limit, Timing
 
 PAGE = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text()
-EVERYWHERE = {"type", "enabled", "params", "tags"}
+EVERYWHERE = {"type", "enabled", "id", "params", "tags"}
 ABORTING = {"abort", "tags", "users", "email", "url", "text", "snapshot"}
 
 

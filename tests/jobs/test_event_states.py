@@ -9,7 +9,7 @@ from tests.jobs.logs import job
 from tests.jobs.test_finisher import END, KEYS, URL, define, end, finish
 from watchbell import actors
 from watchbell.clock import SetClock
-from watchbell.jobs import definitions, event_states
+from watchbell.jobs import definition_removal, event_states
 from watchbell.jobs.event_states import EventStates
 from watchbell.jobs.finisher import Finisher
 from watchbell.jobs.model import Event, EventState
@@ -70,7 +70,7 @@ async def test_an_event_that_is_deleted_has_no_state(store: Store) -> None:
     await ended(store, "e1", "j1")
     await ended(store, "e2", "j2")
     assert await counts(states) == {"e1": 1, "e2": 1}
-    await definitions.remove(store, "event", "e1", actors.system("tests"), 2_000)
+    await definition_removal.remove(store, "event", "e1", actors.system("tests"), 2_000)
     states.definition_changed("category", "e2")
     states.definition_changed("event", "e1")
     assert await counts(states) == {"e2": 1}

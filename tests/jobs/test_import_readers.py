@@ -304,7 +304,6 @@ ITEMS = [
     {"type": "event", "data": XYOPS_EVENT},
     {"type": "web_hook", "data": HOOK},
     {"type": "bucket", "data": {"id": "b1", "title": "B"}},
-    {"type": "event", "data": {"id": "wf", "title": "Flow", "type": "workflow"}},
 ]
 PORTABLE = {"type": "xypdf", "version": "1.0", "items": ITEMS}
 
@@ -330,7 +329,6 @@ def test_what_xyops_has_and_we_have_not_is_reported() -> None:
         "one of its timings is left out",
         "one of its actions is left out",
         "its property fields is not supported",
-        "workflows are not supported",
         "1 of the kind bucket not imported",
     ]
 

@@ -12,7 +12,7 @@ from watchbell.fleet import groups
 from watchbell.jobs import definitions, exports, revisions, stock
 from watchbell.jobs.imports import cronicle, crontab, plan, portable
 from watchbell.jobs.imports.found import Found, Item
-from watchbell.jobs.model import Event
+from watchbell.jobs.model import KINDS, Event
 from watchbell.store.client import Store
 
 ALICE = actors.signed_in("alice", "administrator")
@@ -125,12 +125,19 @@ async def filled(store: Store) -> None:
     limit = {"type": "time", "duration": 5, "abort": False}
     await definitions.update(store, "event", "e1", {"limits": [limit]}, ALICE, NOW)
     await definitions.update(store, "plugin", "shellplug", {"notes": "Ours"}, ALICE, NOW)
+    monitor = {"id": "swap", "title": "Swap", "source": "memory.swapused", "data_type": "bytes"}
+    await definitions.create(store, "monitor", monitor, ALICE, NOW)
+    mail = {"trigger": "alert_new", "type": "channel", "channel_id": "n1"}
+    alert = {"id": "swap_high", "title": "Swap", "expression": "monitors.swap > 1", "samples": 3}
+    more = {"monitor_id": "swap", "actions": [mail]}
+    await definitions.create(store, "alert", {**alert, **more}, ALICE, NOW)
+    await definitions.update(store, "alert", "mem_free_low", {"limit_jobs": True}, ALICE, NOW)
 
 
 async def contents(store: Store) -> dict[str, Any]:
     marks = {"created": 0, "modified": 0, "revision": 0, "username": ""}
     found = {}
-    for kind in ("event", "category", "plugin", "channel", "tag"):
+    for kind in KINDS:
         for name, record in (await definitions.every(store, kind)).items():
             found[f"{kind} {name}"] = msgspec.structs.replace(record, **marks)
     return found

@@ -5,6 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.jobs.assigned import connected
+from tests.jobs.dispatching import texts
 from tests.jobs.logs import NOW, files_in, job
 from watchbell.clock import SetClock
 from watchbell.errors import Refused
@@ -16,6 +17,7 @@ from watchbell.jobs.history_index import index_keys
 from watchbell.jobs.history_limiter import HistoryLimiter
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Job
+from watchbell.jobs.workflow_model import JobWorkflow
 from watchbell.settings import Jobs as Settings
 from watchbell.store.client import Store
 
@@ -143,6 +145,17 @@ async def test_searches_find_what_the_rule_says(
                 break
             after = page.following
         assert seen == [one.id for one in jobs if matches(one, query)], chosen
+
+
+@pytest.mark.parametrize("others", [0, 30])
+async def test_the_jobs_of_a_workflow_are_found(store: Store, files: Files, others: int) -> None:
+    launched = JobWorkflow(job="jrun", event="release", node="build")
+    away = JobWorkflow(job="jother", event="other", node="build")
+    await finish(store, over(1, workflow=launched), over(2, workflow=away), over(3))
+    query = Query(workflows=("release", *(f"w{n}" for n in range(others))))
+    assert names(await history.search(store, query)) == ["j0001"]
+    await history.delete(store, files, ["j0001", "j0002"])
+    assert not [one for one in await texts(store, "KEYS", "*") if "done_by:workflow" in one]
 
 
 async def test_very_many_events_are_searched_as_well(store: Store) -> None:

@@ -1,6 +1,7 @@
 """Which servers may run a job, in which order, and why a job waits."""
 
 import pytest
+from msgspec.structs import replace
 
 from watchbell.jobs.decide import placement
 from watchbell.jobs.decide.placement import FleetState, Obstacle, Order, ServerState
@@ -114,3 +115,16 @@ def test_the_reason_to_queue_names_the_limit() -> None:
     assert placement.limit_reason(3, 2) == (
         "3 other jobs of this event are in progress, the most at a time; 2 jobs ahead"
     )
+
+
+def test_servers_that_an_alert_holds_back_are_left_out_and_named() -> None:
+    busy = replace(ALPHA, alerts=("Low memory",))
+    assert busy.obstacle is Obstacle.ALERT
+    fleet = of(busy, BRAVO)
+    found = placement.candidates(("main",), fleet)
+    assert placement.order("prefer_first", found).servers == ("s2",)
+    reason = placement.waiting_reason(("s3",), fleet)
+    assert reason == "alpha is held back by the alert 'Low memory'"
+    away = replace(BRAVO, is_online=False)
+    reason = placement.waiting_reason(("main",), of(busy, away))
+    assert reason == "none of 2 servers is available: 1 offline, 1 held back by an alert"

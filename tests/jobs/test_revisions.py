@@ -6,7 +6,7 @@ import pytest
 
 from watchbell import actors
 from watchbell.errors import NotFound, Refused
-from watchbell.jobs import definitions, revisions, stock
+from watchbell.jobs import definition_removal, definitions, revisions, stock
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Event
 from watchbell.jobs.revisions import Change
@@ -47,7 +47,7 @@ async def test_a_version_is_restored_as_a_new_one(ready: Store) -> None:
 
 
 async def test_a_deleted_record_is_restored(ready: Store) -> None:
-    await definitions.remove(ready, "event", "e1", BOB, NOW + 120)
+    await definition_removal.remove(ready, "event", "e1", BOB, NOW + 120)
     assert (await seen(ready))[0] == (3, "delete", "bob", None)
     record = await revisions.restore(ready, "event", "e1", 2, ALICE, NOW + 180)
     assert (record.title, record.revision, record.username) == ("Two", 4, "alice")
@@ -61,7 +61,7 @@ async def test_a_deleted_record_is_restored(ready: Store) -> None:
 
 
 async def test_a_record_created_anew_keeps_the_history_of_its_id(ready: Store) -> None:
-    await definitions.remove(ready, "event", "e1", BOB, NOW + 120)
+    await definition_removal.remove(ready, "event", "e1", BOB, NOW + 120)
     value = {"id": "e1", "title": "Three", "params": {"script": "true"}}
     await definitions.create(ready, "event", value, BOB, NOW + 180)
     assert [one[:2] for one in await seen(ready)] == [
@@ -77,7 +77,7 @@ async def test_a_version_that_is_no_longer_valid_is_not_restored(ready: Store) -
     await definitions.create(ready, "plugin", plugin, ALICE, NOW)
     await definitions.update(ready, "event", "e1", {"plugin": "p1"}, ALICE, NOW)
     await definitions.update(ready, "event", "e1", {"plugin": "shellplug"}, ALICE, NOW)
-    await definitions.remove(ready, "plugin", "p1", ALICE, NOW)
+    await definition_removal.remove(ready, "plugin", "p1", ALICE, NOW)
     with pytest.raises(Refused) as refused:
         await revisions.restore(ready, "event", "e1", 3, ALICE, NOW)
     assert refused.value.field == "plugin"

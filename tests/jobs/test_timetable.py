@@ -241,3 +241,13 @@ def test_the_fingerprint_follows_enabled_timings() -> None:
 )
 def test_a_timetable_describes_itself(timings: list[Timing], words: str) -> None:
     assert times(*timings).describes() == words
+
+
+def test_a_fire_names_the_timing_that_matches() -> None:
+    timings = [
+        Timing(type="schedule", id="noon", hours=(12,), minutes=(0,)),
+        Timing(type="schedule", id="later", hours=(13,), minutes=(0,)),
+        Timing(type="manual", id="by_hand"),
+    ]
+    table = timetable.of(timings, "UTC")
+    assert [table.fire(at).timing for at in (NOON, NOON + HOUR)] == ["noon", "later"]

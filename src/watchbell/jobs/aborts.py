@@ -19,40 +19,60 @@ _AT_ONCE = 500
 
 class Outcome(Enum):
     ENDED = "the job was aborted before it started"
-    ASKED = "the agent was asked to end the job"
+    ASKED = "the job is being aborted"
     OVER = "the job had ended before"
 
 
 _OUTCOMES = {b"ended": Outcome.ENDED, b"asked": Outcome.ASKED, b"over": Outcome.OVER}
 
-# KEYS[1] ready; ARGV[1] result of a job that no agent has, ARGV[2] JSON for the agent: reason,
-# retry_ok, by; ARGV[3…] ids. Returns for each 'ended', 'asked', 'over', or 'none' where there is no
-# such job in progress. A job that is being aborted keeps its first reason.
-_ABORT = Script(
-    SHARED
-    + END
-    + """
-local function abort(id)
+# Needs SHARED and END. `abort` takes a job, the result that it has if no agent has it, and JSON for
+# the agent: reason, retry_ok, by. It returns 'ended', 'asked', 'over', or 'none' where there is no
+# such job in progress. A job that is being aborted keeps its first reason. A run of a workflow
+# ends once its jobs have.
+ABORT = """
+local function abort_run(id, wanted, before)
+  if not before then
+    local wish = cjson.decode(wanted)
+    redis.call('RPUSH', jobs.workflow_steps, cjson.encode({
+      run = id, what = 'abort', reason = wish.reason, retry_ok = wish.retry_ok, by = wish.by
+    }))
+    redis.call('HSET', jobs.job .. id, '_abort', wanted)
+    redis.call('PUBLISH', jobs.news, id)
+  end
+  return 'asked'
+end
+
+local function abort(id, result, wanted)
   local key = jobs.job .. id
-  local state, server, remote, boot, before =
-    unpack(redis.call('HMGET', key, 'state', 'server', 'remote', '_boot', '_abort'))
+  local state, server, remote, boot, before, kind = unpack(
+    redis.call('HMGET', key, 'state', 'server', 'remote', '_boot', '_abort', 'type'))
   state, server = text_of(state), text_of(server)
   if not state then return 'none' end
   if state == 'finishing' or state == 'complete' then return 'over' end
+  if state == 'active' and kind == '"workflow"' then return abort_run(id, wanted, before) end
   if state ~= 'active' or not is_sent(remote, boot) then
-    end_unsent(id, ARGV[1])
+    end_unsent(id, result)
     return 'ended'
   end
   if not before then
-    redis.call('HSET', key, '_abort', ARGV[2])
+    redis.call('HSET', key, '_abort', wanted)
     redis.call('RPUSH', fleet.orders .. server, '{"abort":"' .. id .. '"}')
     redis.call('PUBLISH', fleet.orders_channel, server)
     redis.call('PUBLISH', jobs.news, id)
   end
   return 'asked'
 end
+"""
+
+# KEYS[1] ready; ARGV[1] result of a job that no agent has, ARGV[2] JSON for the agent; ARGV[3…]
+# ids. Returns for each what `abort` does.
+_ABORT = Script(
+    SHARED
+    + END
+    + ABORT
+    + """
 local outcomes = {}
-for i = 3, #ARGV do outcomes[i - 2] = abort(ARGV[i]) end
+for i = 3, #ARGV do outcomes[i - 2] = abort(ARGV[i], ARGV[1], ARGV[2]) end
 return outcomes
 """
 )

@@ -1,7 +1,9 @@
 """When actions run, and which properties each type of action needs."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, get_args
+
+import msgspec
 
 from watchbell.errors import Refused
 from watchbell.jobs import value_readers as read
@@ -10,6 +12,9 @@ from watchbell.jobs.value_readers import Reader
 
 TRIGGERS = ("start", "complete", "success", "error", "warning", "critical", "abort")
 TAG_TRIGGER = "tag:"
+ALERT_TRIGGERS = ("alert_new", "alert_cleared")
+ALERT_TYPES = ("email", "web_hook", "run_event", "channel", "disable", "snapshot")
+"""Of actions of alerts. `disable` disables the definition."""
 
 
 def trigger(field: str, value: Any) -> str:
@@ -33,6 +38,11 @@ _ACTION: dict[str, Reader] = {
     "text": read.text,
 }
 PROPERTIES: Collection[str] = _ACTION.keys()
+_OF_ALERT: dict[str, Reader] = {
+    **_ACTION,
+    "trigger": read.one_of(ALERT_TRIGGERS),
+    "type": read.one_of(ALERT_TYPES),
+}
 _NEEDED_BY_ACTION: dict[str, tuple[str, ...]] = {
     "email": ("email", "users"),
     "web_hook": ("url",),
@@ -42,9 +52,17 @@ _NEEDED_BY_ACTION: dict[str, tuple[str, ...]] = {
 }
 
 
-def reader(*, strict: bool) -> Reader:
+def of_node(data: Mapping[str, Any], trigger_: str) -> Action:
+    """The action of a node of a workflow, which was validated without its trigger."""
+    found: Action = reader(strict=False)("", {**data, "trigger": "complete"})
+    return msgspec.structs.replace(found, trigger=trigger_)
+
+
+def reader(*, strict: bool, of_alert: bool = False) -> Reader:
+    readers = _OF_ALERT if of_alert else _ACTION
+
     def action(field: str, value: Any) -> Action:
-        found = read.fields(field, read.mapping(field, value), _ACTION, strict=strict)
+        found = read.fields(field, read.mapping(field, value), readers, strict=strict)
         for name in ("trigger", "type"):
             if name not in found:
                 raise Refused("enter one", field=f"{field}.{name}")

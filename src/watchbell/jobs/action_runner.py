@@ -1,9 +1,10 @@
-"""Takes actions from their queue and has each carried out once, with its result in the job's
-record."""
+"""Takes actions from their queue and has each carried out once, with its result in the record of
+its job or alert."""
 
 import asyncio
 from collections.abc import Sequence
 from functools import partial
+from typing import Any, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -11,9 +12,8 @@ from msgspec.structs import replace
 from watchbell import logs
 from watchbell.clock import Clock
 from watchbell.errors import LeaseLost
-from watchbell.jobs import action_results
+from watchbell.jobs import action_results, alert_results
 from watchbell.jobs.action_results import Recorded
-from watchbell.jobs.action_work import ActionWork
 from watchbell.jobs.decide.actions import ActionItem
 from watchbell.jobs.keys import Jobs
 from watchbell.probes import probe
@@ -61,9 +61,17 @@ Deferred = tuple[float, ActionItem]
 """When an item is due again."""
 
 
+class Work(Protocol):
+    async def carried_out(self, item: ActionItem) -> ActionItem | None: ...
+    async def given_up(self, item: ActionItem) -> ActionItem | None: ...
+
+
 class ActionRunner:
-    def __init__(self, store: Store, work: ActionWork, clock: Clock, lease: float = 30) -> None:
-        self._store, self._work, self._clock = store, work, clock
+    def __init__(
+        self, store: Store, of_jobs: Work, of_alerts: Work, clock: Clock, lease: float = 30
+    ) -> None:
+        self._store, self._clock = store, clock
+        self._of_jobs, self._of_alerts = of_jobs, of_alerts
         keys = Jobs(store.prefix)
         self._actions, self._later = keys.actions(), keys.actions_later()
         queue = Queue(key=self._actions, side="LEFT")
@@ -119,13 +127,13 @@ class ActionRunner:
             async with self._room:
                 return await patiently(partial(self._carry_out, item, deaths))
         except Exception as error:  # noqa: BLE001 one action must not stop the others
-            self._log.exception("an action failed", job=item.job, action=item.n, tries=item.tries)
+            self._log.exception("an action failed", **_named(item), tries=item.tries)
             return self._again(item, str(error))
 
     def _again(self, item: ActionItem, reason: str) -> Deferred | None:
         tries = item.tries + 1
         if tries > _MOST_TRIES:
-            self._log.error("an action is given up", job=item.job, action=item.n, reason=reason)
+            self._log.error("an action is given up", **_named(item), reason=reason)
             return None
         pause = _FIRST_PAUSE * 2**item.tries
         return self._clock.now() + pause, replace(item, tries=tries, error=reason[:_LONGEST])
@@ -134,12 +142,14 @@ class ActionRunner:
         """May be repeated: everything is named after the item."""
         if not item.results:
             given_up = deaths + item.tries >= _MOST_TRIES
-            found = await (self._work.given_up if given_up else self._work.carried_out)(item)
+            work = self._of_alerts if item.alert else self._of_jobs
+            found = await (work.given_up if given_up else work.carried_out)(item)
             if found is None:
                 return None
             item = found
             probe("actions.carried_out")
-        written = await action_results.record(self._store, item)
+        results = alert_results if item.alert else action_results
+        written = await results.record(self._store, item)
         probe("actions.recorded")
         if written is Recorded.LATER:
             return self._clock.now() + _NOT_YET, item
@@ -154,3 +164,10 @@ class ActionRunner:
         """Queues items again that are due. Returns how many."""
         keys = [self._later, self._actions]
         return int(await _RETURN(self._store, keys, [f"{self._clock.now():.3f}"]))
+
+
+def _named(item: ActionItem) -> dict[str, Any]:
+    """What a log entry says about an item."""
+    if item.alert:
+        return {"alert": item.alert, "trigger": item.trigger}
+    return {"job": item.job, "action": item.n}

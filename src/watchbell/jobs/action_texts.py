@@ -169,6 +169,8 @@ def launched_by(job: Job) -> str:
             return f"API key {job.key}"
         case "action" if job.parent:
             return f"an action of job {job.parent.id}"
+        case "workflow" if job.workflow:
+            return f"the node {job.workflow.node} of job {job.workflow.job}"
         case "scheduler":
             return "schedule"
         case source:

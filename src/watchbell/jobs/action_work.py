@@ -8,39 +8,33 @@ from msgspec.structs import replace
 from watchbell import actors, ids
 from watchbell.clock import Clock
 from watchbell.errors import Changed, FilesUnavailable, NotFound, Refused
-from watchbell.fleet import servers
+from watchbell.fleet import servers, snapshots
 from watchbell.jobs import (
-    channel_sending,
+    action_ways,
+    definition_removal,
     definitions,
     job_records,
-    launches,
     links,
     parameters,
-    timetable,
+    snapshot_taker,
 )
 from watchbell.jobs.action_texts import JobFacts
+from watchbell.jobs.action_ways import Attempt, Done
 from watchbell.jobs.decide import actions, launch
 from watchbell.jobs.decide.actions import ActionItem
 from watchbell.jobs.decide.launch import NO_DEFAULTS, Defaults, Wish
 from watchbell.jobs.job_messages import JobMessages, Occasion
-from watchbell.jobs.launches import Outcome
 from watchbell.jobs.model import Action, Channel, Job, Parent
 from watchbell.settings import Settings
 from watchbell.store.client import Store
 
-NO_SNAPSHOTS = "snapshots are not available yet; nothing was taken"
+NO_SERVER = "the job has no server that a snapshot could show"
 _ONLY_BEFORE = "a job can be suspended only before it starts"
 
 
 class Definitions(launch.Definitions, Protocol):
     @property
     def channels(self) -> Mapping[str, Channel]: ...
-
-
-class Done(NamedTuple):
-    words: str
-    messages: tuple[str, ...] = ()
-    launched: tuple[str, ...] = ()
 
 
 class Task(NamedTuple):
@@ -124,7 +118,7 @@ class ActionWork:
             return actions.failed(action, now, self._since(begun), str(error)), ()
         message = " ".join(done.messages)
         result = actions.done(action, now, self._since(begun), done.words, message)
-        if action.type == "suspend":
+        if action.type == "suspend" and action.trigger == "start":
             result = replace(result, code=None)  # until somebody resumes it
         return result, done.launched
 
@@ -170,14 +164,11 @@ class ActionWork:
         return Done(f"queued: {sent.words}", (sent.message,))
 
     async def _run_event(self, task: Task) -> Done:
-        return await self._launch(task, task.action.event_id)
-
-    async def _launch(self, task: Task, event: str) -> Done:
-        job, target = task.job, self._known.events.get(event)
-        if target and not timetable.of(target.timings, self._timezone).is_manual:
-            raise Refused(f"{target.title} may not be run on demand: its manual timing is disabled")
-        if target and (reason := actions.pushed_refusal(task.action, job, target)):
-            raise Refused(reason)
+        job, event = task.job, task.action.event_id
+        if target := self._known.events.get(event):
+            action_ways.check_on_demand(target, self._timezone)
+            if reason := actions.pushed_refusal(task.action, job, target):
+                raise Refused(reason)
         wish = Wish(
             event=event,
             source="action",
@@ -196,37 +187,20 @@ class ActionWork:
         )
         child = ids.derived_id("j", job.completed or job.started or job.launched, task.name)
         new = launch.prepare(self._known, wish, child, task.now, self._defaults)
-        (outcome,) = await launches.launch(self._store, [new], self._timezone)
-        if outcome is Outcome.LIMITED:
-            raise Refused(outcome.value)
-        return Done(f"launched job {child} of {event}", launched=(child,))
+        return await action_ways.launched(self._store, new, self._timezone)
 
     async def _channel(self, task: Task) -> Done:
-        channel = self._known.channels.get(task.action.channel_id)
-        if channel is None:
-            raise NotFound(f"there is no channel {task.action.channel_id!r}")
-        refusal = await channel_sending.obstacle(self._store, channel, task.name, task.now)
-        if refusal:
-            raise Refused(refusal)
-        done, refused = await self._each(task, _uses(channel))
-        if not done:
-            raise Refused("; ".join(refused) or f"the channel {channel.title} reaches nobody")
-        return Done(
-            "; ".join([*(one.words for one in done), *refused]),
-            tuple(message for one in done for message in one.messages),
-            tuple(job for one in done for job in one.launched),
+        channels, attempt = self._known.channels, self._attempt(task)
+        return await action_ways.through_channel(
+            self._store, channels, task.action, task.name, task.now, attempt
         )
 
-    async def _each(self, task: Task, uses: list[Action]) -> tuple[list[Done], list[str]]:
-        """What was done, and why the rest was not: one way that fails holds up no other."""
-        done, refused = [], []
-        for use in uses:
-            part = Task(task.about._replace(action=use), f"{task.name}-{use.type}", task.now)
-            try:
-                done.append(await self._kinds[use.type](part))
-            except (Refused, NotFound) as error:
-                refused.append(str(error))
-        return done, refused
+    def _attempt(self, task: Task) -> Attempt:
+        async def attempt(use: Action, name: str) -> Done:
+            part = Task(task.about._replace(action=use), name, task.now)
+            return await self._kinds[use.type](part)
+
+        return attempt
 
     async def _disable(self, task: Task) -> Done:
         event = self._known.events.get(task.job.event)
@@ -240,7 +214,9 @@ class ActionWork:
 
     async def _delete(self, task: Task) -> Done:
         try:
-            await definitions.remove(self._store, "event", task.job.event, _who(task), task.now)
+            await definition_removal.remove(
+                self._store, "event", task.job.event, _who(task), task.now
+            )
         except NotFound:
             return Done(f"the event {task.job.event} is deleted already")
         return Done(f"deleted the event {task.job.event}")
@@ -248,18 +224,32 @@ class ActionWork:
     async def _announce(self, task: Task) -> Done:
         """The dispatcher has suspended the job; this tells people."""
         action = task.action
-        if action.trigger != "start":
+        if action.trigger != "start" and not action.trigger.startswith(actions.NODE_TRIGGER):
             raise Refused(_ONLY_BEFORE)
-        ways = _ways(action, action.email, action.users, action.url)
-        done, refused = await self._each(task, ways)
+        ways = actions.ways(action, action.email, action.users, action.url)
+        done, refused = await action_ways.each(ways, task.name, self._attempt(task))
         words = [actions.SUSPENDED, *(one.words for one in done), *refused]
         return Done("; ".join(words), tuple(one for each in done for one in each.messages))
 
     async def _tag(self, task: Task) -> Done:
         return Done(actions.tagged(task.action.tags))  # the record of the result adds them
 
-    async def _snapshot(self, task: Task) -> Done:  # noqa: ARG002
-        raise Refused(NO_SNAPSHOTS)
+    async def _snapshot(self, task: Task) -> Done:
+        job = task.job
+        if not job.server:
+            raise Refused(NO_SERVER)
+        at = job.completed or job.started or job.launched
+        head, _ = await snapshot_taker.take(
+            self._store,
+            "server",
+            job.server,
+            source="job",
+            now=task.now,
+            username=job.username,
+            cause=job.id,
+            id=ids.derived_id(snapshots.LETTERS, at, task.name),
+        )
+        return Done(f"took the snapshot {head.id} of {head.hostname}")
 
 
 def _named(job: Job, item: ActionItem) -> list[tuple[str, Action]]:
@@ -274,22 +264,6 @@ def _named(job: Job, item: ActionItem) -> list[tuple[str, Action]]:
     action = job.actions[item.n]
     is_done = action.code is not None or action.date is not None
     return [] if is_done else [(f"{job.id}-{item.n}", action)]
-
-
-def _ways(action: Action, email: str, users: tuple[str, ...], url: str) -> list[Action]:
-    found = []
-    if email or users:
-        found.append(replace(action, type="email", email=email, users=users))
-    if url:
-        found.append(replace(action, type="web_hook", url=url))
-    return found
-
-
-def _uses(channel: Channel) -> list[Action]:
-    """What a channel does, as actions."""
-    bare = Action(trigger="complete", type="run_event", event_id=channel.run_event)
-    found = _ways(bare, channel.email, channel.users, channel.url)
-    return [*found, bare] if channel.run_event else found
 
 
 def _who(task: Task) -> actors.Actor:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from watchbell import ids, logs
 from watchbell.clock import Clock
@@ -17,7 +16,7 @@ from watchbell.fleet import joining, presence, samples, servers, tokens
 from watchbell.fleet.joining import REVOKED, Arrival
 from watchbell.fleet.keys import Fleet
 from watchbell.fleet.messages import Hello, Renewed, Welcome, encode
-from watchbell.fleet.model import AgentToken, Link
+from watchbell.fleet.model import AgentToken, Link, Server
 from watchbell.fleet.presence import Beat, Loss
 from watchbell.jobs import server_jobs, usages
 from watchbell.jobs.agent_session import (
@@ -26,11 +25,15 @@ from watchbell.jobs.agent_session import (
     Connection,
     LinkClosed,
     SessionOver,
+    Wishes,
     decoded_hello,
     refuse,
 )
+from watchbell.jobs.command_feed import CommandFeed
+from watchbell.jobs.gathered_samples import Gathered
 from watchbell.jobs.orders import SessionLost
 from watchbell.jobs.reconcile import reconcile
+from watchbell.jobs.sample_evaluator import SampleEvaluator
 from watchbell.jobs.usages import Used
 from watchbell.settings import Jobs as Settings
 from watchbell.store.client import CLIENT_ERRORS, Store, patiently
@@ -59,13 +62,24 @@ class Visitor(Struct, frozen=True):
 
 
 class AgentHub:
-    def __init__(self, store: Store, settings: Settings, clock: Clock, base_url: str) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        clock: Clock,
+        base_url: str,
+        evaluator: SampleEvaluator,
+    ) -> None:
+        self._evaluator = evaluator
         self._store, self._settings, self._clock = store, settings, clock
         self._base_url = base_url
         self._process = ids.process_name()
         self.sessions: dict[str, AgentSession] = {}
         """By server."""
         self._is_running = False
+        self._last_wishes: dict[str, tuple[Server, Wishes]] = {}
+        """By server: what the agent of a session that has ended sent since the round before."""
+        self._commands = CommandFeed(store, self.sessions)
         self._arriving = asyncio.Lock()
         self._unchecked: set[str] = set()
         self._stirred = asyncio.Event()
@@ -79,6 +93,7 @@ class AgentHub:
             hello = await _greeting(messages)
             session = await self._admitted(connection, visitor, hello)
             await connection.send(encode(await self._welcome(session, hello)))
+            self._commands.connected(session.server.id)
             await session.run(messages)
         except LinkClosed:
             pass
@@ -141,6 +156,7 @@ class AgentHub:
             file_limit=settings.file_limit << 20,
             acknowledged=found.acknowledged,
             drop=found.drop,
+            now=now,
         )
 
     async def _new_token(self, session: AgentSession, now: int) -> str:
@@ -164,6 +180,8 @@ class AgentHub:
         server = session.server.id
         if self.sessions.get(server) is session:
             del self.sessions[server]
+        if not session.is_over_for_good:
+            self._last_wishes[server] = session.server, session.wishes
         logs.get(role="web").info("agent disconnected", hostname=session.server.hostname)
         with suppress(StoreUnavailable, *CLIENT_ERRORS):  # it counts as down a little later then
             await presence.disconnect(self._store, server, session.link.session)
@@ -178,7 +196,8 @@ class AgentHub:
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
-            for loop in (self._listen(), self._beats(), self._records()):
+            loops = (self._listen(), self._beats(), self._records())
+            for loop in (*loops, self._commands.run(), self._evaluator.run()):
                 group.create_task(loop)
 
     async def _listen(self) -> None:
@@ -243,30 +262,41 @@ class AgentHub:
             if asked
             else {}
         )
-        for (one, renew), loss in zip(renewals, losses, strict=True):
-            if loss is not None:
+        for (one, renew), beat, loss in zip(renewals, beats, losses, strict=True):
+            if loss == "revoked" and beat.token != one.token.id:
+                # The agent has confirmed its next token meanwhile, which ended this one.
+                one.wishes.renew = one.wishes.renew or renew
+                self._unchecked.add(one.server.id)
+                self._stirred.set()
+            elif loss is not None:
                 one.end(_REASONS[loss], is_final=loss == "revoked")
             elif renew is not None:
                 one.send(Renewed(number=renew.number, over=over.get(one.server.id, ())))
 
     async def _record(self) -> None:
         now = self._clock.now()
-        sampled, used = list[samples.Sampled](), list[Used]()
-        for server, session in self.sessions.items():
-            wishes = session.wishes
-            minute = wishes.minute
-            latest = wishes.sample if wishes.sample is not minute else None
-            for given in (minute, latest):
-                if given is not None:
-                    sample = replace(given.sample, at=round(now, 3))
-                    sampled.append(samples.Sampled(server, sample, given.is_minute))
+        gathered, used = Gathered(), list[Used]()
+        for server, wishes in self._taken_wishes():
+            gathered.add(server, wishes, now)
             if wishes.usages is not None:
-                used += [Used(server, one, now) for one in wishes.usages.usages]
-            wishes.sample = wishes.minute = wishes.usages = None
-        if sampled:
-            await self._calling("samples", partial(samples.record, self._store, sampled))
+                used += [Used(server.id, one, now) for one in wishes.usages.usages]
+        if gathered:
+            await self._calling("samples", partial(gathered.record, self._store))
+        for one, full in gathered.full:
+            values = samples.expression_values(samples.as_data(full))
+            self._evaluator.add(one.id, now, values)
         if used:
             await self._calling("usage", partial(usages.record, self._store, used))
+
+    def _taken_wishes(self) -> list[tuple[Server, Wishes]]:
+        """Of each session what its agent has sent since the round before, those that have ended
+        since then first."""
+        taken = list(self._last_wishes.values())
+        self._last_wishes.clear()
+        for session in self.sessions.values():
+            taken.append((session.server, session.wishes))
+            session.wishes = Wishes(renew=session.wishes.renew)
+        return taken
 
     async def _calling(self, task: str, call: Callable[[], Awaitable[T]]) -> T:
         return await enduring(lambda: patiently(call), "web", f"agents: {task}")

@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
-from watchbell.fleet import presence, tokens, validation
+from watchbell.fleet import command_requests, presence, tokens, validation
 from watchbell.fleet.messages import (
     Abort,
     Acks,
@@ -21,7 +21,9 @@ from watchbell.fleet.messages import (
     Hello,
     Launch,
     Leaving,
+    MachineSampled,
     Order,
+    RanOnce,
     Refusal,
     Renew,
     Report,
@@ -32,7 +34,7 @@ from watchbell.fleet.messages import (
     encode,
     from_agent,
 )
-from watchbell.fleet.model import AgentToken, Link, Server
+from watchbell.fleet.model import AgentToken, Link, Quick, Server
 from watchbell.jobs import order_details, orders, reports
 from watchbell.jobs.log_backlog import LogBacklog
 from watchbell.jobs.orders import SessionLost
@@ -84,6 +86,20 @@ class Wishes(Struct):
     sample: Sampled | None = None
     minute: Sampled | None = None
     usages: Usages | None = None
+    machine: MachineSampled | None = None
+    quick: tuple[Quick, ...] = ()
+
+    def take(self, message: Sampled | MachineSampled | Usages) -> None:
+        match message:
+            case Sampled():
+                self.quick = (*self.quick, *message.quick)[-validation.MOST_QUICK :]
+                sample = validation.sample(message.sample)
+                self.sample = msgspec.structs.replace(message, sample=sample, quick=())
+                self.minute = self.sample if message.is_minute else self.minute
+            case MachineSampled():
+                self.machine = message
+            case Usages():
+                self.usages = message
 
 
 class AgentSession:
@@ -97,7 +113,9 @@ class AgentSession:
         base_url: str,
         monotonic: Callable[[], float],
     ) -> None:
-        self.server, self.link, self.token = server, link, token
+        self.server = server
+        """As it was when it was last read."""
+        self.link, self.token = link, token
         self.following: AgentToken | None = None
         """The token that it was given to store."""
         self.wishes = Wishes()
@@ -142,6 +160,12 @@ class AgentSession:
         if not self._ended.done():
             self._ended.set_result(SessionOver(reason, is_final=is_final))
 
+    @property
+    def is_over_for_good(self) -> bool:
+        """Whether it was ended because its server or its token is gone."""
+        ended = self._ended  # cancelled where nobody ended it
+        return ended.done() and not ended.cancelled() and ended.result().is_final
+
     async def _end(self) -> None:
         raise await self._ended
 
@@ -169,12 +193,11 @@ class AgentSession:
                 await self._take_reports(message, size)
             case Renew():
                 self.wishes.renew = message
-            case Sampled():
-                message = msgspec.structs.replace(message, sample=validation.sample(message.sample))
-                self.wishes.sample = message
-                self.wishes.minute = message if message.is_minute else self.wishes.minute
-            case Usages():
-                self.wishes.usages = message
+            case Sampled() | MachineSampled() | Usages():
+                self.wishes.take(message)
+            case RanOnce():
+                answer = partial(command_requests.answer, self._store, message)
+                await self._calling("commands", answer)
             case Leaving():
                 leave = partial(presence.leave, self._store, self.server.id, self.link)
                 await self._calling("leave", leave)

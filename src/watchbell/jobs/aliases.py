@@ -12,7 +12,8 @@ _OF_CHANNEL = {"web_hook": "url"}
 WORDS = (b'"triggers"', b'"condition"', b'"web_hook"')
 """One of these is in every text with a spelling of xyOps."""
 IGNORED = frozenset({"id", "session_id", "api_key", "csrf_token", "source", "loc", "details"})
-"""Properties of actions, limits and timings that say nothing about what they do."""
+"""Properties of actions, limits and timings that say nothing about what they do. The id of a timing
+names a node of a workflow."""
 
 
 def canonical(
@@ -76,7 +77,8 @@ def _each_renamed(
 def _renamed(
     path: str, value: Mapping[str, Any], names: Mapping[str, str], current: Mapping[str, Any]
 ) -> dict[str, Any]:
-    found = {name: each for name, each in value.items() if not path or name not in IGNORED}
+    ignored = IGNORED - {"id"} if path.startswith("timings") else IGNORED if path else ()
+    found = {name: each for name, each in value.items() if name not in ignored}
     for alias, name in names.items():
         if alias not in found:
             continue

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -10,13 +10,17 @@ from redis.exceptions import ResponseError
 
 from watchbell import logs
 from watchbell.errors import Refused
+from watchbell.fleet.model import Monitor
 from watchbell.jobs import definitions, validation
 from watchbell.jobs.keys import Jobs
-from watchbell.jobs.model import KINDS, Category, Channel, Event, Plugin, Tag
+from watchbell.jobs.model import KINDS, AlertDef, Category, Channel, Event, Plugin, Tag
 from watchbell.jobs.validation import Record
 from watchbell.store.client import Store, patiently
 from watchbell.store.enduring import enduring
 from watchbell.store.live import Gap, listen
+
+if TYPE_CHECKING:
+    from watchbell.jobs.dashboards import Dashboard
 
 Callback = Callable[[str, str], None]
 """Called with the kind and id of a record that was changed, created or removed."""
@@ -35,6 +39,9 @@ class Catalogue:
         self.plugins: dict[str, Plugin] = {}
         self.channels: dict[str, Channel] = {}
         self.tags: dict[str, Tag] = {}
+        self.monitors = dict[str, Monitor]()
+        self.alert_defs: dict[str, AlertDef] = {}
+        self.dashboards = dict[str, "Dashboard"]()
         self.invalid: dict[tuple[str, str], str] = {}
         """Kind and id of records that other programs have spoiled, and what is wrong."""
         self._subscribers: list[Callback] = []
@@ -57,8 +64,14 @@ class Catalogue:
             "plugin": self.plugins,
             "channel": self.channels,
             "tag": self.tags,
+            "monitor": self.monitors,
+            "alert": self.alert_defs,
+            "dashboard": self.dashboards,
         }
         return tables[kind]
+
+    def plugins_of(self, type_: str) -> list[Plugin]:
+        return [one for one in self.plugins.values() if one.type == type_]
 
     async def load(self) -> None:
         """Reads all records. A key of a wrong type leaves what is known of its kind."""

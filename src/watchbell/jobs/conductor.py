@@ -14,6 +14,8 @@ from watchbell.files.objects import Files
 from watchbell.jobs import job_defaults, stock
 from watchbell.jobs.action_runner import ActionRunner
 from watchbell.jobs.action_work import ActionWork
+from watchbell.jobs.alert_closer import AlertCloser
+from watchbell.jobs.alert_work import AlertWork
 from watchbell.jobs.catalogue import Catalogue
 from watchbell.jobs.dispatcher import Dispatcher
 from watchbell.jobs.drainer import Drainer
@@ -26,6 +28,10 @@ from watchbell.jobs.reaper import Reaper
 from watchbell.jobs.report_returner import ReportReturner
 from watchbell.jobs.scheduling import Scheduling
 from watchbell.jobs.server_reporter import ServerReporter
+from watchbell.jobs.snapshot_taker import SnapshotTaker
+from watchbell.jobs.workflow_runner import WorkflowRunner
+from watchbell.jobs.workflow_surveyor import WorkflowSurveyor
+from watchbell.jobs.workflow_waits import WaitEnder
 from watchbell.settings import Settings
 from watchbell.store.client import Store, patiently
 from watchbell.store.enduring import enduring
@@ -62,6 +68,9 @@ class Conductor:
         clock = self._scheduling.clock
         self._dispatcher = Dispatcher(store, self._view, clock)
         self._drainer = Drainer(store, self._view)
+        self._workflows = WorkflowRunner(store, self._catalogue, self._view, jobs, clock, defaults)
+        self._waits = WaitEnder(store)
+        self._surveyor = WorkflowSurveyor(store)
         self._finisher = Finisher(store, jobs, base_url, clock, most_events=jobs.most_events)
         self._reaper = Reaper(store, self._view, jobs, clock)
         self._archiver, self._shortener = LogArchiver(store, files), LogShortener(store, files)
@@ -75,9 +84,14 @@ class Conductor:
             base_url=base_url,
             log_end=lambda job: JobLog(store, files, job).tail(_LOG_LINES),
         )
-        self._actions = ActionRunner(store, work, clock)
+        of_alerts = AlertWork(
+            store, self._catalogue, settings, clock, base_url=base_url, defaults=defaults
+        )
+        self._actions = ActionRunner(store, work, of_alerts, clock)
         self._reports = ReportReturner(store, jobs.most_events)
         self._servers = ServerReporter(store, jobs)
+        self._snapshots = SnapshotTaker(store, jobs, clock)
+        self._closer = AlertCloser(store, self._catalogue, clock, jobs.most_events)
         self._catalogue.subscribe(lambda *_: self._drainer.hurry())
 
     async def start(self) -> None:
@@ -104,12 +118,17 @@ class Conductor:
             "give jobs to servers": self._dispatcher.run,
             "wake jobs that wait": self._drainer.run,
             "look after jobs of lost servers": self._reaper.run,
+            "run workflows": self._workflows.run,
+            "end waits of workflows": self._waits.run,
+            "find lost ends of jobs of workflows": self._surveyor.run,
             "record jobs that have ended": self._finisher.run,
             "move logs to files": self._archiver.run,
             "shorten long logs": self._shortener.run,
             "delete old jobs": self._limiter.run,
             "carry out actions": self._actions.run,
             "report servers": self._servers.run,
+            "take and limit snapshots": self._snapshots.run,
+            "end alerts that are over": self._closer.run,
             "return held check events": self._reports.run,
         }
 

@@ -1,10 +1,10 @@
-"""Events, categories, plugins, channels and tags in the store: read and changed, one script each.
+"""What people define, such as events and monitors, in the store: read and changed, one script each.
 
 A change is made of what was read: the script compares that before it writes, so of two people who
 save at once neither overwrites the other unseen. What was replaced is kept as a revision.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from watchbell import ids
 from watchbell.actors import Actor
-from watchbell.alerting.keys import Alerting
 from watchbell.errors import Changed, NotFound, Refused
-from watchbell.jobs import check_reports, validation
+from watchbell.fleet.model import Monitor
+from watchbell.jobs import validation
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import KINDS, Category, Channel, Event, Plugin
 from watchbell.jobs.validation import Record
@@ -24,14 +24,22 @@ from watchbell.store.script import Script
 
 KEPT = 100
 """Earlier versions of a record that are kept."""
-KEPT_AFTER_DELETION = 90 * 86_400
-LETTERS = {"event": "e", "category": "c", "plugin": "p", "channel": "n", "tag": "t"}
+LETTERS = {
+    "event": "e",
+    "category": "c",
+    "plugin": "p",
+    "channel": "n",
+    "tag": "t",
+    "monitor": "m",
+    "alert": "a",
+    "dashboard": "d",
+}
 """With which the ids of new records begin."""
 FIXED = ("id", "username", "created", "modified", "revision", "stock")
 """Properties that nobody changes by hand."""
 
 _SLICE = 500
-_ATTEMPTS = 20
+ATTEMPTS = 20
 """How often a change is made again because somebody else was quicker."""
 
 Values = Mapping[str, Any]
@@ -60,29 +68,6 @@ redis.call('PUBLISH', KEYS[3], ARGV[6])
 return 1
 """)
 
-# KEYS[1] records, KEYS[2] revisions of this one, KEYS[3] channel of changes, then hashes with a
-# field for each record. ARGV[1] id, ARGV[2] the record as it was read, ARGV[3] what is kept of it,
-# ARGV[4] for how many seconds, ARGV[5] message. Of an event also ARGV[6] `events` of alerting,
-# ARGV[7] check events that are held back, ARGV[8] check and ARGV[9] event that ends its failure,
-# sent if a job of it has ended; that is known from the last of KEYS; ARGV[10] a set of events.
-# Returns 1, also if it was done before; 0 if the record is another one.
-_REMOVE = Script("""
-local now = redis.call('HGET', KEYS[1], ARGV[1])
-if not now and redis.call('LINDEX', KEYS[2], 0) == ARGV[3] then return 1 end
-if now ~= ARGV[2] then return 0 end
-redis.call('HDEL', KEYS[1], ARGV[1])
-redis.call('LPUSH', KEYS[2], ARGV[3])
-redis.call('EXPIRE', KEYS[2], ARGV[4])
-if ARGV[6] and redis.call('HEXISTS', KEYS[#KEYS], ARGV[1]) == 1 then
-  redis.call('HDEL', ARGV[7], ARGV[8])
-  redis.pcall('LPUSH', ARGV[6], ARGV[9])
-end
-if ARGV[6] then redis.call('ZREM', ARGV[10], ARGV[1]) end
-for i = 4, #KEYS do redis.call('HDEL', KEYS[i], ARGV[1]) end
-redis.call('PUBLISH', KEYS[3], ARGV[5])
-return 1
-""")
-
 
 class Replaced(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is kept of a change: who made it, and the record before it."""
@@ -102,11 +87,12 @@ class Facts(Struct, frozen=True):
     categories: Mapping[str, Category] = {}
     plugins: Mapping[str, Plugin] = {}
     channels: Mapping[str, Channel] = {}
+    monitors: Mapping[str, Monitor] = {}
 
 
 async def get(store: Store, kind: str, id: str) -> Record:  # noqa: A002
     """Raises NotFound, and Refused where another program has spoiled the record."""
-    return validation.stored(kind, await _raw(store, kind, id))
+    return validation.stored(kind, await raw_record(store, kind, id))
 
 
 async def every(store: Store, kind: str) -> dict[str, Record]:
@@ -176,9 +162,9 @@ async def replace(
     together: Names = (),
 ) -> Record:
     """Replaces a record by what `change` makes of it; called again if somebody else was quicker."""
-    for _ in range(_ATTEMPTS):
-        raw = await _raw(store, kind, id)
-        old, current = _readable(kind, raw)
+    for _ in range(ATTEMPTS):
+        raw = await raw_record(store, kind, id)
+        old, current = readable(kind, raw)
         if revision is not None and (current is None or current.revision != revision):
             reason = f"somebody else has changed the {kind} {id!r} meanwhile; load it again"
             raise Changed(reason)
@@ -203,51 +189,6 @@ async def recreate(store: Store, kind: str, value: Values, who: Actor, now: floa
     return record
 
 
-async def remove(store: Store, kind: str, id: str, who: Actor, now: float) -> None:  # noqa: A002
-    """Removes a record. Raises Refused where events need it."""
-    await _check_unused(store, kind, id)
-    keys = Jobs(store.prefix)
-    family = [records(store, kind)(), keys.revisions(kind, id), keys.changes()]
-    if kind == "event":
-        family += [named() for named in _of_events(keys)]
-    for _ in range(_ATTEMPTS):
-        raw = await _raw(store, kind, id)
-        _, current = _readable(kind, raw)
-        revision = current.revision + 1 if current else 0
-        entry = Replaced(
-            revision=revision, at=now, by=who.display_name, action="delete", old=_kept(raw)
-        )
-        packed = msgspec.json.encode(entry)
-        args: list[str | bytes | int] = [id, raw, packed, KEPT_AFTER_DELETION, _message(kind, id)]
-        if kind == "event":
-            title = current.title if isinstance(current, Event) else id
-            report = check_reports.event_removed(id, title, now)
-            args += [
-                Alerting(store.prefix).events(),
-                keys.unreported(),
-                *report,
-                keys.state_changes(),
-            ]
-        if await _REMOVE(store, family, args):
-            return
-    raise Changed(f"others change the {kind} {id!r} all the time; try again")
-
-
-def _of_events(keys: Jobs) -> tuple[Named, ...]:
-    """Hashes with a field for each event, which mean nothing once it is gone. The last one has a
-    field only for events of which a job has ended."""
-    return (
-        keys.cursors,
-        keys.counts,
-        keys.turns,
-        keys.left_out,
-        keys.first_runs,
-        keys.continuous,
-        keys.started,
-        keys.event_states,
-    )
-
-
 def records(store: Store, kind: str) -> Named:
     """The family of all records of a kind."""
     keys = Jobs(store.prefix)
@@ -257,10 +198,13 @@ def records(store: Store, kind: str) -> Named:
         "plugin": keys.plugins,
         "channel": keys.channels,
         "tag": keys.tags,
+        "monitor": keys.monitors,
+        "alert": keys.alert_defs,
+        "dashboard": keys.dashboards,
     }[kind]
 
 
-async def _raw(store: Store, kind: str, id: str) -> bytes:  # noqa: A002
+async def raw_record(store: Store, kind: str, id: str) -> bytes:  # noqa: A002
     if kind not in KINDS:
         raise NotFound(f"there is no kind {kind!r}")
     raw: bytes | None = await store.call("HGET", records(store, kind)(), id)
@@ -269,7 +213,13 @@ async def _raw(store: Store, kind: str, id: str) -> bytes:  # noqa: A002
     return raw
 
 
-def _readable(kind: str, raw: bytes) -> tuple[dict[str, Any], Record | None]:
+def plain_values(record: Record) -> dict[str, Any]:
+    """The properties of a record that people change, as JSON has them."""
+    found: dict[str, Any] = msgspec.to_builtins(record)
+    return {name: value for name, value in found.items() if name not in FIXED}
+
+
+def readable(kind: str, raw: bytes) -> tuple[dict[str, Any], Record | None]:
     """The record as JSON and as it is read; nothing where another program has spoiled it."""
     try:
         current = validation.stored(kind, raw)
@@ -278,7 +228,7 @@ def _readable(kind: str, raw: bytes) -> tuple[dict[str, Any], Record | None]:
     return msgspec.json.decode(msgspec.json.encode(current)), current
 
 
-def _kept(raw: bytes) -> msgspec.Raw:
+def kept(raw: bytes) -> msgspec.Raw:
     try:
         msgspec.json.decode(raw)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -309,13 +259,28 @@ async def _read(
 
 
 async def _facts(store: Store, record: Record, together: Names) -> Facts:
-    wanted: dict[str, set[str]] = {kind: set() for kind in ("event", "plugin", "channel")}
+    wanted: dict[str, set[str]] = {
+        kind: set() for kind in ("event", "plugin", "channel", "monitor")
+    }
     for _, kind, name in validation.references(record):
         wanted[kind].add(name)
     wanted["category"] = {record.category} if isinstance(record, Event) else set()
     found = {kind: await some(store, kind, names) for kind, names in wanted.items()}
+    await _add_nested(store, found["event"])
     events = {name: Event(id=name, title=name) for name in together} | found["event"]
-    return Facts(events, found["category"], found["plugin"], found["channel"])
+    return Facts(events, found["category"], found["plugin"], found["channel"], found["monitor"])
+
+
+async def _add_nested(store: Store, events: dict[str, Any]) -> None:
+    """Adds the events that workflows among these run, and so on."""
+    while missing := {
+        name
+        for event in events.values()
+        for _, kind, name in validation.references(event)
+        if kind == "event" and event.workflow is not None and name not in events
+    }:
+        found = await some(store, "event", missing)
+        events |= {name: Event(id=name, title=name) for name in missing} | found
 
 
 async def some(store: Store, kind: str, names: Iterable[str]) -> dict[str, Any]:
@@ -324,7 +289,7 @@ async def some(store: Store, kind: str, names: Iterable[str]) -> dict[str, Any]:
     raws = await store.call("HMGET", records(store, kind)(), *asked) if asked else []
     found = {}
     for name, raw in zip(asked, raws, strict=True):
-        _, record = _readable(kind, raw) if raw is not None else ({}, None)
+        _, record = readable(kind, raw) if raw is not None else ({}, None)
         if record is not None:
             found[name] = record
     return found
@@ -342,10 +307,10 @@ async def _write(
     keys = Jobs(store.prefix)
     entry = b""
     if action is not None:
-        kept = _kept(old) if old is not None else msgspec.Raw(b"null")
+        before = kept(old) if old is not None else msgspec.Raw(b"null")
         revision, by = record.revision, who.display_name
         entry = msgspec.json.encode(
-            Replaced(revision=revision, at=now, by=by, action=action, old=kept)
+            Replaced(revision=revision, at=now, by=by, action=action, old=before)
         )
     category, made = "", b""
     if isinstance(record, Event):
@@ -367,40 +332,14 @@ async def _write(
                 msgspec.json.encode(record),
                 entry,
                 KEPT,
-                _message(kind, record.id),
+                change_message(kind, record.id),
                 category,
                 made,
-                _message("category", category),
+                change_message("category", category),
             ],
         )
     )
 
 
-def _message(kind: str, id: str) -> bytes:  # noqa: A002
+def change_message(kind: str, id: str) -> bytes:  # noqa: A002
     return msgspec.json.encode({"kind": kind, "id": id})
-
-
-async def _check_unused(store: Store, kind: str, id: str) -> None:  # noqa: A002
-    if kind not in ("category", "plugin"):
-        return
-    if kind == "category" and id == "general":
-        raise Refused("the category 'general' can't be deleted; events without one belong to it")
-    if kind == "plugin" and await _is_stock(store, id):
-        raise Refused(f"the plugin {id!r} is part of Watchbell; disable it instead")
-    users = await _users(store, kind, id)
-    if users:
-        more = f" and {len(users) - 1} more" if len(users) > 1 else ""
-        raise Refused(f"the event {users[0]!r}{more} needs this {kind}", code="in_use")
-
-
-async def _is_stock(store: Store, id: str) -> bool:  # noqa: A002
-    try:
-        plugin = await get(store, "plugin", id)
-    except Refused:
-        return False
-    return isinstance(plugin, Plugin) and plugin.stock
-
-
-async def _users(store: Store, kind: str, id: str) -> Sequence[str]:  # noqa: A002
-    events = await every(store, "event")
-    return sorted(event.id for event in events.values() if getattr(event, kind) == id)

@@ -15,8 +15,10 @@ from watchbell.store.effects import verbatim
 
 R = TypeVar("R", bound=Struct)
 
-FIELDS = ("event", "category", "targets", "algo", "limits", "actions", "test")
+FIELDS = ("event", "category", "targets", "algo", "limits", "actions", "test", "type")
 """What the dispatcher reads of a job."""
+QUEUE = "_queue"
+"""The field that names the queue of a node of a workflow, where the job waits in that one."""
 FAILED = "The dispatcher failed on it; see its log"
 
 
@@ -42,19 +44,21 @@ class Plan:
         self._failed = self._aborted(FAILED, retry_ok=True)
 
     def add(self, item: bytes, fields: Sequence[bytes | None]) -> None:
-        """A job by its id, and its fields as they are in the store."""
+        """A job by its id, and its fields as they are in the store: FIELDS, and QUEUE."""
         try:
             job = _job(item, fields)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             self.refuse(item, f"The record of the job is damaged: {error}")
         else:
-            self._add(item, job)
+            self._add(item, job, is_apart=fields[len(FIELDS)] is not None)
 
-    def _add(self, item: bytes, job: Job) -> None:
+    def _add(self, item: bytes, job: Job, *, is_apart: bool) -> None:
+        """`is_apart`: whether its own limits count, not those of its event."""
         event = self._definitions.events.get(job.event)
-        if reason := concurrency.obstacle(event, is_test=job.test):
+        is_run, is_adhoc = job.type == "workflow", job.type == "adhoc"
+        if not is_adhoc and (reason := concurrency.obstacle(event, is_test=job.test)):
             self.refuse(item, reason)
-        elif reason := placement.no_target(job.targets, self._fleet):
+        elif not is_run and (reason := placement.no_target(job.targets, self._fleet)):
             self.refuse(item, reason, retry_ok=True)
         else:
             suspension = actions.suspension(job) if job.actions else None
@@ -62,19 +66,20 @@ class Plan:
                 [
                     verbatim(item),
                     "",
-                    self._order(job),
+                    0 if is_run else self._order(job),
                     self._chance(),
-                    *self._limits(self._concurrency(job, event)),
+                    *self._limits(self._concurrency(job, event, is_apart=is_apart)),
                     self._failed,
                     "" if suspension is None else verbatim(actions.item(job.id, suspension)),
                     [verbatim(one) for one in actions.started(job)] if job.actions else [],
+                    is_run,
                 ]
             )
 
     def refuse(self, item: bytes, reason: str, *, retry_ok: bool = False) -> None:
         """The job ends without having been started."""
         result = self._aborted(reason, retry_ok=retry_ok)
-        self._jobs.append([verbatim(item), result, 0, 0, -1, 0, "", "", result, "", []])
+        self._jobs.append([verbatim(item), result, 0, 0, -1, 0, "", "", result, "", [], False])
 
     def packed(self) -> bytes:
         named = {server for order in self._orders for server in order[0]}
@@ -102,8 +107,8 @@ class Plan:
             self._numbers[key] = len(self._orders)
         return self._numbers[key]
 
-    def _concurrency(self, job: Job, event: Event | None) -> Concurrency:
-        if job.test:  # the caller decides which limits a test has
+    def _concurrency(self, job: Job, event: Event | None, *, is_apart: bool) -> Concurrency:
+        if job.test or is_apart:  # the caller decides which limits a test has
             return concurrency.of_limits(job.limits)
         return concurrency.of_event(event, self._definitions.categories.get(job.category))
 
@@ -139,7 +144,7 @@ def parsed(raw: bytes, kind: type[R]) -> R | None:
 def _job(item: bytes, fields: Sequence[bytes | None]) -> Job:
     known = [
         b'"%s":%s' % (name.encode(), value)
-        for name, value in zip(FIELDS, fields, strict=True)
+        for name, value in zip(FIELDS, fields[: len(FIELDS)], strict=True)
         if value is not None
     ]
     text = b'{"id":%s,"state":"ready",%s}' % (

@@ -4,7 +4,8 @@ A *place* counts against the limit of concurrent jobs of an event (`occupied:EVE
 against what a server runs at the same time (`server_jobs:SERVER`). One that becomes free is given
 to the next job in the same script. So while somebody waits, none is free that a newer job could
 take. The job that got it goes to `ready`, near the front; a slot that is reserved for it is in its
-field `_slot`.
+field `_slot`. Jobs of a node of a workflow may share places of their own in place of the event's:
+those that their field `_queue` names.
 """
 
 from watchbell.jobs.lua import LAYOUT
@@ -117,11 +118,12 @@ local function free_slot(server, id)
 end
 
 local function release(id)
-  local found = redis.call('HMGET', jobs.job .. id, 'event', 'server', '_slot', 'targets')
-  local event, server, slot = text_of(found[1]), text_of(found[2]), text_of(found[3])
-  if event then
-    leave_queue(event, id)
-    if redis.call('SREM', jobs.occupied .. event, id) == 1 then give_place(event) end
+  local found = redis.call('HMGET', jobs.job .. id, 'event', 'server', '_slot', 'targets', '_queue')
+  local queue = text_of(found[5]) or text_of(found[1])
+  local server, slot = text_of(found[2]), text_of(found[3])
+  if queue then
+    leave_queue(queue, id)
+    if redis.call('SREM', jobs.occupied .. queue, id) == 1 then give_place(queue) end
   end
   stop_waiting(id, list_of(found[4]))
   if server then free_slot(server, id) end
@@ -157,11 +159,11 @@ local function is_sent(remote, boot) return remote == 'true' or boot and true or
 
 -- Ends a job that no agent has.
 local function end_unsent(id, result)
-  local found = redis.call('HMGET', jobs.job .. id, 'event', 'targets', 'server')
-  local event, server = text_of(found[1]), text_of(found[3])
+  local found = redis.call('HMGET', jobs.job .. id, 'event', 'targets', 'server', '_queue')
+  local queue, server = text_of(found[4]) or text_of(found[1]), text_of(found[3])
   redis.call('ZREM', jobs.delayed, id)
   redis.call('SREM', jobs.suspended, id)
-  if event then leave_queue(event, id) end
+  if queue then leave_queue(queue, id) end
   stop_waiting(id, list_of(found[2]))
   if server then redis.call('LREM', fleet.orders .. server, 0, launch_order(id)) end
   end_job(id, result)
@@ -174,9 +176,10 @@ end
 # - orders: {servers, where to start: first, turn, chance or fewest, reason to wait}
 # - jobs, each {id, result of a refusal or '', order, a random number, limit of concurrent jobs or
 #   -1, most that wait for that or -1, reason to wait for that, result where too many wait, result
-#   where this script fails, the action that suspends it or '', other actions at its start}
-# Each job gets a place of its event and then a slot, or waits for them, or ends. Returns those that
-# failed: id and reason.
+#   where this script fails, the action that suspends it or '', other actions at its start, whether
+#   it is a run of a workflow}
+# Each job gets a place of its event and then a slot, or waits for them, or ends. A run of a
+# workflow needs no slot. Returns those that failed: id and reason.
 PLACE = """
 local batch = cmsgpack.unpack(ARGV[1])
 local servers, used, full, called, failed = batch.servers, {}, {}, {}, {}
@@ -303,11 +306,21 @@ local function wait_for_slot(id, targets, reason)
   hold_back(id, reason)
 end
 
+-- The loop that runs workflows does the rest.
+local function start_workflow(id, actions)
+  redis.call('RPUSH', jobs.workflow_steps, '{"run":"' .. id .. '","what":"start"}')
+  redis.call('HSET', jobs.job .. id, 'state', '"active"', 'started', batch.now, 'updated',
+    batch.now, 'progress', '0')
+  redis.call('HDEL', jobs.job .. id, 'reason')
+  for _, action in ipairs(actions) do redis.call('RPUSH', jobs.actions, action) end
+  redis.call('PUBLISH', jobs.news, id)
+end
+
 local function place(job)
   local id, refusal, number, chance, limit, most, reason, too_many = unpack(job, 1, 8)
-  local suspension, actions = job[10], job[11]
-  local found = redis.call('HMGET', jobs.job .. id, 'state', 'event', '_slot', 'targets')
-  local event, slot = text_of(found[2]), text_of(found[3])
+  local suspension, actions, is_workflow = job[10], job[11], job[12]
+  local found = redis.call('HMGET', jobs.job .. id, 'state', 'event', '_slot', 'targets', '_queue')
+  local event, slot, queue = text_of(found[2]), text_of(found[3]), text_of(found[5])
   if text_of(found[1]) ~= 'ready' then return end
   if refusal ~= '' then return end_unsent(id, refusal) end
   if suspension ~= '' then
@@ -315,10 +328,11 @@ local function place(job)
     redis.call('RPUSH', jobs.actions, suspension)
     return hold_back(id, batch.suspended)
   end
-  if not has_place(id, event, limit, most, reason, too_many) then
+  if not has_place(id, queue or event, limit, most, reason, too_many) then
     if slot then drop_slot(id, slot) end
     return
   end
+  if is_workflow then return start_workflow(id, actions) end
   if slot then
     if servers[slot] and is_listed(slot, number) and used_on(slot) <= servers[slot][1] then
       return take_slot(id, slot, actions)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from watchbell import logs
 from watchbell.clock import Clock
 from watchbell.errors import LeaseLost
-from watchbell.jobs.dispatch_plan import FIELDS, Definitions, Plan, parsed
+from watchbell.jobs.dispatch_plan import FIELDS, QUEUE, Definitions, Plan, parsed
 from watchbell.jobs.dispatch_scripts import END, GIVE_PLACES, PLACE, SHARED
 from watchbell.jobs.fleet_view import FleetView
 from watchbell.jobs.keys import Jobs
@@ -37,7 +37,7 @@ _MOST = 250
 DEADLY = 3
 """Dispatchers that may die with a job in hand before it is ended."""
 
-_NAMES = ", ".join(f"'{name}'" for name in FIELDS)
+_NAMES = ", ".join(f"'{name}'" for name in (*FIELDS, QUEUE))
 
 # KEYS[1] ready; ARGV[1…] ids of jobs. Returns the fields of each, and events and categories, each
 # after its id.

@@ -22,17 +22,21 @@ from watchbell.store.script import RAISE_NOT_NOW, READ, Script
 _EVERY = 1.0
 
 # KEYS[1] ready. Returns the targets for whose slots jobs wait, and for each event with a queue: its
-# id, its definition and its category's, each empty where there is none.
+# id, its definition and its category's, each empty where there is none. Queues of nodes of
+# workflows, whose names have a colon, are left out: their limits do not change.
 _LOOK = Script(
     LAYOUT
     + READ
     + """
 local queues = {}
-for i, event in ipairs(read('SMEMBERS', jobs.queued_events) or {}) do
+local function add(event)
   local definition = read('HGET', jobs.events, event) or ''
   local category = list_of(definition).category
   if type(category) ~= 'string' then category = 'general' end
-  queues[i] = {event, definition, read('HGET', jobs.categories, category) or ''}
+  queues[#queues + 1] = {event, definition, read('HGET', jobs.categories, category) or ''}
+end
+for _, event in ipairs(read('SMEMBERS', jobs.queued_events) or {}) do
+  if not string.find(event, ':', 1, true) then add(event) end
 end
 return {read('SMEMBERS', jobs.waiting_targets) or {}, queues}
 """

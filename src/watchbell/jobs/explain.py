@@ -3,7 +3,14 @@
 import msgspec
 
 from watchbell.errors import NotFound, Refused
-from watchbell.jobs import action_outcomes, definitions, job_records, left_out_runs, timetable
+from watchbell.jobs import (
+    action_outcomes,
+    definitions,
+    job_records,
+    left_out_runs,
+    timetable,
+    workflow_runs,
+)
 from watchbell.jobs.decide import explanation, launch, succession
 from watchbell.jobs.decide.explanation import EventFacts, Explained, JobFacts, Line
 from watchbell.jobs.decide.placement import FleetState
@@ -63,6 +70,7 @@ async def job(store: Store, settings: JobsSettings, record: JobRecord, now: floa
         event=known.events.get(one.event),
         category=known.categories.get(one.category),
         outcomes=await action_outcomes.read(store, one, now),
+        run=await workflow_runs.view(store, record, now) if workflow_runs.is_run(one) else None,
     )
     if not record.is_live:
         return explanation.job(facts)
@@ -80,6 +88,7 @@ async def job(store: Store, settings: JobsSettings, record: JobRecord, now: floa
             slot_place=slot_place if slot_place >= 0 else None,
             is_aborting="_abort" in record.own,
             outcomes=facts.outcomes,
+            run=facts.run,
         )
     )
 

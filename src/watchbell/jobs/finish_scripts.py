@@ -115,6 +115,10 @@ redis.call('HLEN', jobs.finished)
 redis.call('ZCARD', jobs.done)
 redis.call('LLEN', jobs.actions)
 redis.call('LLEN', jobs.archiving)
+local batch = cmsgpack.unpack(ARGV[3])
+for _, one in ipairs(batch) do
+  if one.workflow_step then redis.call('LLEN', jobs.workflow_steps) end
+end
 
 local refused = {}
 local function step(name, act, ...)
@@ -158,7 +162,7 @@ end
 local function remove(id, keeps_log, keeps_timelines)
   redis.call('ZREM', jobs.live, id)
   redis.call('ZREM', jobs.delayed, id)
-  redis.call('UNLINK', jobs.job .. id)
+  redis.call('UNLINK', jobs.job .. id, jobs.workflow_jobs .. id, jobs.workflow_values .. id)
   step('suspended', redis.call, 'SREM', jobs.suspended, id)
   if not keeps_log then redis.call('UNLINK', jobs.log .. id, jobs.log_parts .. id) end
   if not keeps_timelines then redis.call('UNLINK', jobs.seconds .. id, jobs.minutes .. id) end
@@ -179,6 +183,7 @@ local function finish(one)
   step('counters', redis.call, 'HINCRBY', jobs.counters, one.verdict, 1)
   step('limits by day', count_of_day, one.event, one.conditions)
   if one.retry then step('retry', launch, one.retry, day) end
+  if one.workflow_step then redis.call('RPUSH', jobs.workflow_steps, one.workflow_step) end
   for _, item in ipairs(one.actions) do redis.call('RPUSH', jobs.actions, item) end
   if one.check then step('check', report, one.check[1], one.check[2]) end
   step('release', release, id)
@@ -188,7 +193,7 @@ local function finish(one)
 end
 
 local answers = {}
-for i, one in ipairs(cmsgpack.unpack(ARGV[3])) do
+for i, one in ipairs(batch) do
   answers[i] = step('job ' .. one.id, finish, one) or 'failed'
 end
 return {answers, refused}
@@ -237,6 +242,7 @@ class FinishedJob(Struct, frozen=True, kw_only=True):
             "counted": done.counts and [job.event, job.id, code, completed, elapsed, failed],
             "conditions": [one for one in done.fired if one in limits],
             "retry": launches.item_of(done.retry) if done.retry else False,
+            "workflow_step": verbatim(done.step) if done.step else False,
             "actions": [verbatim(item) for item in done.items],
             "check": [self.report.check, verbatim(self.report.event)] if self.report else False,
             "keeps_log": self.keeps_log,

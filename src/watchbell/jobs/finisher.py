@@ -20,6 +20,7 @@ from watchbell.jobs import check_reports, definitions, finish_scripts, links
 from watchbell.jobs.decide import completion, event_changes
 from watchbell.jobs.decide.completion import Result
 from watchbell.jobs.finish_scripts import Ended, FinishedJob
+from watchbell.jobs.job_changes import SHARED
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.launches import day_of
 from watchbell.jobs.log_lines import Chunk
@@ -118,13 +119,14 @@ class Finisher:
     async def _decided(
         self, ended: Ended, result: Result, tags: set[str], now: float
     ) -> FinishedJob:
-        event = _event(ended.event)
+        event = None if ended.record.job.type == "adhoc" else _event(ended.event)
         done = completion.complete(
             _with_size(ended),
             result,
             known_tags=tags,
             retry_id=ids.record_id("j", now),
             now=now,
+            shared=completion.shared_data(ended.record.job, ended.record.own.get(SHARED)),
         )
         lines = await self._changed_event(done.job, now) if done.job.update_event else []
         if lines:

@@ -11,6 +11,7 @@ from watchbell.errors import StoreUnavailable
 from watchbell.fleet import grouping, presence, records, samples
 from watchbell.fleet.keys import Fleet
 from watchbell.fleet.model import Group, Sample, Server
+from watchbell.fleet.monitoring import alerts
 from watchbell.fleet.presence import Presence
 from watchbell.jobs.decide.placement import FleetState, ServerState
 from watchbell.store import outage
@@ -34,6 +35,7 @@ class FleetView:
         self._groups: dict[str, Group] = {}
         self._is_known = False
         self._samples: dict[str, Sample] = {}
+        self._alerts: dict[str, tuple[str, ...]] = {}
         self._observed: dict[str, tuple[float, float]] = {}
         self._unsettled = clock.monotonic()
         self._next_samples = 0.0
@@ -106,11 +108,20 @@ class FleetView:
         for server in self._observed.keys() - found.seen.keys():
             del self._observed[server]
         self.presence = found
+        self._alerts = await self._limiting()
         self._replace_state()
         if now >= self._next_samples:
             self._next_samples = now + _SAMPLES_EVERY
             self._samples = await samples.latest(self._store)
             self._replace_state()
+
+    async def _limiting(self) -> dict[str, tuple[str, ...]]:
+        """By server: the titles of its alerts that keep new jobs away."""
+        titles: dict[str, tuple[str, ...]] = {}
+        for one in await alerts.active(self._store):
+            if one.limits:
+                titles[one.server] = (*titles.get(one.server, ()), one.title)
+        return titles
 
     def _replace_state(self) -> None:
         state = self._made()
@@ -140,4 +151,5 @@ class FleetView:
             is_online=self.presence.is_online(server.id, self._down_after),
             cpu=sample.cpu if sample else None,
             memory=sample.memory if sample else None,
+            alerts=self._alerts.get(server.id, ()),
         )

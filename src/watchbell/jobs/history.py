@@ -15,7 +15,7 @@ from msgspec import Struct
 from watchbell.errors import Refused
 from watchbell.files.objects import Files
 from watchbell.jobs import job_files, job_packing
-from watchbell.jobs.history_index import index_keys
+from watchbell.jobs.history_index import index_keys, workflow_of
 from watchbell.jobs.job_packing import Packed
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Job
@@ -156,6 +156,8 @@ class Query(Struct, frozen=True, kw_only=True):
     servers: tuple[str, ...] = ()
     usernames: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    workflows: tuple[str, ...] = ()
+    """Events of the workflows that launched them."""
     tags: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
     """`success`, `error` for all failures, or codes."""
@@ -211,8 +213,24 @@ async def count(store: Store, query: Query) -> int | None:
 
 def _has_many(query: Query) -> bool:
     """Whether there are values that are compared here."""
-    fields = (query.events or (), query.categories, query.plugins, query.servers)
-    return any(len(values) > _MOST_VALUES for values in (*fields, query.usernames, query.sources))
+    return any(len(values) > _MOST_VALUES for values in _values(query).values())
+
+
+def _values(query: Query) -> dict[str, tuple[str, ...]]:
+    """Those that jobs must have one of, by the field of the index."""
+    return {
+        "event": query.events or (),
+        "category": query.categories,
+        "plugin": query.plugins,
+        "server": query.servers,
+        "username": query.usernames,
+        "source": query.sources,
+        "workflow": query.workflows,
+    }
+
+
+def _value(job: Job, field: str) -> str:
+    return workflow_of(job) if field == "workflow" else getattr(job, field)
 
 
 def _asked(keys: Jobs, query: Query) -> tuple[dict[str, Any], Callable[[Job], bool]]:
@@ -220,16 +238,8 @@ def _asked(keys: Jobs, query: Query) -> tuple[dict[str, Any], Callable[[Job], bo
     groups = [[keys.done_by("tag", tag)] for tag in query.tags]
     if query.codes:
         groups.append([_code_key(keys, code) for code in query.codes])
-    fields = {
-        "event": query.events or (),
-        "category": query.categories,
-        "plugin": query.plugins,
-        "server": query.servers,
-        "username": query.usernames,
-        "source": query.sources,
-    }
     rest: dict[str, frozenset[str]] = {}
-    for field, values in fields.items():
+    for field, values in _values(query).items():
         if len(values) > _MOST_VALUES:
             rest[field] = frozenset(values)
         elif values:
@@ -241,7 +251,7 @@ def _asked(keys: Jobs, query: Query) -> tuple[dict[str, Any], Callable[[Job], bo
         "groups": groups,
         "all": keys.done(),
     }
-    return asked, lambda job: all(getattr(job, name) in some for name, some in rest.items())
+    return asked, lambda job: all(_value(job, name) in some for name, some in rest.items())
 
 
 def _code_key(keys: Jobs, code: str) -> str:

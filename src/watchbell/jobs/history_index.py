@@ -14,11 +14,17 @@ def indexes(job: Job) -> set[tuple[str, str]]:
         ("server", job.server),
         ("source", job.source),
         ("username", job.username),
+        ("workflow", workflow_of(job)),
         *(("tag", tag) for tag in job.tags),
     }
     if has_failed(job.code):
         found.add(("code", str(job.code)))
     return {(field, value) for field, value in found if value}
+
+
+def workflow_of(job: Job) -> str:
+    """The event of the workflow that launched it; empty if none did."""
+    return job.workflow.event if job.workflow else ""
 
 
 def index_keys(keys: Jobs, job: Job) -> list[str]:

@@ -17,7 +17,9 @@ from watchbell.jobs.model import PUSHED, Action, Activity, JobFile, Limit
 MOST_ACTIVITY = 1_000
 MOST_PUSHED = 1_000
 """Tags, actions or limits of a job after which no more are added."""
-MERGED = ("data", "tags", "actions", "limits", "activity")
+SHARED = "_shared"
+"""The field with what a job has changed of the data that all jobs of its workflow share."""
+MERGED = ("data", "tags", "actions", "limits", "activity", SHARED)
 """Fields of which the next value depends on the last one."""
 
 _LONGEST = 8 << 20
@@ -39,6 +41,7 @@ _PUSHED: dict[str, Any] = {"tags": str, "actions": Action, "limits": Limit}
 _FILE_ID = re.compile(r"\w{1,64}", re.ASCII)
 _MOST_FILES, _LARGEST_FILE = 1_000, 1 << 50
 _PUSH = "push"
+_SHARED_KEY = "workflowData"
 _FILES = "files"
 """Of interest to the agent alone, which uploads them before the result."""
 
@@ -51,6 +54,7 @@ class ChangedJob:
         self._server, self._before = server, before
         self._lists: dict[str, list[Any]] = {}
         self._data: Any = None
+        self._shared: dict[str, Any] | None = None
         self.fields: dict[str, bytes] = {}
 
     def apply(self, change: Changes) -> None:
@@ -66,6 +70,8 @@ class ChangedJob:
     def _set(self, name: str, value: Any, at: float) -> None:
         if name == "data":
             self._merge(value, at)
+        elif name == _SHARED_KEY:
+            self._share(value, at)
         elif name == _PUSH and isinstance(value, dict):
             for field, items in value.items():
                 self._push(field, items, at)
@@ -101,6 +107,17 @@ class ChangedJob:
             merged[key] = old + one if is_joined else one
         if self._store("data", merged, at):
             self._data = merged
+
+    def _share(self, value: Any, at: float) -> None:
+        if not isinstance(value, dict):
+            self.log(at, f"{_SHARED_KEY} was ignored: it is no object")
+            return
+        if self._shared is None:
+            before = _parsed(self._before.get(SHARED))
+            self._shared = before if isinstance(before, dict) else {}
+        merged = {**self._shared, **value}
+        if self._store(SHARED, merged, at):
+            self._shared = merged
 
     def _push(self, name: str, items: Any, at: float) -> None:
         if name == _FILES:

@@ -1,10 +1,11 @@
-"""What the settings add to all jobs: variables, limits and actions."""
+"""What the settings add to all jobs: variables, limits and actions; also actions of alerts."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from watchbell.errors import BadSettings, Refused
 from watchbell.jobs import validation
+from watchbell.jobs.action_rules import ALERT_TRIGGERS
 from watchbell.jobs.decide.launch import Defaults
 from watchbell.settings import Settings
 
@@ -14,6 +15,7 @@ def of(settings: Settings) -> Defaults:
     `trigger`. Raises BadSettings."""
     tables = settings.job_defaults.content
     named = [(f"job_defaults.{name}", table) for name, table in tables.items() if name != "env"]
+    of_alerts = [one for one in named if one[1].get("trigger") in ALERT_TRIGGERS]
     try:
         return Defaults(
             env=_variables(tables.get("env", {})),
@@ -25,7 +27,10 @@ def of(settings: Settings) -> Defaults:
             actions=tuple(
                 validation.action(table, field, strict=True)
                 for field, table in named
-                if "trigger" in table
+                if "trigger" in table and (field, table) not in of_alerts
+            ),
+            alert_actions=tuple(
+                validation.alert_action({**table}, field, strict=True) for field, table in of_alerts
             ),
         )
     except Refused as error:

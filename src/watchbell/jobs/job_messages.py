@@ -1,29 +1,14 @@
-"""Queues the mails and web hooks of actions for the gateways, each once."""
+"""The mails and web hooks of the actions of jobs."""
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from watchbell.errors import Refused
-from watchbell.gateways import catalogue, overview
 from watchbell.gateways.message import Message, Thread
-from watchbell.gateways.sent_messages import send_later
-from watchbell.jobs import action_texts, outcomes, recipients
+from watchbell.jobs import action_texts, outcomes
 from watchbell.jobs.action_texts import JobFacts
-from watchbell.jobs.keys import Jobs
+from watchbell.jobs.message_queue import MessageQueue, Queued
 from watchbell.jobs.model import Action, Job
 from watchbell.settings import Settings
 from watchbell.store.client import Store
-
-KEPT = 30 * 86_400
-"""Seconds for which it is kept what became of a message."""
-
-Kind = Literal["email", "webhook"]
-_NAMES: dict[Kind, str] = {"email": "mail", "webhook": "web hooks"}
-
-
-class Queued(NamedTuple):
-    message: str
-    """The id of its record."""
-    words: str
 
 
 class Occasion(NamedTuple):
@@ -38,23 +23,16 @@ class Occasion(NamedTuple):
 
 class JobMessages:
     def __init__(self, store: Store, settings: Settings) -> None:
-        self._store = store
-        self._media = {one.name: one.kind for one in reversed(catalogue.configured(settings))}
-        self._reach: Literal["public", "any"] = "any" if settings.jobs.private_hooks else "public"
+        self._queue = MessageQueue(store, settings)
 
     async def mail(
         self, message_id: str, about: Occasion, email: str, users: tuple[str, ...], now: float
     ) -> Queued:
         """Raises Refused where there is nobody to send it to, or no gateway that could."""
-        found = await recipients.find(self._store, email, users)
-        unknown = f"no address is known for {', '.join(found.unknown)}" if found.unknown else ""
-        if not found.addresses:
-            raise Refused(unknown or "no address is given")
-        medium = await self._medium("email", now)
         job, action, facts, reason = about
         message = Message(
             id=message_id,
-            address=", ".join(found.addresses),
+            address="",
             subject=action_texts.subject(job, action, facts),
             text=action_texts.text(job, action, facts, reason),
             html=action_texts.html(job, action, facts, reason),
@@ -62,11 +40,9 @@ class JobMessages:
             tone=outcomes.check_state(job) if job.completed else "",
             thread=Thread(f"jobs:{job.event}", facts.title),
         )
-        queued = await self._queue(medium, message, now)
-        return queued._replace(words="; ".join(filter(None, [queued.words, unknown])))
+        return await self._queue.mail(message, email, users, now)
 
     async def web_hook(self, message_id: str, about: Occasion, url: str, now: float) -> Queued:
-        medium = await self._medium("webhook", now)
         job, action, facts, reason = about
         message = Message(
             id=message_id,
@@ -74,29 +50,6 @@ class JobMessages:
             subject=action_texts.subject(job, action, facts),
             payload=action_texts.payload(job, action, facts, reason),
             topic=f"jobs:{job.event}",
-            reach=self._reach,
+            reach=self._queue.reach,
         )
-        return await self._queue(medium, message, now)
-
-    async def _queue(self, medium: str, message: Message, now: float) -> Queued:
-        record = Jobs(self._store.prefix).message(message.id)
-        await send_later(self._store, medium, message, record, now)
-        await self._store.call("EXPIRE", record, KEPT)
-        return Queued(message.id, f"{medium} to {message.address}")
-
-    async def _medium(self, kind: Kind, now: float) -> str:
-        """The medium that sends it. Where these settings have none, gateways of another process
-        may; a message that nobody would send is refused rather than left to wait."""
-        named = [name for name, its_kind in self._media.items() if its_kind == kind]
-        if kind in named or (not named and await self._is_served(kind, now)):
-            return kind
-        if named:
-            return named[-1]
-        raise Refused(
-            f"no gateway for {_NAMES[kind]} is configured; add [gateways.{kind}] to the settings",
-            code="no_gateway",
-        )
-
-    async def _is_served(self, medium: str, now: float) -> bool:
-        (status,) = await overview.statuses(self._store, [medium])
-        return status.is_alive(now)
+        return await self._queue.web_hook(message, now)

@@ -10,6 +10,10 @@ class Jobs(Keyspace, document="watchbell"):
     plugins = Hash("{jobs}:plugins")
     channels = Hash("{jobs}:channels")
     tags = Hash("{jobs}:tags")
+    dashboards = Hash("{jobs}:dashboards")
+    monitors = Hash("{jobs}:monitors")
+    alert_defs = Hash("{jobs}:alert_defs")
+    stocked = Set("{jobs}:stocked")
     revisions = List("{jobs}:revisions:KIND:ID", expires="sometimes")
     changes = Channel("{jobs}:changes")
 
@@ -40,6 +44,11 @@ class Jobs(Keyspace, document="watchbell"):
     actions_later = SortedSet("{jobs}:actions_later")
     channel_uses = Set("{jobs}:channel_uses:DATE:CHANNEL", expires=True)
     suspended = Set("{jobs}:suspended")
+
+    workflow_steps = List("{jobs}:workflow_steps")
+    workflow_later = SortedSet("{jobs}:workflow_later")
+    workflow_jobs = Hash("{jobs}:workflow_jobs:ID")
+    workflow_values = Hash("{jobs}:workflow_values:ID")
 
     log = Stream("{jobs}:log:ID")
     log_parts = List("{jobs}:log_parts:ID")

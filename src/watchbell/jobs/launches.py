@@ -116,17 +116,25 @@ def item_of(job: Job, *, is_continuous: bool = False) -> list[object]:
     that another job follows it."""
     of_day = [limit for limit in job.limits if limit.type == "day"]
     words = [word for pair in fields(job).items() for word in (pair[0], verbatim(pair[1]))]
+    if job.workflow is not None and job.workflow.queue:
+        words += ["_queue", verbatim(msgspec.json.encode(job.workflow.queue))]
     return [
         job.id,
         job.event,
         f"{job.launched:.6f}",
         "" if job.until is None else f"{job.until:.6f}",
         job.priority,
-        [] if job.source in _UNLIMITED else [[_counted(one), one.amount or 0] for one in of_day],
+        [] if _is_unlimited(job) else [[_counted(one), one.amount or 0] for one in of_day],
         bool(of_day),
         is_continuous,
         words,
     ]
+
+
+def _is_unlimited(job: Job) -> bool:
+    """The run of a workflow waits for another attempt at a job: it must not be left out."""
+    is_next_attempt = job.retry_count > 0 and job.workflow is not None
+    return job.source in _UNLIMITED or is_next_attempt
 
 
 def _counted(limit: Limit) -> str:

@@ -4,6 +4,10 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from watchbell.fleet.model import AlertRule, Monitor, OutputFormat
+from watchbell.jobs.dashboards import Dashboard
+from watchbell.jobs.workflow_model import JobWorkflow, Workflow
+
 Algorithm = Literal[
     "random",
     "round_robin",
@@ -40,6 +44,8 @@ class Timing(Struct, frozen=True, kw_only=True, omit_defaults=True):
         "startup",
     ]
     enabled: bool = True
+    id: str = ""
+    """In a workflow: the node at which its runs begin."""
     years: tuple[int, ...] = ()
     months: tuple[int, ...] = ()
     days: tuple[int, ...] = ()
@@ -96,7 +102,8 @@ PUSHED = "job"
 
 class Action(Struct, frozen=True, kw_only=True, omit_defaults=True):
     trigger: str
-    """`start`, `complete`, `success`, `error`, `warning`, `critical`, `abort` or `tag:ID`."""
+    """`start`, `complete`, `success`, `error`, `warning`, `critical`, `abort` or `tag:ID`; of an
+    alert `alert_new` or `alert_cleared`."""
     type: Literal[
         "email",
         "web_hook",
@@ -133,10 +140,12 @@ class Action(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     title: str
+    type: Literal["", "workflow"] = ""
     enabled: bool = True
     icon: str = ""
     category: str = "general"
     plugin: str = "shellplug"
+    workflow: Workflow | None = None
     params: dict[str, Any] = {}
     tags: tuple[str, ...] = ()
     targets: tuple[str, ...] = ("main",)
@@ -209,6 +218,11 @@ class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     event: str
     state: State
+    type: Literal["", "workflow", "adhoc"] = ""
+    """`workflow` for a run of a workflow, `adhoc` for a job of a node that runs no event."""
+    workflow: JobWorkflow | None = None
+    workflowData: dict[str, Any] = {}  # noqa: N815 the name that programs know
+    """What the jobs of a run share."""
     category: str = "general"
     plugin: str = "shellplug"
     params: dict[str, Any] = {}
@@ -333,6 +347,12 @@ class Plugin(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cwd: str = ""
     env: dict[str, str] = {}
     kill: Literal["none", "parent", "all"] = "parent"
+    groups: tuple[str, ...] = ()
+    """Of a monitor: the groups whose servers run it each minute; empty for all servers."""
+    format: OutputFormat = "text"
+    """Of a monitor: how its output is read."""
+    timeout: float = 5
+    """Of a monitor: seconds after which it is killed."""
     stock: bool = False
     username: str = ""
     created: int = 0
@@ -371,6 +391,18 @@ class Tag(Struct, frozen=True, kw_only=True, omit_defaults=True):
     revision: int = 1
 
 
+class AlertDef(AlertRule, frozen=True, kw_only=True, omit_defaults=True):
+    """When a server has an alert, and what is done then."""
+
+    actions: tuple[Action, ...] = ()
+    exclusive_actions: bool = False
+    """Whether these actions are all, without those of the server's groups."""
+    username: str = ""
+    created: int = 0
+    modified: int = 0
+    revision: int = 1
+
+
 class EventState(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is known of the jobs of an event, without retried and test jobs."""
 
@@ -392,5 +424,8 @@ KINDS: dict[str, type[Struct]] = {
     "plugin": Plugin,
     "channel": Channel,
     "tag": Tag,
+    "monitor": Monitor,
+    "alert": AlertDef,
+    "dashboard": Dashboard,
 }
 """What people define, by the word for it."""

@@ -8,13 +8,14 @@ import msgspec
 from watchbell import ids
 from watchbell.actors import Actor
 from watchbell.errors import NotFound, Refused
-from watchbell.jobs import launches, permissions, run_overrides, timetable
+from watchbell.jobs import launches, permissions, run_overrides, timetable, workflow_runs
 from watchbell.jobs import value_readers as read
 from watchbell.jobs.decide import launch
 from watchbell.jobs.decide.launch import HIGHEST_PRIORITY, NO_DEFAULTS, Defaults, Definitions, Wish
 from watchbell.jobs.model import Algorithm, Event, Job, JobFile
 from watchbell.jobs.timetable import Timetable
 from watchbell.jobs.value_readers import Reader
+from watchbell.jobs.workflow_model import Workflow
 from watchbell.store.client import Store
 
 IGNORED = frozenset(
@@ -70,6 +71,7 @@ async def run(
         overrides["until"] = now + found["delay"]
     overrides["files"] = tuple(files)
     await _check_permission(store, actor, event, overrides.get("targets"))
+    await permissions.check_workflow(store, actor, event, definitions.events)
     if found.get("plugin", event.plugin) != event.plugin:
         raise Refused("the plugin of an event can't be replaced for one job", field="plugin")
     overrides |= await run_overrides.read(store, actor, event, found)
@@ -87,12 +89,18 @@ async def rerun(
     *,
     timezone: str,
     defaults: Defaults = NO_DEFAULTS,
+    from_node: str = "",
 ) -> Job:
     """Launches a job like an earlier one: its event as it is now, with the job's parameters,
-    targets and input."""
+    targets and input. A run of a workflow may begin at a node, with the results that the earlier
+    run has of all that do not follow it."""
     event = definitions.events.get(job.event)
     if event is None:
         raise NotFound(f"the event {job.event!r} of the job was deleted")
+    if job.type == "adhoc" and job.workflow is not None:
+        run, node = job.workflow.job, job.workflow.node
+        reason = f"job {job.id} runs no event: repeat job {run} from the node {node}"
+        raise Refused(reason, code="no_event")
     overrides: dict[str, Any] = {
         "params": job.params,
         "tags": tuple(tag for tag in job.tags if not tag.startswith("_")),
@@ -104,6 +112,12 @@ async def rerun(
     if job.targets != event.targets:
         overrides["targets"] = job.targets
     await _check_permission(store, actor, event, overrides.get("targets"))
+    await permissions.check_workflow(store, actor, event, definitions.events)
+    if job.workflow is not None:
+        overrides["timing"] = job.workflow.start
+    if from_node:
+        graph = event.workflow or Workflow()
+        overrides["workflow"] = await workflow_runs.repetition(store, job, graph, from_node)
     times = timetable.of(event.timings, timezone)
     again = _prepared(definitions, actor, event, times, overrides, now, defaults)
     return await _launched(store, event, times, again, timezone)

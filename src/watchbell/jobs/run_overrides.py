@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from watchbell.actors import Actor, Privilege
+from watchbell.actors import Actor
 from watchbell.errors import NotFound, Refused
 from watchbell.fleet import servers as fleet_servers
 from watchbell.jobs import definitions, permissions, validation
@@ -13,8 +13,6 @@ from watchbell.jobs.model import Event
 from watchbell.store.client import Store
 
 REPLACED = ("actions", "limits", "notes", "icon")
-_CHANGES_EVENT: dict[str, Privilege] = {"disable": "edit_events", "delete": "delete_events"}
-"""What somebody must be allowed to do with the event to add an action that does it."""
 
 
 async def read(
@@ -38,8 +36,8 @@ async def _check_actions(store: Store, actor: Actor, event: Event, draft: Event)
     servers = {one.id: one for one in await fleet_servers.every(store)}
     about = permissions.subject(event.category, event.targets, servers)
     for action in added:
-        if action.type in _CHANGES_EVENT:
-            permissions.check(actor, _CHANGES_EVENT[action.type], about)
+        if action.type in permissions.CHANGES_EVENT:
+            permissions.check(actor, permissions.CHANGES_EVENT[action.type], about)
     permissions.check_actions(actor, added, await _named_events(store, event, draft), servers)
 
 

@@ -164,6 +164,7 @@ class Scheduler:
                     event=event.id,
                     source="scheduler",
                     params=fire.params,
+                    timing=fire.timing,
                     tags=tuple(dict.fromkeys([*event.tags, *fire.tags])),
                     until=instant,
                     now=max(instant - delay, at),

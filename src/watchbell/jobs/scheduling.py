@@ -6,7 +6,7 @@ from typing import Any
 
 from watchbell import actors
 from watchbell.errors import StoreUnavailable
-from watchbell.jobs import definitions
+from watchbell.jobs import definition_removal
 from watchbell.jobs.continuous import ContinuousRunner
 from watchbell.jobs.decide.launch import NO_DEFAULTS, Defaults
 from watchbell.jobs.delays import DelayEnder
@@ -86,4 +86,4 @@ class Scheduling:
         return int(seconds) + int(microseconds) / 1e6, None
 
     async def _remove(self, event: str) -> None:
-        await definitions.remove(self._store, "event", event, _WHO, self.clock.now())
+        await definition_removal.remove(self._store, "event", event, _WHO, self.clock.now())

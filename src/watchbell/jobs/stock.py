@@ -1,17 +1,20 @@
-"""What a new store has, so that an event runs at once: a category, a group, and plugins."""
+"""What a new store has, so that an event runs at once and servers are monitored: a category, a
+group, plugins, monitors and alert definitions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from watchbell.errors import Refused
 from watchbell.fleet.keys import Fleet
-from watchbell.fleet.model import Group
+from watchbell.fleet.model import Group, Monitor
 from watchbell.jobs import validation
 from watchbell.jobs.keys import Jobs
-from watchbell.jobs.model import Category, Parameter, Plugin
+from watchbell.jobs.model import AlertDef, Category, Parameter, Plugin
+from watchbell.jobs.monitoring_stock import ALERTS, MONITORS
 from watchbell.store.client import Store
+from watchbell.store.effects import verbatim
 from watchbell.store.script import Script
 
 GENERAL = Category(
@@ -139,7 +142,16 @@ TEST = Plugin(
         ),
     ),
 )
-PLUGINS = (SHELL, HTTP, HOOK, TEST)
+OPEN_FILES = Plugin(
+    id="open_files",
+    title="Open files",
+    type="monitor",
+    icon="file-multiple",
+    notes="How many files all processes of a server have open, and how many may be.",
+    command="cat /proc/sys/fs/file-nr",
+    stock=True,
+)
+PLUGINS = (SHELL, HTTP, HOOK, TEST, OPEN_FILES)
 
 # KEYS[1] a hash of records, KEYS[2] channel of changes; ARGV[1] id, ARGV[2] the record as it was
 # read, empty for none, ARGV[3] the new record, ARGV[4] message. Writes nothing where the record is
@@ -148,6 +160,19 @@ _PUT = Script("""
 if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then return end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 redis.call('PUBLISH', KEYS[2], ARGV[4])
+""")
+
+
+# KEYS[1] what has been created before, KEYS[2] channel of changes; ARGV[1] msgpack: {key of a hash
+# of records, id, record, name, message}. Each name is created once: what somebody has deleted since
+# stays deleted.
+_CREATE_ONCE = Script("""
+for _, one in ipairs(cmsgpack.unpack(ARGV[1])) do
+  local key, id, record, name, message = unpack(one)
+  if redis.call('SADD', KEYS[1], name) == 1 and redis.call('HSETNX', key, id, record) == 1 then
+    redis.call('PUBLISH', KEYS[2], message)
+  end
+end
 """)
 
 
@@ -169,6 +194,7 @@ async def ensure(store: Store, now: float) -> None:
         await _put(store, (fleet.groups(), fleet.changes()), b"", group, MAIN.id)
     for plugin in PLUGINS:
         await _ensure_plugin(store, plugin, created)
+    await _create_once(store, created)
 
 
 async def _ensure_plugin(store: Store, plugin: Plugin, now: int) -> None:
@@ -193,6 +219,22 @@ async def _ensure_plugin(store: Store, plugin: Plugin, now: int) -> None:
         new,
         {"kind": "plugin", "id": plugin.id},
     )
+
+
+async def _create_once(store: Store, now: int) -> None:
+    keys, items = Jobs(store.prefix), list[list[str | msgspec.Raw]]()
+    ordered = [replace(one, sort_order=place) for place, one in enumerate(MONITORS)]
+    tables: tuple[tuple[str, str, Sequence[Monitor | AlertDef]], ...] = (
+        ("monitor", keys.monitors(), ordered),
+        ("alert", keys.alert_defs(), ALERTS),
+    )
+    for kind, key, records in tables:
+        for one in records:
+            record = msgspec.json.encode(replace(one, created=now, modified=now))
+            message = msgspec.json.encode({"kind": kind, "id": one.id})
+            packed = verbatim(record), f"{kind}:{one.id}", verbatim(message)
+            items.append([key, one.id, *packed])
+    await _CREATE_ONCE(store, [keys.stocked(), keys.changes()], [msgspec.msgpack.encode(items)])
 
 
 async def _put(

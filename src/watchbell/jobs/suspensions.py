@@ -5,6 +5,8 @@ from msgspec.structs import replace
 
 from watchbell.actors import Actor
 from watchbell.errors import NotFound, Refused
+from watchbell.jobs import workflow_runs
+from watchbell.jobs.job_records import JobRecord
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.lua import LAYOUT
 from watchbell.jobs.model import Action
@@ -33,9 +35,13 @@ return 'resumed'
 )
 
 
-async def resume(store: Store, job: str, who: Actor, now: float) -> None:
-    """NotFound where there is no such job in progress, Refused where it is not suspended."""
+async def resume(store: Store, job: str, who: Actor, now: float, node: str = "") -> None:
+    """`node` is where a run of a workflow goes on. NotFound where there is no such job in progress,
+    Refused where it is not suspended."""
     keys = Jobs(store.prefix)
+    if node or not await store.call("SISMEMBER", keys.suspended(), job):
+        await workflow_runs.resume(store, job, who, node)
+        return
     while True:
         raw = await store.call("HGET", keys.job(job), "actions") or b"[]"
         ended = msgspec.json.encode(_resumed(msgspec.json.decode(raw, type=list[Action]), who, now))
@@ -46,6 +52,14 @@ async def resume(store: Store, job: str, who: Actor, now: float) -> None:
             raise Refused(f"job {job} is not suspended", code="not_suspended")
         if answer == b"resumed":
             return
+
+
+async def is_suspended(store: Store, record: JobRecord) -> bool:
+    """Whether a job in progress waits for somebody."""
+    job = record.job
+    if workflow_runs.is_run(job) and job.state == "active":
+        return bool(workflow_runs.suspension(record))
+    return bool(await store.call("SISMEMBER", Jobs(store.prefix).suspended(), job.id))
 
 
 async def suspended(store: Store) -> list[str]:

@@ -26,6 +26,8 @@ class Fire(NamedTuple):
     params: dict[str, Any]
     tags: tuple[str, ...]
     """Those of the timings that match, over those of the event."""
+    timing: str = ""
+    """The id of the first of them that has one."""
 
 
 class Catchup(NamedTuple):
@@ -108,8 +110,10 @@ class Timetable(Schedule):
         for _, timing in matching:
             params |= timing.params
         tags = dict.fromkeys(tag for _, timing in matching for tag in timing.tags)
+        named = next((one.id for _, one in matching if one.id), "")
         by_minute = any(timing.type != "interval" for _, timing in matching)
-        return Fire(at, self._instants(at) if by_minute else (at,), params, tuple(tags))
+        instants = self._instants(at) if by_minute else (at,)
+        return Fire(at, instants, params, tuple(tags), named)
 
     def describes(self) -> str:
         words = [schedule.describes() for schedule, _ in self.schedules]

@@ -35,7 +35,11 @@ def _minute(field: str, value: Any) -> int:
     return read.moment(field, value) // 60 * 60
 
 
-_EVERY: dict[str, Reader] = {"type": read.anything, "enabled": read.yes_or_no}
+_EVERY: dict[str, Reader] = {
+    "type": read.anything,
+    "enabled": read.yes_or_no,
+    "id": read.optional_identifier,
+}
 _LAUNCHING: dict[str, Reader] = {
     **_EVERY,
     "params": read.mapping,

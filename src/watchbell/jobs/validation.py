@@ -5,20 +5,34 @@ other and of other records.
 """
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol, get_args
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from watchbell.alerting import expressions
 from watchbell.errors import Refused
-from watchbell.jobs import action_rules, aliases, limit_rules, parameters, timing_rules
+from watchbell.fleet.model import Monitor, OutputFormat
+from watchbell.fleet.monitoring import trial
+from watchbell.jobs import (
+    action_rules,
+    aliases,
+    dashboard_rules,
+    limit_rules,
+    monitoring_rules,
+    parameters,
+    timing_rules,
+    workflow_graph,
+    workflow_params,
+    workflow_rules,
+)
 from watchbell.jobs import value_readers as read_value
+from watchbell.jobs.dashboards import Dashboard
 from watchbell.jobs.model import (
     KINDS,
     Action,
+    AlertDef,
     Algorithm,
     Category,
     Channel,
@@ -28,12 +42,16 @@ from watchbell.jobs.model import (
     Plugin,
     Tag,
 )
+from watchbell.jobs.record_readers import COMMON, ENABLED, IDS, NAMES, record_reader, regex
 from watchbell.jobs.value_readers import LARGEST, Reader
+from watchbell.jobs.workflow_model import PLUGIN as WORKFLOW_PLUGIN
+from watchbell.jobs.workflow_model import Workflow
 from watchbell.schedule.fields import refuse
 
-LONGEST_REGEX = 1_000
+LONGEST_COMMAND = 50
+"""Seconds that a monitor may take: it runs every minute."""
 
-Record = Event | Category | Plugin | Channel | Tag
+Record = Event | Category | Plugin | Channel | Tag | Monitor | AlertDef | Dashboard
 
 
 class Known(Protocol):
@@ -47,6 +65,8 @@ class Known(Protocol):
     def plugins(self) -> Mapping[str, Plugin]: ...
     @property
     def channels(self) -> Mapping[str, Channel]: ...
+    @property
+    def monitors(self) -> Mapping[str, Monitor]: ...
 
 
 def read(
@@ -64,8 +84,14 @@ def read(
     record: Record = _READERS[True][kind]("", aliases.canonical(kind, plain, stored))
     if isinstance(record, Event):
         timing_rules.check_together(record.timings)
+        record = _checked_type(record)
+        _check_graph(record, known)
         if known is not None:
             record = _checked_event(record, known, current, is_admin=is_admin)
+    if isinstance(record, Monitor):
+        trial.check_monitor(record)
+    if isinstance(record, AlertDef):
+        trial.check_alert(record)
     if known is not None:
         _check_references(record, known, current)
     return record
@@ -92,10 +118,36 @@ def action(value: object, field: str = "", *, strict: bool = False) -> Action:
     return found
 
 
+def alert_action(value: object, field: str = "", *, strict: bool = False) -> Action:
+    """An action of an alert alone. Raises Refused."""
+    found: Action = action_rules.reader(strict=strict, of_alert=True)(
+        field, aliases.action(read_value.plain(value))
+    )
+    return found
+
+
 def limit(value: object, field: str = "", *, strict: bool = False) -> Limit:
     """A limit alone, as a job pushes it. Raises Refused."""
     found: Limit = limit_rules.reader(strict=strict)(field, aliases.limit(read_value.plain(value)))
     return found
+
+
+def _checked_type(event: Event) -> Event:
+    """A workflow has no plugin of its own, and every workflow has nodes."""
+    if event.type == "workflow":
+        return replace(event, plugin=WORKFLOW_PLUGIN, workflow=event.workflow or Workflow())
+    if event.workflow is not None:
+        raise Refused("only an event of the type workflow has one", field="workflow")
+    return event
+
+
+def _check_graph(event: Event, known: Known | None) -> None:
+    if event.workflow is None:
+        return
+    events = known.events if known is not None else {}
+    for one in workflow_graph.problems(event.workflow, event.id, event.timings, events):
+        if not one.is_warning:
+            raise Refused(one.reason, field=one.field)
 
 
 def _checked_event(event: Event, known: Known, current: Record | None, *, is_admin: bool) -> Event:
@@ -108,7 +160,16 @@ def _checked_event(event: Event, known: Known, current: Record | None, *, is_adm
             reason = "a queue limit needs a job limit, which decides when jobs are queued"
             raise Refused(reason, field=f"limits[{place}].type")
     before = current if isinstance(current, Event) else Event(id=event.id, title=event.title)
-    return _with_params(event, known.plugins.get(event.plugin), before, is_admin=is_admin)
+    if event.workflow is not None:
+        workflow = workflow_params.checked(
+            event.workflow, before.workflow, known, is_admin=is_admin
+        )
+        return replace(event, workflow=workflow)
+    plugin = known.plugins.get(event.plugin)
+    if plugin is not None and plugin.type != "event" and event.plugin != before.plugin:
+        reason = f"{plugin.title} is a plugin of type {plugin.type}, which no event can use"
+        raise Refused(reason, field="plugin")
+    return _with_params(event, plugin, before, is_admin=is_admin)
 
 
 def _with_params(event: Event, plugin: Plugin | None, before: Event, *, is_admin: bool) -> Event:
@@ -138,17 +199,19 @@ def _check_references(record: Record, known: Known, current: Record | None) -> N
     if isinstance(record, Event):
         accepted.add(("event", record.id))
     for field, kind, name in references(record):
-        if (kind, name) not in accepted and name not in _named(known, kind):
+        if (kind, name) not in accepted and name not in named(known, kind):
             raise Refused(f"there is no {kind} {name!r}", field=field)
 
 
-def _named(known: Known, kind: str) -> Mapping[str, Struct]:
-    named: dict[str, Mapping[str, Any]] = {
+def named(known: Known, kind: str) -> Mapping[str, Struct]:
+    """The records of a kind that others may refer to."""
+    found: dict[str, Mapping[str, Any]] = {
         "event": known.events,
         "plugin": known.plugins,
         "channel": known.channels,
+        "monitor": known.monitors,
     }
-    return named[kind]
+    return found[kind]
 
 
 def properties(kind: str) -> tuple[str, ...]:
@@ -156,49 +219,36 @@ def properties(kind: str) -> tuple[str, ...]:
     return KINDS[kind].__struct_fields__
 
 
+def _of_event(event: Event) -> Iterable[tuple[str, str, str]]:
+    if event.workflow is not None:
+        return workflow_graph.references(event.workflow)
+    return [("plugin", "plugin", event.plugin)]
+
+
+def _of_actions(actions: Iterable[Action]) -> Iterator[tuple[str, str, str]]:
+    for place, one in enumerate(actions):
+        if one.type == "run_event":
+            yield f"actions[{place}].event_id", "event", one.event_id
+        if one.type == "channel":
+            yield f"actions[{place}].channel_id", "channel", one.channel_id
+
+
 def references(record: Record) -> Iterator[tuple[str, str, str]]:
     """What a record refers to: field, kind and id. A category is created where there is none, and
     targets may come and go, so they are not among them."""
     if isinstance(record, Event):
-        yield "plugin", "plugin", record.plugin
-    if isinstance(record, Event | Category):
-        for place, one in enumerate(record.actions):
-            if one.type == "run_event":
-                yield f"actions[{place}].event_id", "event", one.event_id
-            if one.type == "channel":
-                yield f"actions[{place}].channel_id", "channel", one.channel_id
+        yield from _of_event(record)
+    if isinstance(record, AlertDef) and record.monitor_id:
+        yield "monitor_id", "monitor", record.monitor_id
+    if isinstance(record, Dashboard):
+        yield from dashboard_rules.references(record)
+    if isinstance(record, Event | Category | AlertDef):
+        yield from _of_actions(record.actions)
     if isinstance(record, Channel) and record.run_event:
         yield "run_event", "event", record.run_event
 
 
 # The readers of each kind.
-
-
-def _record(cls: Callable[..., Struct], readers: Mapping[str, Reader], *, strict: bool) -> Reader:
-    def reader(field: str, value: Any) -> Struct:
-        given = read_value.mapping(field, value)
-        found = read_value.fields(field, given, readers, strict=strict)
-        for name in ("id", "title"):
-            if name in readers and name not in found and cls is not Parameter:
-                raise Refused("enter one", field=f"{field}.{name}" if field else name)
-        return cls(**found)
-
-    return reader
-
-
-_COMMON: dict[str, Reader] = {
-    "id": read_value.identifier,
-    "title": read_value.line(least=1),
-    "icon": read_value.line(),
-    "notes": read_value.text,
-    "username": read_value.line(),
-    "created": read_value.whole(0, LARGEST),
-    "modified": read_value.whole(0, LARGEST),
-    "revision": read_value.whole(0, LARGEST),
-}
-_ENABLED: dict[str, Reader] = {**_COMMON, "enabled": read_value.yes_or_no}
-_IDS = read_value.array(read_value.identifier)
-_NAMES = read_value.array(read_value.line(least=1))
 
 
 def _targets(field: str, value: Any) -> tuple[str, ...]:
@@ -217,16 +267,6 @@ def _command(field: str, value: Any) -> str:
     return command
 
 
-def _regex(field: str, value: Any) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST_REGEX:
-        refuse(field, f"a regular expression of at most {LONGEST_REGEX} characters", value)
-    try:
-        expressions.compiled(value)
-    except Refused as error:
-        raise Refused(f"{value!r} is no regular expression: {error}", field=field) from None
-    return value
-
-
 def _tag_id(field: str, value: Any) -> str:
     found = read_value.identifier(field, value)
     if found.startswith("_"):
@@ -234,36 +274,43 @@ def _tag_id(field: str, value: Any) -> str:
     return found
 
 
+def _event_type(field: str, value: Any) -> str:
+    """`event` is what xyOps calls one that is no workflow."""
+    return "" if value in ("", "event") else read_value.one_of(("event", "workflow"))(field, value)
+
+
 def _event(*, strict: bool) -> Reader:
     readers: dict[str, Reader] = {
-        **_ENABLED,
+        **ENABLED,
+        "type": _event_type,
+        "workflow": workflow_rules.reader(strict=strict),
         "category": read_value.identifier,
         "plugin": read_value.identifier,
         "params": read_value.mapping,
-        "tags": _IDS,
+        "tags": IDS,
         "targets": _targets,
         "algo": read_value.one_of(get_args(Algorithm)),
         "actions": read_value.items(action_rules.reader(strict=strict)),
         "limits": read_value.items(limit_rules.reader(strict=strict)),
         "timings": read_value.items(timing_rules.reader(strict=strict)),
     }
-    return _record(Event, readers, strict=strict)
+    return record_reader(Event, readers, strict=strict)
 
 
 def _category(*, strict: bool) -> Reader:
     readers: dict[str, Reader] = {
-        **_ENABLED,
+        **ENABLED,
         "color": read_value.line(),
         "sort_order": read_value.whole(-LARGEST, LARGEST),
         "actions": read_value.items(action_rules.reader(strict=strict)),
         "limits": read_value.items(limit_rules.reader(strict=strict)),
     }
-    return _record(Category, readers, strict=strict)
+    return record_reader(Category, readers, strict=strict)
 
 
 def _plugin(*, strict: bool) -> Reader:
     readers: dict[str, Reader] = {
-        **_ENABLED,
+        **ENABLED,
         "type": read_value.one_of(get_args(Plugin.__annotations__["type"])),
         "command": _command,
         "script": read_value.text,
@@ -273,9 +320,12 @@ def _plugin(*, strict: bool) -> Reader:
         "cwd": read_value.line(4_000),
         "env": read_value.environment,
         "kill": read_value.one_of(("none", "parent", "all")),
+        "groups": IDS,
+        "format": read_value.one_of(get_args(OutputFormat)),
+        "timeout": read_value.number(0.1, LONGEST_COMMAND),
         "stock": read_value.yes_or_no,
     }
-    plugin = _record(Plugin, readers, strict=strict)
+    plugin = record_reader(Plugin, readers, strict=strict)
 
     def reader(field: str, value: Any) -> Plugin:
         found: Plugin = plugin(field, value)
@@ -299,7 +349,7 @@ def _parameter(*, strict: bool) -> Reader:
         "caption": read_value.text,
         "required": read_value.yes_or_no,
         "locked": read_value.yes_or_no,
-        "regex": _regex,
+        "regex": regex,
         "secret": read_value.yes_or_no,
     }
 
@@ -315,19 +365,19 @@ def _parameter(*, strict: bool) -> Reader:
 
 def _channel(*, strict: bool) -> Reader:
     readers: dict[str, Reader] = {
-        **_ENABLED,
-        "users": _NAMES,
+        **ENABLED,
+        "users": NAMES,
         "email": read_value.addresses,
         "url": read_value.url,
         "run_event": read_value.optional_identifier,
         "sound": read_value.line(),
         "max_per_day": read_value.whole(0, LARGEST),
     }
-    return _record(Channel, readers, strict=strict)
+    return record_reader(Channel, readers, strict=strict)
 
 
 def _tag(*, strict: bool) -> Reader:
-    return _record(Tag, {**_COMMON, "id": _tag_id}, strict=strict)
+    return record_reader(Tag, {**COMMON, "id": _tag_id}, strict=strict)
 
 
 _BUILDERS: dict[str, Callable[..., Reader]] = {
@@ -336,6 +386,9 @@ _BUILDERS: dict[str, Callable[..., Reader]] = {
     "plugin": _plugin,
     "channel": _channel,
     "tag": _tag,
+    "monitor": monitoring_rules.monitor,
+    "alert": monitoring_rules.alert,
+    "dashboard": dashboard_rules.dashboard,
 }
 assert set(_BUILDERS) == set(KINDS)
 _READERS: dict[bool, dict[str, Reader]] = {

@@ -7,21 +7,37 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from watchbell.jobs.model import ABORTED, PUSHED, Action, Event, Job, JobReference, Limit
+from watchbell.jobs.model import (
+    ABORTED,
+    PUSHED,
+    Action,
+    Channel,
+    Code,
+    Event,
+    Job,
+    JobReference,
+    Limit,
+)
 from watchbell.jobs.outcomes import has_failed
 
 SUSPENDED = "suspended by an action until somebody resumes it"
 """Why a job waits."""
 LIMIT = "limit:"
 """What the trigger of an action begins with that a limit set off; the limit's type follows."""
+NODE_TRIGGER = "node:"
+"""Of an action that a node of a workflow carries out; the id of the node follows."""
 _SOURCES = {"": 0, "category": 1, "settings": 2}
 """Of several actions that do the same, the event's is carried out, then the category's."""
 
 
 class ActionItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is queued on `actions`: an action of a job, or a limit that was reached."""
+    """What is queued on `actions`: an action of a job, a limit that was reached, or a change of an
+    alert."""
 
-    job: str
+    job: str = ""
+    alert: str = ""
+    trigger: str = ""
+    """Of an alert: which of its actions are carried out."""
     n: int | None = None
     """The place of the action among those of the job."""
     limit: int | None = None
@@ -53,14 +69,17 @@ class Completed(NamedTuple):
 
 def triggers(job: Job) -> list[str]:
     """What the end of a job sets off, in order."""
-    if job.retried:
-        return []
-    if not has_failed(job.code):
+    return [] if job.retried else conditions(job.code, job.tags)
+
+
+def conditions(code: Code, tags: Iterable[str]) -> list[str]:
+    """What a result with these tags sets off, in order."""
+    if not has_failed(code):
         outcome = ["success"]
     else:
-        is_named = job.code in ("warning", "critical", ABORTED)
-        outcome = ["error", *([str(job.code)] if is_named else [])]
-    return ["complete", *outcome, *(f"tag:{tag}" for tag in job.tags)]
+        is_named = code in ("warning", "critical", ABORTED)
+        outcome = ["error", *([str(code)] if is_named else [])]
+    return ["complete", *outcome, *(f"tag:{tag}" for tag in tags)]
 
 
 def selected(job: Job, fired: Sequence[str]) -> list[Selected]:
@@ -81,14 +100,14 @@ def _distinct(job: Job, fired: Sequence[str]) -> dict[tuple[object, ...], Select
     able.sort(key=lambda one: (_SOURCES.get(one.action.source, 0), order[one.action.trigger]))
     distinct: dict[tuple[object, ...], Selected] = {}
     for one in able:
-        distinct.setdefault(_effect(one.action), one)
+        distinct.setdefault(effect(one.action), one)
     return distinct
 
 
 def idle_reasons(job: Job) -> list[str]:
     """For each action of a job that is over: why it was not carried out; empty if it was."""
     fired = triggers(job)
-    chosen = {_effect(one.action): one.n for one in _distinct(job, fired).values()}
+    chosen = {effect(one.action): one.n for one in _distinct(job, fired).values()}
     reasons = []
     for n, action in enumerate(job.actions):
         if action.code is not None or action.date is not None:
@@ -100,13 +119,13 @@ def idle_reasons(job: Job) -> list[str]:
         elif action.trigger not in fired:
             reason = f"its trigger is {action.trigger}"
         else:
-            first = chosen.get(_effect(action), n)
+            first = chosen.get(effect(action), n)
             reason = f"action {first + 1} does the same" if first != n else ""
         reasons.append(reason)
     return reasons
 
 
-def _effect(action: Action) -> tuple[object, ...]:
+def effect(action: Action) -> tuple[object, ...]:
     """Equal for actions that do the same."""
     match action.type:
         case "email":
@@ -121,6 +140,23 @@ def _effect(action: Action) -> tuple[object, ...]:
             return ("tag", frozenset(action.tags))
         case kind:
             return (kind,)
+
+
+def ways(action: Action, email: str, users: tuple[str, ...], url: str) -> list[Action]:
+    """The ways in which people are reached, each as an action."""
+    found = []
+    if email or users:
+        found.append(replace(action, type="email", email=email, users=users))
+    if url:
+        found.append(replace(action, type="web_hook", url=url))
+    return found
+
+
+def uses(channel: Channel) -> list[Action]:
+    """What a channel does, as actions."""
+    bare = Action(trigger="complete", type="run_event", event_id=channel.run_event)
+    found = ways(bare, channel.email, channel.users, channel.url)
+    return [*found, bare] if channel.run_event else found
 
 
 def addresses(text: str) -> frozenset[str]:

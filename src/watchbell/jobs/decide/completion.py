@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from watchbell.jobs.decide import actions, launch, retrying
 from watchbell.jobs.decide.retrying import first_limit
+from watchbell.jobs.decide.workflow_state import EndedJob, Step
 from watchbell.jobs.model import (
     ABORTED,
     Activity,
@@ -67,6 +68,8 @@ class Completion(Struct, frozen=True, kw_only=True):
     """Whether it counts for its event: tests and attempts that are retried do not."""
     fired: tuple[str, ...] = ()
     """The triggers, for limits by day."""
+    step: bytes = b""
+    """For the run of the workflow that launched it."""
 
 
 def result(raw: bytes | None) -> Result:
@@ -83,8 +86,10 @@ def complete(
     known_tags: Collection[str],
     retry_id: str,
     now: float,
+    shared: dict[str, Any] | None = None,
 ) -> Completion:
-    """`retry_id` is for a new attempt, if there is one."""
+    """`retry_id` is for a new attempt, if there is one. `shared` is what the job has changed of
+    what the jobs of its workflow share."""
     final, reached = actions.limited(_ended(job, ended, now), ended.limit, now)
     final = _tagged(final, known_tags)
     limit = retrying.verdict(final).limit
@@ -92,14 +97,61 @@ def complete(
     if retry is not None:
         references = (*final.jobs, JobReference(retry.id, "retry"))
         final = replace(final, retried=True, jobs=references)
-    final, items = actions.completed(final, now)
+    final, items = actions.completed(_without_replay(final), now)
     fired = actions.triggers(final)
     return Completion(
         job=_with_system_tags(final),
         retry=retry,
         items=(*reached, *items),
-        counts=not final.retried and not final.test,
+        counts=not final.retried and not final.test and final.type != "adhoc",
         fired=tuple(fired),
+        step=_step(final, shared or {}),
+    )
+
+
+def _without_replay(job: Job) -> Job:
+    """Results of an earlier run are of use to the run itself, and to another attempt at it."""
+    if job.workflow is None or not job.workflow.replay:
+        return job
+    return replace(job, workflow=replace(job.workflow, replay={}))
+
+
+def shared_data(job: Job, raw: bytes | None) -> dict[str, Any]:
+    """What a job has changed of what the jobs of its workflow share; a workflow passes on all."""
+    if job.type == "workflow":
+        return job.workflowData
+    try:
+        return msgspec.json.decode(raw, type=dict[str, Any]) if raw else {}
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
+
+
+def _step(job: Job, shared: dict[str, Any]) -> bytes:
+    """What the run is told of the end of one of its jobs."""
+    if job.workflow is None or not job.workflow.job:
+        return b""
+    step = Step(run=job.workflow.job, what="ended", job=ended_job(job, shared))
+    return msgspec.json.encode(step)
+
+
+def ended_job(job: Job, shared: dict[str, Any]) -> EndedJob:
+    return EndedJob(
+        id=job.id,
+        code=job.code,
+        description=job.description,
+        server=job.server,
+        started=job.started,
+        completed=job.completed,
+        elapsed=job.elapsed,
+        tags=job.tags,
+        data=job.data,
+        files=job.files,
+        retry=next((one.id for one in job.jobs if one.reason == "retry"), ""),
+        workflowData=shared,
+        table=job.table,
+        html=job.html,
+        cpu=job.cpu,
+        mem=job.mem,
     )
 
 

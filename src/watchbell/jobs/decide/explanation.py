@@ -11,9 +11,11 @@ from watchbell.jobs import outcomes
 from watchbell.jobs.action_texts import launched_by
 from watchbell.jobs.decide import actions, concurrency, placement, retrying
 from watchbell.jobs.decide.placement import FleetState
+from watchbell.jobs.decide.workflow_view import RunView
 from watchbell.jobs.model import Action, Category, Event, EventState, Job
 from watchbell.jobs.outcomes import ActionOutcome
 from watchbell.jobs.timetable import Timetable
+from watchbell.units import counted
 
 
 class Line(Struct, frozen=True, omit_defaults=True):
@@ -39,6 +41,8 @@ class JobFacts(Struct, frozen=True, kw_only=True):
     """How many are before it that wait for a slot; None where it does not."""
     is_aborting: bool = False
     outcomes: Sequence[ActionOutcome] = ()
+    run: RunView | None = None
+    """Of a run of a workflow: how its nodes go."""
 
 
 class EventFacts(Struct, frozen=True, kw_only=True):
@@ -103,6 +107,8 @@ def _queue_reason(facts: JobFacts) -> str:
 
 def _activity(facts: JobFacts) -> str:
     one = facts.job
+    if facts.run is not None:
+        return _run_activity(facts, facts.run)
     server = facts.fleet.servers.get(one.server)
     host = server.name if server else one.server
     if facts.is_aborting:
@@ -112,6 +118,23 @@ def _activity(facts: JobFacts) -> str:
     if one.remote:
         return f"was running on {host}, which can't be reached; it goes on if the server comes back"
     return f"waits for {host}, which can't be reached"
+
+
+def _run_activity(facts: JobFacts, run: RunView) -> str:
+    if facts.is_aborting:
+        return "is being aborted, and waits for the end of its jobs"
+    if run.suspended:
+        return f"waits: {run.suspended}"
+    busy = [node.label for node in run.nodes if node.active]
+    return f"runs {', '.join(busy)}" if busy else "runs"
+
+
+def _node_lines(run: RunView) -> Iterator[Line]:
+    for node in run.nodes:
+        if node.condition == "idle" and node.reason:
+            yield Line(f"{node.label} has not run: {node.reason}")
+        elif node.reason:
+            yield Line(f"{node.label}: {node.reason}")
 
 
 def _job_lines(facts: JobFacts) -> Iterator[Line]:
@@ -126,6 +149,8 @@ def _job_lines(facts: JobFacts) -> Iterator[Line]:
     if one.state == "complete":
         yield Line(f"ended, after {outcomes.seconds(one.elapsed)}", one.completed)
         yield Line(_retry_words(one))
+    if facts.run is not None:
+        yield from _node_lines(facts.run)
     yield from _action_lines(facts)
     yield from (Line(entry.msg, entry.epoch) for entry in one.activity)
 
@@ -184,7 +209,9 @@ def _event_lines(facts: EventFacts) -> Iterator[Line]:
     one = facts.event
     if facts.next_run is not None and not facts.obstacle:
         yield Line("next run", facts.next_run)
-    if reason := placement.no_target(one.targets, facts.fleet):
+    if one.workflow is not None:
+        yield Line(f"it is a workflow of {counted(len(one.workflow.nodes), 'node')}")
+    elif reason := placement.no_target(one.targets, facts.fleet):
         yield Line(reason)
     elif all(found.obstacle for found in placement.candidates(one.targets, facts.fleet)):
         reason = placement.waiting_reason(one.targets, facts.fleet)

@@ -18,6 +18,7 @@ class Obstacle(Enum):
 
     DISABLED = "disabled"
     OFFLINE = "offline"
+    ALERT = "held back by an alert"
 
 
 class ServerState(Struct, frozen=True, kw_only=True):
@@ -32,12 +33,25 @@ class ServerState(Struct, frozen=True, kw_only=True):
     """Percent, by the last sample."""
     memory: float | None = None
     """Bytes in use, by the last sample."""
+    alerts: tuple[str, ...] = ()
+    """Titles of active alerts that keep new jobs away."""
 
     @property
     def obstacle(self) -> Obstacle | None:
         if not self.is_enabled:
             return Obstacle.DISABLED
-        return None if self.is_online else Obstacle.OFFLINE
+        if not self.is_online:
+            return Obstacle.OFFLINE
+        return Obstacle.ALERT if self.alerts else None
+
+    @property
+    def obstacle_words(self) -> str:
+        """`offline`, or which alert it is."""
+        obstacle = self.obstacle
+        if obstacle is Obstacle.ALERT:
+            named = ", ".join(repr(title) for title in self.alerts)
+            return f"held back by the alert{'s' if len(self.alerts) > 1 else ''} {named}"
+        return obstacle.value if obstacle else ""
 
 
 class FleetState(Struct, frozen=True):
@@ -139,8 +153,8 @@ def _nobody(targets: Sequence[str], fleet: FleetState, found: Sequence[Candidate
     if not found:
         names = ", ".join(fleet.groups.get(target, target) for target in targets)
         return f"no server belongs to {names}"
-    if len(found) == 1 and (obstacle := found[0].obstacle):
-        return f"{found[0].server.name} is {obstacle.value}"
+    if len(found) == 1 and found[0].obstacle:
+        return f"{found[0].server.name} is {found[0].server.obstacle_words}"
     counts = [(sum(1 for one in found if one.obstacle is kind), kind) for kind in Obstacle]
     words = ", ".join(f"{count} {kind.value}" for count, kind in counts if count)
     return f"none of {len(found)} servers is available: {words}"

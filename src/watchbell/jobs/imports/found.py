@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-ORDER = ("group", "category", "plugin", "tag", "channel", "event")
+ORDER = ("group", "category", "plugin", "tag", "channel", "event", "monitor", "alert", "dashboard")
 """Kinds, in the order in which they are created."""
 
 

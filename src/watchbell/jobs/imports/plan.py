@@ -81,6 +81,7 @@ def _drafts(catalogue: Catalogue, named: Sequence[tuple[Item, str]]) -> Facts:
         {**catalogue.categories, **made["category"]},
         {**catalogue.plugins, **made["plugin"]},
         {**catalogue.channels, **made["channel"]},
+        {**catalogue.monitors, **made["monitor"]},
     )
 
 

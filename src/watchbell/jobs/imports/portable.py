@@ -11,11 +11,17 @@ from watchbell.errors import Refused
 from watchbell.jobs import action_rules, aliases, limit_rules, timing_rules, validation
 from watchbell.jobs.imports.found import ORDER, Found, Gathering, Item, bare
 from watchbell.jobs.model import Algorithm, Parameter
+from watchbell.jobs.monitoring_stock import ALERTS, MONITORS
 from watchbell.jobs.value_readers import Reader
 
 OURS = "watchbell"
 """The property that our own exports have."""
-_STOCK = ("shellplug", "httpplug", "hookplug", "testplug")
+_STOCK: dict[str, frozenset[str]] = {
+    "plugin": frozenset({"shellplug", "httpplug", "hookplug", "testplug"}),
+    "monitor": frozenset(one.id for one in MONITORS),
+    "alert": frozenset(one.id for one in ALERTS),
+}
+"""What every store has."""
 _LISTS = {f"{kind}s" if kind != "category" else "categories": kind for kind in (*ORDER, "web_hook")}
 _FORGOTTEN = ("created", "modified", "revision", "sort_order", "stock", "marketplace", "keywords")
 _GROUP = ("id", "title", "icon", "notes", "hostname_match", "max_jobs_per_server")
@@ -30,7 +36,7 @@ def read(text: str | bytes) -> Found:
     """Raises Refused where the text is no such file."""
     pairs, is_ours = _pairs(text)
     if not pairs:
-        raise Refused("this file has no events, categories, plugins, channels, tags or groups")
+        raise Refused("this file has no events or other definitions")
     hooks = {
         one["id"]: one.get("url", "")
         for kind, one in pairs
@@ -116,10 +122,9 @@ class _Carrier:
         self._gathering.omit(self._subject, reason)
 
     def carry(self) -> None:
-        if self._kind == "event" and self._record.get("type") == "workflow":
-            self._omit("workflows are not supported")
-            return
-        if self._kind == "plugin" and self._record.get("id") in _STOCK and not self._is_ours:
+        name = self._record.get("id")
+        is_stock = isinstance(name, str) and name in _STOCK.get(self._kind, ())
+        if is_stock and not self._is_ours:
             return
         try:
             values = aliases.canonical(self._kind, self._with_hooks())
@@ -180,7 +185,8 @@ class _Carrier:
 
     def _action(self, value: Any) -> Record | None:
         names = action_rules.PROPERTIES
-        return self._part("action", value, names, action_rules.reader(strict=False))
+        reader = action_rules.reader(strict=False, of_alert=self._kind == "alert")
+        return self._part("action", value, names, reader)
 
     def _limit(self, value: Any) -> Record | None:
         kind = value.get("type") if isinstance(value, dict) else None

@@ -1,0 +1,440 @@
+"""What a run of a workflow does next: its state and what happened become a new state, jobs to
+launch, or its end. Pure.
+
+A *token* is a node that is to run once. Each step turns what happened into tokens, runs them until
+none is left, and then releases the joins at which nothing more can arrive. Since a graph has no
+circles, that ends; a bound on tokens ends what would take too long.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from watchbell.jobs import outcomes
+from watchbell.jobs.decide import actions
+from watchbell.jobs.decide.actions import NODE_TRIGGER
+from watchbell.jobs.decide.workflow_controllers import Controllers
+from watchbell.jobs.decide.workflow_state import (
+    ActiveJob,
+    End,
+    EndedJob,
+    Input,
+    Kept,
+    RunState,
+    Step,
+    Token,
+    Values,
+)
+from watchbell.jobs.decide.workflow_step import Decision, Launch, Surroundings
+from watchbell.jobs.decide.workflow_values import merged_usage
+from watchbell.jobs.model import ABORTED, Job, JobFile
+from watchbell.jobs.workflow_model import FANNING, RUNNING, Node, NodeState, Stub
+from watchbell.jobs.workflow_rules import CONTINUE
+from watchbell.units import counted
+
+NOT_LAUNCHED = "launch"
+"""The code of a job that could not be launched."""
+MOST_BYTES = 32 << 20
+"""Of what the jobs of a run pass on; what is beyond is left out."""
+MOST_SHARED = 1 << 20
+"""Bytes of what all jobs of a run share."""
+_MOST_TOKENS = 20_000
+"""Besides jobs, and what follows them in a run that repeats an earlier one."""
+
+
+class Run(Controllers):
+    def decided(self, steps: Iterable[Step]) -> Decision:
+        for step in steps:
+            self._take(step)
+            self._run_tokens()
+        self._run_all()
+        self._end_if_over()
+        return self._decision
+
+    def _run_all(self) -> None:
+        self._run_tokens()
+        while not self._state.aborted and self._release_join():
+            self._run_tokens()
+
+    def _take(self, step: Step) -> None:
+        state = self._state
+        match step.what:
+            case "start" if not state.nodes and not state.aborted:
+                self._start()
+                self._run_all()
+                self._begin_again()
+            case "ended" | "refused" if step.job is not None:
+                self._ended(step.job, is_refused=step.what == "refused")
+            case "wait" if step.wait in state.waits:
+                wait = state.waits.pop(step.wait)
+                self._rest(wait.node)
+                self._fire_all(wait.node, wait.input)
+            case "abort" if not state.aborted:
+                self._abort(step.reason, retry_ok=step.retry_ok)
+            case "limit" if not state.aborted:
+                self._reach_limit(step)
+            case "suspend" if not state.suspended and not state.aborted:
+                state.suspended = step.reason
+                self._log(step.reason)
+            case "resume" if state.suspended:
+                self._resume(step)
+
+    def _start(self) -> None:
+        start, self._state.data = self._workflow.start, dict(self._job.workflowData)
+        self._set(start, started=self._now, completed=self._now)
+        limits = enumerate(self._job.limits)
+        for n, limit in limits:
+            if limit.type == "time" and limit.enabled and limit.duration:
+                step = Step(run=self._job.id, what="limit", limit=n)
+                self._decision.later.append((self._now + limit.duration, step))
+        self._fire_all(start, self._given())
+
+    def _given(self) -> Input:
+        """What the run itself got."""
+        given = self._job.input
+        return Input(data=given.get("data"), files=_files(given.get("files", ())))
+
+    def _reach_limit(self, step: Step) -> None:
+        limits = self._job.limits
+        if not 0 <= step.limit < len(limits):
+            return
+        limit = limits[step.limit]
+        reason = f"The limit of {outcomes.seconds(limit.duration or 0)} was reached"
+        if limit.abort:
+            self._state.limit = step.limit
+            self._abort(reason, retry_ok=True)
+        else:
+            self._log(reason)
+            self._decision.items.append(actions.limit_item(self._job.id, step.limit, reason))
+
+    def _resume(self, step: Step) -> None:
+        held, self._state.held, self._state.suspended = self._state.held, (), ""
+        where = f" at {self._name(step.node)}" if step.node else ""
+        self._log(f"Resumed{where} by {step.by}" if step.by else f"Resumed{where}")
+        if step.node and step.node in self._graph.nodes:
+            self._give_up_groups({one.group for one in held}, f"the run was resumed{where}")
+            held = (Token(node=step.node, input=held[-1].input if held else Input()),)
+        self._tokens += held
+
+    def _give_up_groups(self, names: Collection[str], reason: str) -> None:
+        """Of jobs that will not all be launched."""
+        for name in self._state.groups.keys() & names:
+            self._rest(self._state.groups.pop(name).controller, reason=reason)
+
+    # Jobs that have ended.
+
+    def _ended(self, job: EndedJob, *, is_refused: bool) -> None:
+        active = self._state.active.pop(job.id, None)
+        if active is None:
+            return
+        stub = _stub(job, active)
+        if is_refused:
+            self._settle(replace(stub, id=""), Values(), active)
+            return
+        if job.retry:
+            self._state.active[job.retry] = active
+            self._decision.kept.append(Kept(replace(stub, retried=True), Values()))
+            if self._state.aborted:
+                self._decision.aborts.append(job.retry)
+            return
+        self._gather(job)
+        stub = replace(stub, shared=self._shared(job))
+        self._settle(stub, self._bounded(job, Values(job.data, job.files)), active)
+
+    def _gather(self, job: EndedJob) -> None:
+        """What a job leaves with the run itself."""
+        state = self._state
+        self._add_tags(job.tags)
+        state.table = job.table if job.table is not None else state.table
+        state.html = job.html if job.html is not None else state.html
+        state.cpu = merged_usage(state.cpu, job.cpu)
+        state.mem = merged_usage(state.mem, job.mem)
+
+    def _add_tags(self, tags: Iterable[str]) -> None:
+        own = (tag for tag in tags if not tag.startswith("_"))
+        self._state.tags = tuple(dict.fromkeys([*self._state.tags, *own]))
+
+    def _shared(self, job: EndedJob) -> dict[str, Any]:
+        """What it changes of what all jobs share, as far as there is room for it."""
+        if not job.workflowData:
+            return {}
+        shared = {**self._state.data, **job.workflowData}
+        size = len(msgspec.json.encode(job.workflowData))
+        is_too_large = len(msgspec.json.encode(shared)) > MOST_SHARED
+        if is_too_large or self._state.size + size > MOST_BYTES:
+            self._log(f"workflowData of job {job.id} is left out: it would be too large.")
+            return {}
+        self._state.data = shared
+        self._state.size += size
+        return job.workflowData
+
+    def _bounded(self, job: EndedJob, values: Values) -> Values:
+        size = len(msgspec.json.encode(values))
+        if self._state.size + size > MOST_BYTES:
+            self._log(f"The data of job {job.id} is left out: the run has more than it may keep.")
+            return Values()
+        self._state.size += size
+        return values
+
+    def _settle(self, stub: Stub, values: Values, active: ActiveJob) -> None:
+        """Counts a job that will not be tried again, and passes on what it leads to."""
+        state, has_failed = self._state, outcomes.has_failed(stub.code)
+        self._decision.kept.append(Kept(stub, values))
+        if stub.id:
+            self._values[stub.id] = values
+        state.failed += has_failed
+        state.succeeded += not has_failed
+        if has_failed and not state.failure:
+            words = stub.description.rstrip(".") or outcomes.described_code(stub.code)
+            state.failure = f"{self._name(active.node)}: {words}"
+        node = self._of(active.node)
+        self._set(
+            active.node,
+            active=max(node.active - 1, 0),
+            count=node.count + 1,
+            failed=node.failed + has_failed,
+            completed=self._now,
+            reason=stub.description if has_failed else node.reason,
+        )
+        if state.aborted:
+            return
+        passed = Input(job=stub.id, rank=(self._graph.place(active.node), active.index))
+        fired = actions.conditions(stub.code, [t for t in stub.tags if not t.startswith("_")])
+        for wire in self._graph.outputs.get(active.node, ()):
+            if (wire.condition or "success") in fired and self._leads_on(wire.dest):
+                self._fire(wire.id, wire.source, wire.dest, passed)
+        if active.group in state.groups:
+            self._count_in_group(active.group, passed, has_failed=has_failed)
+
+    def _leads_on(self, dest: str) -> bool:
+        """Limits and actions of a node belong to its jobs, which have them already."""
+        return self._graph.nodes[dest].type not in ("limit", "action")
+
+    def _count_in_group(self, name: str, passed: Input, *, has_failed: bool) -> None:
+        group = self._state.groups[name]
+        group.done += 1
+        group.succeeded += not has_failed
+        if any(wire.condition == CONTINUE for wire in self._graph.outputs.get(group.node, ())):
+            group.inputs = (*group.inputs, passed)
+        self._end_group(name)
+
+    def _end_group(self, name: str) -> None:
+        """Goes on after the jobs that a controller launched at once, if all have ended."""
+        group = self._state.groups[name]
+        if group.done < group.total:
+            return
+        del self._state.groups[name]
+        if not group.total:
+            self._rest(group.controller)
+            return
+        needed = self._graph.nodes[group.controller].data.get(CONTINUE, 100)
+        is_enough = group.succeeded * 100 >= needed * group.total
+        reason = (
+            "" if is_enough else f"{group.succeeded} of {counted(group.total, 'job')} succeeded"
+        )
+        self._rest(group.controller, reason=reason)
+        if is_enough:
+            joined = self._joined(group.node, group.inputs)
+            for wire in self._graph.outputs.get(group.node, ()):
+                if wire.condition == CONTINUE:
+                    self._fire(wire.id, wire.source, wire.dest, joined)
+
+    # Tokens.
+
+    def _run_tokens(self) -> None:
+        while self._tokens:
+            token = self._tokens.popleft()
+            if self._state.aborted:
+                continue
+            if self._state.suspended:
+                self._state.held = (*self._state.held, token)
+                continue
+            self._ran += 1
+            most = _MOST_TOKENS + 2 * self._around.most_jobs
+            if self._ran > most:
+                self._abort(f"More than {most:,} nodes would run in one step")
+                continue
+            self._run(token)
+
+    def _run(self, token: Token) -> None:
+        node = self._graph.nodes[token.node]
+        if node.type in RUNNING:
+            self._run_job(node, token)
+        elif node.type == "action":
+            self._run_action(node)
+        elif node.type == "controller":
+            getattr(self, f"_run_{node.controller}")(node, token)
+
+    def _run_job(self, node: Node, token: Token) -> None:
+        if self._is_kept(node.id):
+            self._replay(node, token)
+            return
+        state, most = self._state, self._around.most_jobs
+        known = self._of(node.id)
+        index = known.max
+        self._set(node.id, started=known.started or self._now, max=index + 1)
+        active = ActiveJob(node.id, index, token.group)
+        if state.launched >= most:
+            self._abort(f"The workflow has launched {most:,} jobs, which is the most it may")
+            return
+        self._set(node.id, active=known.active + 1)
+        made = self._prepared(node, token, index)
+        if isinstance(made, str):
+            self._log(f"{self._name(node.id)} can't be launched: {made}")
+            stub = Stub(id="", node=node.id, index=index, code=NOT_LAUNCHED, description=made)
+            self._settle(stub, Values(), active)
+            return
+        state.launched += 1
+        state.active[made.id] = active
+        self._decision.launches.append((node.id, made))
+
+    def _replay(self, node: Node, token: Token) -> None:
+        """The result that the earlier run has, in place of a job. Where it has none, nothing."""
+        known = self._of(node.id)
+        index = known.max
+        found = {one.stub.index: one for one in self._workflow.replay.get(node.id, ())}.get(index)
+        if found is None:
+            self._leave_out(node, token)
+            return
+        self._set(
+            node.id,
+            started=known.started or self._now,
+            max=index + 1,
+            active=known.active + 1,
+        )
+        files = _files(found.files)
+        self._add_tags(found.stub.tags)
+        self._state.data = {**self._state.data, **found.stub.shared}
+        stub = replace(found.stub, node=node.id, replay=True)
+        self._settle(stub, Values(found.data, files), ActiveJob(node.id, index, token.group))
+
+    def _leave_out(self, node: Node, token: Token) -> None:
+        self._set(node.id, reason="the earlier run has no result of it")
+        if group := self._state.groups.get(token.group):
+            group.total -= 1
+            self._end_group(token.group)
+
+    def _begin_again(self) -> None:
+        """A run that repeats a part of an earlier one begins at its node even if what is before
+        that leads elsewhere."""
+        name = self._workflow.rerun_from
+        node = self._graph.nodes.get(name)
+        if node is None or self._of(name).started or self._state.aborted:
+            return
+        parts = self._results_before(name)
+        if node.controller == "join":
+            inputs = parts or [self._given()]
+        else:
+            inputs = [self._joined(name, parts)] if len(parts) > 1 else parts or [self._given()]
+        self._tokens += [Token(node=name, input=one) for one in inputs]
+
+    def _results_before(self, name: str) -> list[Input]:
+        """Of the nearest nodes that lead to it and have results."""
+        left, seen, found = [name], set[str](), list[Input]()
+        while left:
+            for wire in self._graph.inputs.get(left.pop(), ()):
+                if wire.source in seen:
+                    continue
+                seen.add(wire.source)
+                jobs = [one for one in self._decision.kept if one.stub.node == wire.source]
+                ids = [(one.stub.id, one.stub.index) for one in jobs if one.stub.id]
+                place = self._graph.place(wire.source)
+                found += [Input(job=job, rank=(place, index)) for job, index in ids]
+                if not ids:
+                    left.append(wire.source)
+        return found
+
+    def _prepared(self, node: Node, token: Token, index: int) -> Job | str:
+        passed = self._resolved(token.input)
+        launch = Launch(
+            node=node,
+            index=index,
+            source=token.source,
+            data=passed.data,
+            files=passed.files,
+            parent=token.input.job,
+            targets=token.targets or self._workflow.targets,
+            delay=token.delay,
+        )
+        return self._around.prepare(launch, self._state.data)
+
+    def _run_action(self, node: Node) -> None:
+        if self._is_kept(node.id):
+            self._set(node.id, reason="it is not carried out again")
+            return
+        name = NODE_TRIGGER + node.id
+        for n, action in enumerate(self._job.actions):
+            if action.trigger != name or not action.enabled:
+                continue
+            self._decision.items.append(actions.item(self._job.id, n))
+            if action.type == "suspend":
+                self._state.suspended = f"suspended by {self._name(node.id)}"
+        count = self._of(node.id).count
+        self._set(node.id, started=self._now, completed=self._now, count=count + 1)
+
+    def _end_if_over(self) -> None:
+        state = self._state
+        if state.active or state.waits or state.suspended or state.held:
+            return
+        if not state.nodes and not state.aborted:
+            return
+        if state.aborted:
+            self._decision.end = End(
+                code=ABORTED,
+                description=state.aborted,
+                retry_ok=state.retry_ok,
+                limit=state.limit,
+            )
+            return
+        has_errors = any(one.error for one in state.nodes.values())
+        total = state.succeeded + state.failed
+        if not state.failed and not has_errors:
+            self._decision.end = End(code=0, description=f"{counted(total, 'job')} succeeded")
+            return
+        words = (
+            f"{state.failed} of {counted(total, 'job')} failed" if state.failed else "A node failed"
+        )
+        description = f"{words}: {state.failure}" if state.failure else words
+        self._decision.end = End(code="warning" if state.succeeded else 1, description=description)
+
+
+def decided(
+    job: Job, state: RunState, steps: Iterable[Step], around: Surroundings, now: float
+) -> Decision:
+    """Changes `state`. Raises NeedsValues where it needs what earlier jobs passed on, and they are
+    not among `around.values`; then it is to be called again with all of them, and the state as it
+    was."""
+    return Run(job, state, around, now).decided(steps)
+
+
+def progress(state: RunState, job: Job) -> float:
+    """The share of jobs that have ended, of those that are known so far."""
+    nodes = job.workflow.nodes if job.workflow else ()
+    known = [state.nodes.get(one.id, NodeState()) for one in nodes if one.type in RUNNING]
+    total = sum(max(one.max, 1) for one in known)
+    return round(min(sum(one.count for one in known) / total, 0.99), 3) if total else 0.0
+
+
+def _files(given: Any) -> tuple[JobFile, ...]:
+    """Files of a record, where they have no type."""
+    return msgspec.convert(given, tuple[JobFile, ...], from_attributes=True)
+
+
+def _stub(job: EndedJob, active: ActiveJob) -> Stub:
+    return Stub(
+        id=job.id,
+        node=active.node,
+        index=active.index,
+        code=job.code,
+        description=job.description,
+        server=job.server,
+        started=job.started,
+        completed=job.completed,
+        elapsed=job.elapsed,
+        tags=job.tags,
+    )
+
+
+assert set(FANNING) <= {name.removeprefix("_run_") for name in dir(Run)}

@@ -1,0 +1,52 @@
+"""Steps of workflows that wait for their time: nodes that wait, and limits of runs."""
+
+import asyncio
+
+from watchbell.jobs.keys import Jobs
+from watchbell.jobs.lua import LAYOUT
+from watchbell.probes import probe
+from watchbell.store.client import Store, patiently
+from watchbell.store.script import Script
+
+LONGEST = 0.25
+"""Seconds between two looks: other processes add steps, too."""
+_BATCH = 500
+
+# KEYS[1] ready; ARGV[1] most steps. Moves those that are due to the queue. Returns how many, and in
+# how many milliseconds the next one is due, -1 if there is none.
+_RELEASE = Script(
+    LAYOUT
+    + """
+redis.call('LLEN', jobs.workflow_steps)
+local time = redis.call('TIME')
+local now = time[1] + time[2] / 1e6
+local due = redis.call('ZRANGEBYSCORE', jobs.workflow_later, '-inf', string.format('%.6f', now),
+                       'LIMIT', 0, ARGV[1])
+for _, step in ipairs(due) do
+  redis.call('RPUSH', jobs.workflow_steps, step)
+  redis.call('ZREM', jobs.workflow_later, step)
+end
+local first = redis.call('ZRANGE', jobs.workflow_later, 0, 0, 'WITHSCORES')
+local left = first[2] and math.ceil((tonumber(first[2]) - now) * 1000) or -1
+return {#due, math.min(left, 1e9)}
+"""
+)
+
+
+class WaitEnder:
+    def __init__(self, store: Store) -> None:
+        self._store, self._keys = store, [Jobs(store.prefix).ready()]
+
+    async def run(self) -> None:
+        """Any number may run side by side."""
+        while True:
+            pause = await patiently(self.release)
+            await asyncio.sleep(pause)
+
+    async def release(self) -> float:
+        """Queues steps that are due. Returns the seconds until it is to be called again."""
+        count, left = await _RELEASE(self._store, self._keys, [_BATCH])
+        probe("workflows.waits_ended")
+        if count == _BATCH:
+            return 0
+        return LONGEST if left < 0 else min(left / 1000, LONGEST)
