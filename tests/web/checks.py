@@ -33,7 +33,7 @@ async def filled(store: Store) -> Stage:
         await stage.later(1).send(state, name, summary=f"{state} since a while")
     ids = {name: id_ for id_, name in (await entities.names(store)).items()}
     await entities.save(store, Entity(id=ids["db-1"], name="db-1", tags=("database", "eu")))
-    stage.now = int(SYSTEM.now())
+    stage.now = int(SYSTEM.now()) - 50  # what follows has happened by the clock of the pages, too
     return stage
 
 

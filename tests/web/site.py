@@ -1,5 +1,6 @@
 """A web server on loopback, with people of every role, as tests use it."""
 
+import asyncio
 import ssl
 import subprocess
 import tempfile
@@ -117,9 +118,15 @@ async def served(store: Store, clock: Clock = SYSTEM, **web: Any) -> AsyncIterat
 
 @asynccontextmanager
 async def serving_services(services: Services) -> AsyncIterator[Site]:
+    """A loop behind the pages that fails makes the test fail, as it would make the role."""
     with _lent(services) as app:
-        async with serving_app(RequestEnvelope(app), services) as site:
+        async with (
+            serving_app(RequestEnvelope(app), services) as site,
+            asyncio.TaskGroup() as group,
+        ):
+            failure = group.create_task(services.background.failed())
             yield site
+            failure.cancel()
 
 
 _idle: list[Litestar] = []

@@ -104,7 +104,10 @@ async def shown(alice: Visitor, endpoint: Endpoint) -> bytes:
 async def everything(store: Store) -> bytes:
     kept = []
     for key in await store.call("KEYS", "*"):
-        name, *more = READ[await store.call("TYPE", key)]
+        kind = await store.call("TYPE", key)
+        if kind == b"none":  # it has just expired
+            continue
+        name, *more = READ[kind]
         kept += [key, repr(await store.call(name, key, *more)).encode()]
     return b"\n".join(kept)
 

@@ -28,6 +28,7 @@ PLACEHOLDER = re.compile(r"(?<![$A-Z_])[A-Z]{3,}(?:_[A-Z]+)*(?=[\"'/?&]|$)")
 NOT_RUN = {
     "POST /api/v1/gateways/test": "there is no mail server",
     "POST /api/v1/cron/instances/drain": "the instance runs on another host",
+    "POST /api/v1/groups/{id}/snapshots": "no server of the group is connected",
 }
 LAST = ("GET", "POST", "PUT", "PATCH", "DELETE")
 """What changes or removes something comes after what needs it."""
@@ -111,9 +112,11 @@ async def test_what_needs_a_session_works_after_signing_in(store: Store, tmp_pat
         mine = [(name, source) for name, source in known.items() if "$CSRF" in source]
         for name, source in sorted(mine, key=order):
             command = source.replace('"PASSWORD"', f'"{PASSWORD}"').replace("NEW_P", "another p")
+            if "/archive/" in name:  # of an archived page
+                continue
             status, body = await answer(command, tmp_path, URL=site.url, CSRF=csrf)
             assert status in range(200, 300), f"{name}: {status} {body}"
-    assert len(mine) == 4
+    assert len(mine) == 6
 
 
 async def test_each_operation_with_a_json_body_has_an_example_of_it(site: Site) -> None:

@@ -1,5 +1,6 @@
 """The application: all endpoints behind one guard, with one form of errors."""
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import cache, partial
@@ -19,6 +20,7 @@ from watchbell.gateways import links as message_links
 from watchbell.gateways.ack_page import AckPage
 from watchbell.jobs import job_defaults
 from watchbell.jobs.agent_hub import AgentHub
+from watchbell.jobs.sample_evaluator import SampleEvaluator
 from watchbell.settings import Settings
 from watchbell.store.client import Store
 from watchbell.web import description, problems
@@ -43,11 +45,13 @@ from watchbell.web.alerting.maintenance_calendar import Calendar
 from watchbell.web.alerting.topics import AlertTopics, CheckTopics
 from watchbell.web.app_api import endpoint as app_api
 from watchbell.web.archive import (
+    capture_routes,
     crawl_routes,
     history_routes,
     ignore_set_routes,
     log_routes,
     queue_routes,
+    view_pages,
 )
 from watchbell.web.archive import file_routes as crawl_file_routes
 from watchbell.web.archive.crawl_table import CrawlTable
@@ -56,7 +60,16 @@ from watchbell.web.archive.topics import ArchiveTopics
 from watchbell.web.cron import file_routes, instance_routes, job_routes, run_routes
 from watchbell.web.cron.topics import CronTopics
 from watchbell.web.etags import tagged
-from watchbell.web.fleet import agent_routes, group_routes, server_routes
+from watchbell.web.fleet import (
+    agent_routes,
+    expression_routes,
+    group_routes,
+    monitoring_routes,
+    quick_routes,
+    server_alert_routes,
+    server_routes,
+    snapshot_routes,
+)
 from watchbell.web.fleet.server_table import ServerTable
 from watchbell.web.guard import guard
 from watchbell.web.jobs import (
@@ -67,6 +80,7 @@ from watchbell.web.jobs import (
     event_routes,
     output_routes,
     transfer_routes,
+    workflow_routes,
 )
 from watchbell.web.jobs import job_routes as fleet_job_routes
 from watchbell.web.jobs.definition_cache import DefinitionCache
@@ -103,20 +117,24 @@ from watchbell.web.system.key_sizes import KeySizes
 
 MOST_BYTES = 1 << 20
 """The largest body of a request, unless an endpoint says otherwise."""
+_VIEWS_AT_ONCE = 4
 
 ALERTING = (
     *(check_routes, check_list_routes, alert_routes, contact_routes, rule_routes),
     *(maintenance_routes, entity_routes, rejected_routes),
 )
-FLEET = (server_routes, group_routes)
+FLEET = (
+    *(snapshot_routes, server_routes, group_routes),
+    *(monitoring_routes, server_alert_routes, expression_routes, quick_routes),
+)
 CRON = (job_routes, file_routes, run_routes, instance_routes)
 JOBS = (
     *(transfer_routes, event_editor_routes, event_routes, event_revision_routes),
-    *(fleet_job_routes, output_routes, definition_routes, check_subject_routes),
+    *(fleet_job_routes, workflow_routes, output_routes, definition_routes, check_subject_routes),
 )
 ARCHIVE = (
     *(crawl_routes, log_routes, queue_routes, ignore_set_routes, history_routes),
-    crawl_file_routes,
+    *(crawl_file_routes, capture_routes),
 )
 PEOPLE = (account_routes, user_routes, role_routes, session_routes, api_key_routes)
 SYSTEM = (overview_routes, run_list_routes, gateway_routes, topic_routes)
@@ -128,7 +146,7 @@ API = Router(
 )
 HANDLERS: list[Router] = [
     *(API, system_routes.ROUTES, metrics_routes.ROUTES, intake.ROUTES, broker.ROUTES),
-    *(agent_routes.ROUTES, app_api.ROUTES),
+    *(agent_routes.ROUTES, app_api.ROUTES, view_pages.ROUTES),
     *(sign_in_pages.ROUTES, ack_page.ROUTES, documentation.ROUTES, static.ROUTES, shell.ROUTES),
 ]
 
@@ -141,6 +159,8 @@ async def open_services(
     media = [medium.name for medium in catalogue.configured(settings)]
     alerts = AlertTopics(store, clock, media)
     jobs = JobTopics(store, background, settings.jobs.down_after)
+    definitions = DefinitionCache(store, clock, background, settings.jobs.timezone)
+    evaluator = SampleEvaluator(store, settings.jobs.most_events, definitions.catalogue)
     return Services(
         settings=settings,
         origins=origins or {},
@@ -165,12 +185,13 @@ async def open_services(
         directory_cache=DirectoryCache(store, clock),
         cron_jobs=JobCache(store, reading(settings.cron), clock),
         job_defaults=job_defaults.of(settings),
-        definitions=DefinitionCache(store, clock, background, settings.jobs.timezone),
+        definitions=definitions,
         latency=Latency(clock),
-        agents=AgentHub(store, settings.jobs, clock, server_url(settings)),
+        agents=AgentHub(store, settings.jobs, clock, server_url(settings), evaluator),
         server_table=ServerTable(store, clock, background, settings.jobs.down_after),
         crawl_table=CrawlTable(store, clock, background),
         log_feed=LogFeed(store, background),
+        view_turns=asyncio.Semaphore(_VIEWS_AT_ONCE),
         files=cache(partial(objects.opened, settings.files, settings.data)),
     )
 

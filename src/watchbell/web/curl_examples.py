@@ -30,6 +30,13 @@ _RUN: dict[str, Any] = {
     "params": {"script": "#!/bin/sh\npg_dump shop > /backup/shop.sql\n"},
     "timings": [{"type": "schedule", "hours": [2], "minutes": [30]}],
 }
+_WORKFLOW: dict[str, Any] = {
+    "nodes": [
+        {"id": "by_hand", "type": "trigger"},
+        {"id": "report", "type": "job", "data": {"params": _RUN["params"]}},
+    ],
+    "connections": [{"id": "first", "source": "by_hand", "dest": "report"}],
+}
 _CRONTAB = {"text": "0 4 * * * /usr/local/bin/tidy"}
 
 BODIES: dict[str, Any] = {
@@ -83,6 +90,7 @@ BODIES: dict[str, Any] = {
     "POST /api/v1/events/{id}/run": {"params": {"annotate": True}},
     "PUT /api/v1/jobs/{id}/tags": {"tags": ["important"]},
     "POST /api/v1/events/preview": {"timings": _RUN["timings"]},
+    "POST /api/v1/events/check": {"workflow": _WORKFLOW, "timings": []},
     "POST /api/v1/events/import": {"format": "crontab", **_CRONTAB, "dry_run": True},
     "POST /api/v1/events/bulk": {"ids": ["EVENT_ID"], "action": "disable"},
     "POST /api/v1/jobs/{id}/abort": {"reason": "No longer needed"},
@@ -94,13 +102,37 @@ BODIES: dict[str, Any] = {
     "PUT /api/v1/channels/{id}": {"max_per_day": 20},
     "POST /api/v1/tags": {"title": "Important"},
     "PUT /api/v1/tags/{id}": {"title": "Very important"},
+    "POST /api/v1/monitors": {"title": "Swap in use", "source": "memory.swapused"},
+    "PUT /api/v1/monitors/{id}": {"data_type": "bytes"},
+    "POST /api/v1/monitors/test": {"server": "SERVER", "source": "memory.swapused"},
+    "POST /api/v1/dashboards": {
+        "title": "Night shift",
+        "panels": [{"type": "plot", "monitor": "cpu_usage"}, {"type": "checks"}],
+    },
+    "PUT /api/v1/dashboards/{id}": {"panels": [{"type": "servers", "group": "main"}]},
+    "POST /api/v1/alert-definitions": {"title": "Busy", "expression": "monitors.cpu_usage > 90"},
+    "PUT /api/v1/alert-definitions/{id}": {"samples": 5},
+    "POST /api/v1/alert-definitions/test": {
+        "server": "SERVER",
+        "definition": {"expression": "monitors.cpu_usage > 90"},
+    },
+    "POST /api/v1/server-alerts/snooze": {"definition": "load_avg_high", "seconds": 7_200},
+    "POST /api/v1/server-alerts/snooze/end": {"definition": "load_avg_high"},
+    "POST /api/v1/expressions/evaluate": {"server": "SERVER", "text": "load[0] > cpu.cores"},
     "PATCH /api/v1/servers/{id}": {"enabled": False},
     "POST /api/v1/servers/tokens": {"hostname": "db-2", "hours": 24},
+    "PUT /api/v1/servers/{id}/watch": {"seconds": 3_600},
+    "PUT /api/v1/groups/{id}/watch": {"seconds": 3_600},
+    "POST /api/v1/servers/{id}/commands": {"command": "cat /proc/sys/fs/file-nr"},
     "POST /api/v1/groups": {"id": "db", "title": "Databases", "hostname_match": "^db-"},
     "PATCH /api/v1/groups/{id}": {"max_jobs_per_server": 4},
     "POST /api/v1/archive/crawls": {"url": "https://example.com/", "note": "Closes in May"},
     "PATCH /api/v1/archive/crawls/{ident}": {"concurrency": 5, "ignore": ["/calendar/"]},
     "POST /api/v1/archive/crawls/{ident}/move": {"where": "front"},
+    "POST /api/v1/archive/crawls/{ident}/views": {
+        "url": "https://example.com/",
+        "timestamp": "20261116195051",
+    },
     "PUT /api/v1/archive/ignore-sets/{name}": {"patterns": ["/drafts/", "[?&]preview="]},
     "POST /api/v1/archive/ignore-sets/try": {
         "patterns": ["/drafts/"],
@@ -122,7 +154,11 @@ _QUERIES = {
     "GET /api/v1/runs": {"only": "error", "limit": "10"},
     "GET /api/v1/live": {"topics": "checks"},
     "GET /api/v1/archive/crawls": {"state": "running", "sort": "rate"},
+    "GET /api/v1/archive/crawls/{ident}/pages": {"text": "articles"},
     "GET /api/v1/archive/history": {"text": "example.com"},
+    "GET /api/v1/server-alerts": {"active": "true"},
+    "GET /api/v1/servers/{id}/series": {"resolution": "day", "monitor": "cpu_usage"},
+    "GET /api/v1/series": {"group": "main"},
     "GET /api/v1/servers": {"online": "true", "sort": "cpu"},
 }
 """Optional parameters that an example shows."""
@@ -134,6 +170,7 @@ _VALUES = {
     "medium": "email",
     "signal": "0",
     "hostname_match": "^db-",
+    "monitor": "cpu_usage",
 }
 _VALUES_BY_PATH = {
     "/api/v1/users/": {"name": "bob"},
@@ -143,6 +180,7 @@ _VALUES_BY_PATH = {
     "/api/v1/contact": {"id": "alice"},
     "/api/v1/rules/times": {"text": "mon-fri 08:00-18:00"},
     "/api/v1/rule": {"id": "RULE"},
+    "/api/v1/alert-definitions/": {"id": "DEFINITION", "number": "1"},
     "/api/v1/alert": {"id": "ALERT"},
     "/api/v1/sessions": {"id": "SESSION"},
     "/api/v1/api-keys": {"id": "API_KEY"},
@@ -155,10 +193,20 @@ _VALUES_BY_PATH = {
     "/api/v1/plugins/": {"id": "PLUGIN", "number": "1"},
     "/api/v1/channels/": {"id": "CHANNEL", "number": "1"},
     "/api/v1/tags/": {"id": "TAG", "number": "1"},
+    "/api/v1/monitors/": {"id": "MONITOR", "number": "1"},
+    "/api/v1/dashboards/": {"id": "DASHBOARD", "number": "1"},
+    "/api/v1/server-alerts/": {"id": "ALERT"},
     "/api/v1/servers/tokens": {"id": "TOKEN"},
-    "/api/v1/servers": {"id": "SERVER"},
+    "/api/v1/servers": {"id": "SERVER", "plugin": "open_files"},
+    "/api/v1/snapshots": {"id": "SNAPSHOT", "before": "SNAPSHOT", "after": "SNAPSHOT"},
     "/api/v1/groups": {"id": "shop"},
-    "/api/v1/archive/crawls": {"ident": "IDENT", "name": "FILE"},
+    "/api/v1/archive/crawls": {
+        "ident": "IDENT",
+        "name": "FILE",
+        "url": "https://example.com/",
+        "timestamp": "20261116195051",
+    },
+    "/api/v1/archive/views": {"id": "VIEW"},
     "/api/v1/archive/pipelines": {"id": "PIPELINE"},
     "/api/v1/archive/ignore-sets": {"name": "global"},
 }
@@ -169,6 +217,7 @@ _SESSION_ONLY = frozenset(
     {
         *("DELETE /api/v1/session", "PUT /api/v1/session/password"),
         *("DELETE /api/v1/sessions", "POST /api/v1/api-keys"),
+        *("POST /api/v1/archive/crawls/{ident}/views", "GET /api/v1/archive/views/{id}"),
     }
 )
 """Operations that an API key can't do. Their examples use the session of the sign-in example."""

@@ -14,6 +14,7 @@ class Web(Keyspace, document="watchbell"):
     pings = Hash("web_pings")
     session = String("web_session:DIGEST", expires=True)
     sessions = SortedSet("web_sessions")
+    view = String("web_view:DIGEST", expires=True)
     link = String("web_link:USER_ID", expires=True)
     tries = String("web_tries:DIGEST", expires=True)
     audit = Stream("web_audit")

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from watchbell.errors import Refused
-from watchbell.settings import Web
 from watchbell.web.connections import Sockets
 
 
@@ -39,14 +38,16 @@ class _Listener(socket.socket):
 
 
 @contextmanager
-def bound(settings: Web, sockets: Sockets) -> Iterator[socket.socket]:
+def bound(
+    host: str, port: int, section: str, name: str, sockets: Sockets
+) -> Iterator[socket.socket]:
+    """`section` and `name` of the setting that has the port, for errors."""
     try:
-        listener = _listener(settings.host, settings.port)
+        listener = _listener(host, port)
     except OSError as error:
         reason = error.strerror or error
-        raise Refused(
-            f"port {settings.port} of {settings.host} (web.port, web.host) can't be used: {reason}"
-        ) from error
+        place = f"port {port} of {host} ({section}.{name})"
+        raise Refused(f"{place} can't be used: {reason}") from error
     listener.sockets = sockets
     with listener:
         yield listener

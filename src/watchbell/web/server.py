@@ -6,17 +6,19 @@ import resource
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from typing import Any, cast
 
 import uvicorn
 from litestar.types import ASGIApp, Receive, Scope, Send
+from msgspec import Struct
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from watchbell import logs
 from watchbell.errors import BadSettings
+from watchbell.http import listening
 from watchbell.settings import Web
 from watchbell.web.connections import Connections, RequestLimit, Sockets, refuse
 from watchbell.web.listener import bound
@@ -35,6 +37,9 @@ MOST_MESSAGE = 16 << 20
 KEEP_ALIVE = 60
 """Seconds that a connection may be idle between two requests."""
 _STOP_SECONDS = 5
+_STOP_POLL = 0.005
+_TICK = 1.0
+"""Seconds between two updates of the header `date`."""
 MOST_CONNECTIONS = 2_000
 """In total, where the limit of open files is at least twice as high."""
 _REFUSED = 100
@@ -58,7 +63,54 @@ logging.getLogger("uvicorn.access").disabled = True
 
 
 class _Server(uvicorn.Server):
-    was_told_to_end = False
+    """Ends at once when told to, where the library looks for that ten times a second and then waits
+    as long again."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._told = asyncio.Event()
+
+    @property
+    def was_told_to_end(self) -> bool:
+        return self._told.is_set()
+
+    def end(self) -> None:
+        self.should_exit = True
+        self._told.set()
+
+    async def main_loop(self) -> None:
+        while not await self.on_tick(0):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_TICK):
+                    await self._told.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accepts no more connections, and waits for those that are being answered."""
+        for server in self.servers:
+            listening.stop(server)
+        await asyncio.sleep(0)  # they are closed now
+        for listener in sockets or ():
+            listener.close()
+        try:
+            async with asyncio.timeout(_STOP_SECONDS):
+                await self._drain()
+        except TimeoutError:
+            tasks = self.server_state.tasks
+            logs.get(role="web").warning("requests were cut off at the end", requests=len(tasks))
+            for task in tasks:
+                task.cancel()
+        await self.lifespan.shutdown()
+
+    async def _drain(self) -> None:
+        state = self.server_state
+        seen = set[object]()
+        is_busy = True
+        while is_busy:
+            for connection in state.connections - seen:  # one may have been accepted just before
+                seen.add(connection)
+                connection.shutdown()
+            await asyncio.sleep(_STOP_POLL)
+            is_busy = bool(state.connections or state.tasks)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -173,7 +225,7 @@ class _Protocol(HttpToolsProtocol):
             return
         super().handle_websocket_upgrade()
         protocol = self.transport.get_protocol()
-        if isinstance(protocol, _WebSocket):
+        if isinstance(protocol, WebSocket):
             protocol.admitted = self
 
     def shutdown(self) -> None:
@@ -194,7 +246,7 @@ class _Protocol(HttpToolsProtocol):
             self.transport.close()
 
 
-class _WebSocket(WebSocketsSansIOProtocol):
+class WebSocket(WebSocketsSansIOProtocol):
     """Counts as the connection that it began as."""
 
     admitted: _Protocol | None = None
@@ -205,47 +257,76 @@ class _WebSocket(WebSocketsSansIOProtocol):
             self.admitted.release()
 
 
+class WebSockets(Struct, frozen=True):
+    """How a server treats its WebSockets."""
+
+    protocol: type[WebSocket] = WebSocket
+    most_message: int = MOST_MESSAGE
+    ping_every: float | None = None  # agents send heartbeats
+    ping_timeout: float | None = None
+
+
+AGENTS = WebSockets()
+
+
 @asynccontextmanager
-async def serving(app: ASGIApp, settings: Web) -> AsyncIterator[int]:
-    """Serves until left. Gives the port, which the settings may leave open by 0."""
+async def serving(
+    app: ASGIApp,
+    settings: Web,
+    *,
+    section: str = "web",
+    second_port: int = 0,
+    websockets: WebSockets = AGENTS,
+) -> AsyncIterator[int]:
+    """Serves until left. Gives the port, which the settings may leave open by 0. `section` has the
+    settings that errors name; the second port serves the same."""
     trusted = ProxyHeadersMiddleware(cast("Any", app), list(settings.trusted_proxies)).trusted_hosts
 
     def is_proxy(address: str) -> bool:
         return address in trusted
 
-    with bound(settings, Sockets(settings.connections_per_address, is_proxy)) as listener:
-        server = _Server(_config(app, settings, is_proxy))
+    sockets = Sockets(settings.connections_per_address, is_proxy)
+    ports = {"port": settings.port} | ({"stream_port": second_port} if second_port else {})
+    with ExitStack() as stack:
+        listeners = [
+            stack.enter_context(bound(settings.host, port, section, name, sockets))
+            for name, port in ports.items()
+        ]
+        server = _Server(_config(app, settings, is_proxy, websockets))
         async with asyncio.TaskGroup() as group:
-            task = group.create_task(_serve(server, listener))
+            task = group.create_task(_serve(server, listeners))
             while not server.started and not task.done():  # noqa: ASYNC110 it has no event of it
                 await asyncio.sleep(0.005)
             try:
-                yield listener.getsockname()[1]
+                yield listeners[0].getsockname()[1]
             finally:
                 # Also where we are cancelled: it ends in order, and lets go of what it holds.
-                server.should_exit = server.was_told_to_end = True
+                server.end()
                 await asyncio.wait([task])
 
 
-async def _serve(server: _Server, listener: socket.socket) -> None:
+async def _serve(server: _Server, listeners: list[socket.socket]) -> None:
     try:
-        await server.serve(sockets=[listener])
+        await server.serve(sockets=listeners)
     except SystemExit as error:  # so the library says that it can't start; others go on
         raise RuntimeError("the web server did not start; the log says why") from error
     if not server.was_told_to_end:
         raise RuntimeError("the web server ended by itself; the log says why")
 
 
-def _config(app: ASGIApp, settings: Web, is_proxy: Callable[[str], bool]) -> _Config:
+def _config(
+    app: ASGIApp, settings: Web, is_proxy: Callable[[str], bool], websockets: WebSockets
+) -> _Config:
     proxies, most_of_one = list(settings.trusted_proxies), settings.connections_per_address
     if proxies and most_of_one:
         app = RequestLimit(app, most_of_one)
     config = _Config(
         app,
         http=_Protocol,
-        ws=_WebSocket,
-        ws_max_size=MOST_MESSAGE,
-        ws_ping_interval=None,  # agents send heartbeats
+        ws=websockets.protocol,
+        ws_max_size=websockets.most_message,
+        ws_ping_interval=websockets.ping_every,
+        ws_ping_timeout=websockets.ping_timeout,
         ws_per_message_deflate=False,
         loop="none",
         lifespan="on",
@@ -255,7 +336,6 @@ def _config(app: ASGIApp, settings: Web, is_proxy: Callable[[str], bool]) -> _Co
         proxy_headers=bool(proxies),
         forwarded_allow_ips=proxies,
         timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=_STOP_SECONDS,
     )
     config.connections = Connections(_room(), most_of_one, is_proxy)
     config.refusals = _Refusals(most_of_one)

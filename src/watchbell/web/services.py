@@ -1,5 +1,6 @@
 """What endpoints work with, created once for a server."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -68,6 +69,8 @@ class Services(Struct, frozen=True):
     server_table: ServerTable
     crawl_table: CrawlTable
     log_feed: LogFeed
+    view_turns: asyncio.Semaphore
+    """For threads and processes that prepare archived pages."""
     files: Callable[[], Files]
     """Opens the place of files when it is first needed."""
 

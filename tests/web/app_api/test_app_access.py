@@ -12,6 +12,7 @@ from tests.web.app_api.app_client import AppClient
 from tests.web.site import BY, Site
 from watchbell.jobs import stock
 from watchbell.jobs.parameters import MASK
+from watchbell.jobs.workflow_model import JobWorkflow
 from watchbell.store.client import Store
 from watchbell.web.people.rights import Rights
 
@@ -111,7 +112,7 @@ async def test_a_body_that_is_too_long_is_refused(site: Site) -> None:
 async def test_an_unknown_handler_is_named(site: Site) -> None:
     async with site.program("admin") as program:
         app = AppClient(program)
-        for name in ("create_ticket", "get_monitors"):
+        for name in ("create_ticket", "get_tickets"):
             assert await app.refused(name, "api", 404) == f"there is no API {name!r}"
         users = (await program.get("/api/user/admin_get_users")).json()
         assert users["list"]["length"] == 0
@@ -181,6 +182,10 @@ async def test_searches_are_paged_sorted_and_counted(site: Site, store: Store) -
         assert await ids(limit=2, sort_by="elapsed") == (["0", "1"], 10)
         assert await ids(query="elapsed:<=2", limit=9) == (["9", "8"], 2)
         assert await ids(query="nosuchword", limit=9) == ([], 0)
+        launched = JobWorkflow(job="jrun", event="release", node="build")
+        await finish(store, over(11, workflow=launched))
+        assert (await app.ok("search_jobs", query="workflow:release"))["list"]["length"] == 1
+        assert await ids(query="-workflow:release", limit=99) == (list("9876543210"), 10)
         assert "sorted by" in await app.refused("search_jobs", "api", 400, sort_by="tags")
         assert "no field" in await app.refused("search_jobs", "search", 400, query="nosuch:1")
         row = (await app.ok("search_jobs", verbose=1))["rows"][0]

@@ -1,19 +1,28 @@
 """Every handler of the app API: documented, and answering as it is documented."""
 
+import asyncio
 import re
+import zlib
 from pathlib import Path
 
+import msgspec
 import pytest
 from aiohttp import FormData
 
 from tests.jobs.logs import Printer, begun, job
 from tests.jobs.test_job_history import finish, over
 from tests.web.app_api.app_client import AppClient
-from tests.web.fleet.agents import joined
+from tests.web.fleet.agents import Agent, joined
 from tests.web.site import Site
+from watchbell.fleet import samples
+from watchbell.fleet.machine_sample import MachineSample
+from watchbell.fleet.messages import RanOnce, RunOnce
+from watchbell.fleet.model import CommandOutcome
+from watchbell.fleet.samples import Machine
 from watchbell.jobs import stock
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Action
+from watchbell.jobs.sample_evaluator import SampleEvaluator
 from watchbell.store.client import Store
 from watchbell.web.app_api.table import HANDLERS
 
@@ -70,18 +79,22 @@ async def test_every_handler_answers_as_the_page_says(site: Site, store: Store) 
 async def _use_definitions(app: AppClient) -> None:
     for kind, plural in (
         *(("category", "categories"), ("channel", "channels")),
-        *(("plugin", "plugins"), ("tag", "tags")),
+        *(("plugin", "plugins"), ("tag", "tags"), ("monitor", "monitors"), ("alert", "alerts")),
     ):
-        more = {"command": "/usr/bin/true"} if kind == "plugin" else {}
+        more = {
+            "plugin": {"command": "/usr/bin/true"},
+            "monitor": {"source": "load[0]"},
+            "alert": {"expression": "load[0] > 4"},
+        }.get(kind, {})
         made = await app.ok(f"create_{kind}", id="mine", title="Mine", **more)
         assert made[kind]["title"] == "Mine"
         await app.ok(f"update_{kind}", id="mine", title="Ours")
         assert (await app.ok(f"get_{kind}", id="mine"))[kind]["title"] == "Ours"
         rows = (await app.ok(f"get_{plural}"))["rows"]
         assert "Ours" in [one["title"] for one in rows]
-        if kind == "category":
-            await app.ok("multi_update_category", items=[{"id": "mine", "sort_order": 7}])
-            assert (await app.ok("get_category", id="mine"))["category"]["sort_order"] == 7
+        if kind in ("category", "monitor"):
+            await app.ok(f"multi_update_{kind}", items=[{"id": "mine", "sort_order": 7}])
+            assert (await app.ok(f"get_{kind}", id="mine"))[kind]["sort_order"] == 7
         await app.ok(f"delete_{kind}", id="mine")
         await app.refused(f"get_{kind}", kind, 404, id="mine")
 
@@ -110,6 +123,7 @@ async def _use_jobs(app: AppClient, store: Store) -> None:
     await finish(store, over(1, event="e1"))
     assert (await app.ok("get_active_jobs", state="active"))["list"]["length"] == 1
     assert "e1" in (await app.ok("get_active_job_summary"))["events"]
+    assert (await app.ok("get_workflow_job_summary"))["nodes"] == {}
     assert (await app.ok("get_job", id="j1"))["job"]["state"] == "active"
     assert len((await app.ok("get_jobs", ids=["j0001", "j1"]))["jobs"]) == 2
     assert (await app.ok("tail_live_job_log", id="j1"))["text"] == "one\ntwo\n"
@@ -137,13 +151,15 @@ async def _use_jobs(app: AppClient, store: Store) -> None:
 
 
 async def _use_fleet(app: AppClient, site: Site) -> None:
-    async with joined(site) as (_, welcome):
+    async with joined(site) as (agent, welcome):
         server = welcome.server
+        await _use_snapshots(app, agent, server)
         assert (await app.ok("get_active_servers"))["rows"][0]["hostname"] == "db-1"
         assert (await app.ok("get_active_server", id=server))["server"]["id"] == server
         assert (await app.ok("get_server", id=server))["online"] is True
         assert server in (await app.ok("get_servers"))["servers"]
     await app.ok("get_server_summaries")
+    await _use_monitoring(app, site, server)
     assert (await app.ok("search_servers", query="db-1"))["list"]["length"] == 1
     await app.ok("create_group", id="db", title="Databases", hostname_match="^db-")
     await app.ok("update_group", id="db", title="DB")
@@ -156,6 +172,58 @@ async def _use_fleet(app: AppClient, site: Site) -> None:
     assert (await app.ok("get_server", id=server))["server"]["userData"] == {"rack": 3}
     await app.ok("delete_server", id=server, history=True)
     await app.ok("delete_group", id="db")
+
+
+async def _use_snapshots(app: AppClient, agent: Agent, server: str) -> None:
+    taken = await app.ok("create_snapshot", server=server)
+    shown = (await app.ok("get_snapshot", id=taken["id"]))["snapshot"]
+    assert (shown["hostname"], shown["data"]) == ("db-1", {})
+    await app.ok("create_group_snapshot", group="main")
+    assert (await app.ok("search_snapshots", query="*"))["list"]["length"] == 2
+    await app.ok("delete_snapshot", id=taken["id"])
+    await app.ok("watch_server", id=server, duration=60)
+    await app.ok("watch_group", id="main", duration=0)
+    assert (await app.ok("get_quickmon_data", server=server))["servers"] == {server: []}
+
+    async def answer() -> None:
+        asked = await agent.next(RunOnce)
+        outcome = CommandOutcome(id=asked.command.id, output=7, text="7\n")
+        await agent.send(RanOnce(request=asked.request, outcome=outcome))
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(answer())
+        ran = await app.ok("test_monitor_plugin", server=server, command="echo 7", format="json")
+    assert ran["output"] == 7
+
+
+async def _use_monitoring(app: AppClient, site: Site, server: str) -> None:
+    store, now = site.services.store, site.services.clock.now() - 300
+    await app.ok("create_monitor", id="load", title="Load", source="load[0]")
+    alert = {"expression": "monitors.load > 4", "message": "load {{monitors.load}}"}
+    await app.ok("create_alert", id="busy", title="Busy", **alert)
+    sample = MachineSample(hostname="db-1", date=now, load=(9, 0, 0))
+    packed = zlib.compress(msgspec.msgpack.encode(sample))
+    await samples.record(store, [], [Machine(server, "db-1", now, packed)])
+    evaluator = SampleEvaluator(store, 1_000, site.services.definitions.catalogue)
+    evaluator.add(server, now, samples.as_data(sample))
+    await evaluator.evaluate()
+    tried = await app.ok("test_monitor", server=server, source="load[0]", data_type="integer")
+    assert tried["value"] == 9
+    assert (await app.ok("test_monitor", server=server, source="nothing"))["fail"] is True
+    tried = await app.ok("test_alert", server=server, **alert)
+    assert (tried["result"], tried["message"]) == (True, "load 9")
+    found = await app.ok("get_latest_monitor_data", server=server, sys="hourly")
+    assert [one["totals"]["load"] for one in found["rows"]] == [9]
+    assert found["data"]["monitors"]["load"] == 9
+    asked = {"server": server, "sys": "daily", "date": int(now) - 3_600, "limit": 60}
+    assert len((await app.ok("get_historical_monitor_data", **asked))["rows"]) == 1
+    (row,) = (await app.ok("search_alerts", query="alert:busy active:true", limit=5))["rows"]
+    assert (await app.ok("get_alert_invocations", ids=[row["id"], "a0"]))["alerts"] == [row, None]
+    await app.refused("delete_alert_invocation", "alert", 422, id=row["id"])
+    evaluator.add(server, now + 60, {**samples.as_data(sample), "load": [1]})
+    await evaluator.evaluate()
+    await app.ok("delete_alert_invocation", id=row["id"])
+    assert (await app.ok("search_alerts", query="alert:busy", limit=5))["rows"] == []
 
 
 async def _use_people(app: AppClient) -> None:

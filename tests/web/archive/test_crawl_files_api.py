@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tests.archive.crawling import SITE, running
+from tests.archive.crawling import NOW, SITE, running
 from tests.web.site import Site, chosen, serving_services
-from watchbell.archive import finishing
+from watchbell.archive import finishing, history
 from watchbell.archive.model import Ending, FinishedFile
 from watchbell.clock import SYSTEM
 from watchbell.files import objects
+from watchbell.settings import ArchiveUpload
 from watchbell.store.client import Store
 from watchbell.web.app import open_services
 from watchbell.web.byte_ranges import ByteRange, wanted
@@ -29,7 +30,8 @@ async def finished(store: Store, tmp_path: Path) -> AsyncIterator[tuple[Site, Pa
     ending = Ending(finished_at=SYSTEM.now(), files=files, warc_size=len(CONTENT))
     await finishing.finish(store, owned, ending)
     plain = chosen()
-    archive = replace(plain.archive, finished=str(tmp_path / "finished"), upload=True)
+    upload = ArchiveUpload(url=f"file://{tmp_path}/bucket")
+    archive = replace(plain.archive, finished=str(tmp_path / "finished"), upload=upload)
     settings = replace(plain, data=tmp_path, archive=archive)
     (tmp_path / "finished").mkdir()
     async with serving_services(await open_services(settings, store, SYSTEM)) as site:
@@ -65,14 +67,45 @@ async def test_files_are_listed_and_downloaded(finished: tuple[Site, Path]) -> N
         assert (await nobody.get(f"{FILES}/{NAME}")).status == 401
 
 
-async def test_a_file_that_was_uploaded_is_read_from_there(finished: tuple[Site, Path]) -> None:
-    site, _ = finished
-    settings = site.services.settings
-    await objects.opened(settings.files, settings.data).put(f"archive/{NAME}", CONTENT)
+@pytest.mark.parametrize("where", ["files", "bucket"])
+async def test_a_file_that_was_uploaded_is_read_from_there(
+    finished: tuple[Site, Path], store: Store, where: str
+) -> None:
+    site, folder = finished
+    data = folder.parent
+    place = f"files:archive/{NAME}" if where == "files" else f"file://{data}/bucket/{NAME}"
+    if where == "files":
+        await objects.opened(site.services.settings.files, data).put(f"archive/{NAME}", CONTENT)
+    else:
+        (data / "bucket").mkdir()
+        (data / "bucket" / NAME).write_bytes(CONTENT)
+    uploaded = FinishedFile(NAME, len(CONTENT), place, "ab" * 32)
+    assert await history.set_places(store, SITE, NOW, [uploaded])
     async with site.program("read") as program:
+        shown, elsewhere = (await program.get(FILES)).json()["items"]
+        assert (shown["is_here"], shown["place"], shown["sha256"]) == (True, place, "ab" * 32)
+        assert (elsewhere["is_here"], elsewhere["place"]) == (False, "")
         answer = await program.get(f"{FILES}/{NAME}", headers={"Range": "bytes=255-600"})
         assert (answer.status, answer.body) == (206, CONTENT[255:601])
         assert (await program.get(f"{FILES}/{NAME}")).body == CONTENT
+
+
+async def test_a_file_that_was_uploaded_elsewhere_is_not_read(
+    finished: tuple[Site, Path], store: Store
+) -> None:
+    """The place comes from the store, which must not make us read what it likes."""
+    site, folder = finished
+    (folder.parent / "other").mkdir()
+    (folder.parent / "other" / NAME).write_bytes(CONTENT)
+    for place in (
+        *("https://archive.org/download/x/y", "s3://other/x", "rsync://a.example.com/in/x"),
+        *(f"file://{folder.parent}/other/{NAME}", "files:archive/x", "files:/etc/passwd"),
+        f"file://{folder.parent}/bucket/../other/{NAME}",
+    ):
+        uploaded = FinishedFile(NAME, len(CONTENT), place, "ab" * 32)
+        assert await history.set_places(store, SITE, NOW, [uploaded])
+        async with site.program("read") as program:
+            assert (await program.get(f"{FILES}/{NAME}")).status == 404, place
 
 
 @pytest.mark.parametrize(

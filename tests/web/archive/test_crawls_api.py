@@ -84,6 +84,19 @@ async def test_a_crawl_is_added_with_its_options(site: Site, store: Store) -> No
         assert ident in again.json()["detail"]
 
 
+async def test_nobody_sees_a_password_in_a_url(site: Site) -> None:
+    async with site.somebody("administrator", "alice") as alice:
+        asked = {"url": "https://bob:s3cret@example.com/", "fetch_depth": "shallow"}
+        ident = (await alice.post(CRAWLS, json=asked)).json()["ident"]
+        paths = (CRAWLS, f"{CRAWLS}/{ident}", "/api/v1/archive/queues", "/api/v1/audit")
+        for path in paths:
+            answer = await alice.get(path)
+            assert "https://***@example.com/" in answer.text, (path, answer.status)
+            assert "s3cret" not in answer.text
+        again = await alice.post(CRAWLS, json=asked)
+        assert (again.json()["code"], "s3cret" in again.text) == ("exists", False)
+
+
 @pytest.mark.parametrize(
     ("asked", "field"),
     [

@@ -1,5 +1,6 @@
 """The link of agents: who gets in, and what passes over it."""
 
+import asyncio
 from contextlib import suppress
 from typing import Any
 
@@ -34,7 +35,8 @@ from watchbell.fleet.messages import (
     encode,
 )
 from watchbell.jobs.model import Job, Parameter, Plugin
-from watchbell.store.client import Store
+from watchbell.store.client import Argument, Store
+from watchbell.store.url import StoreURL
 
 STARTED, DONE = Started(at=NOW, pid=1), Result(at=NOW, code=0)
 
@@ -177,6 +179,39 @@ async def test_an_agent_may_confirm_its_token_at_once(site: Site) -> None:
         await agent.send(Renew(number=1))
         assert (await agent.next(Renewed)).number == 1
         assert await tokens.authenticate(site.store, first, NOW) is None
+
+
+class BeatsHeldBack(Store):
+    """Heartbeats wait at a gate on their way to the store."""
+
+    def __init__(self, url: StoreURL) -> None:
+        super().__init__(url)
+        self.gate, self.held = asyncio.Event(), 0
+
+    async def call(self, *command: Argument) -> Any:
+        if command[1:2] == (presence.BEAT.digest,):
+            self.held += 1
+            await self.gate.wait()
+        return await super().call(*command)
+
+
+async def test_a_heartbeat_that_names_the_token_before_ends_no_connection(store: Store) -> None:
+    async with BeatsHeldBack(store.url) as slow, served(slow) as site, joined(site) as (agent, _):
+        await agent.send(Renew(number=1))
+        await eventually(lambda: slow.held, why="the heartbeat")
+        first = await store.call("HLEN", FLEET.tokens())
+        await agent.send(Hello(hostname="db-1", info=INFO, boot=BOOT, has_stored=True))
+
+        async def is_confirmed() -> bool:
+            return bool(await store.call("HLEN", FLEET.tokens()) < first)
+
+        await eventually(is_confirmed, why="the deletion of the first token")
+        slow.gate.set()
+        await agent.send(Renew(number=2))
+        assert (await agent.next(Renewed)).number in (1, 2)
+        await agent.send(Renew(number=3))
+        while (await agent.next(Renewed)).number < 3:
+            pass
 
 
 async def test_a_revoked_token_ends_the_connection(site: Site) -> None:

@@ -40,7 +40,14 @@ async def test_servers_are_listed_with_their_state(site: Site, store: Store) -> 
         assert found[welcome.server]["slots"] == 8
         assert found[offline.id]["state"] == "offline"
         assert found[disabled.id]["state"] == "disabled"
-        assert page["counts"] == {"online": 1, "offline": 1, "disabled": 1, "jobs": 1, "slots": 8}
+        assert page["counts"] == {
+            "online": 1,
+            "offline": 1,
+            "disabled": 1,
+            "jobs": 1,
+            "slots": 8,
+            "alerting": 0,
+        }
         for query, names in (
             ("?group=db", ["db-1"]),
             ("?online=true", ["db-1"]),

@@ -4,6 +4,7 @@ import asyncio
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.gateways.gates import Gate, GatedStore
@@ -378,6 +379,27 @@ async def test_an_import_replaces_or_leaves_out_what_exists(site: Site) -> None:
         shown = (await alice.get(f"/api/v1/events/{items[0]['id']}")).json()["event"]
         assert shown["timings"][0]["hours"] == [5]
         assert shown["targets"] == ["db-1"]
+
+
+async def test_an_import_needs_the_right_to_define_each_kind(site: Site) -> None:
+    panels = [{"type": "plot", "monitor": "swap"}]
+    kinds = {
+        "monitor": {"id": "swap", "title": "Swap", "source": "memory.swapused"},
+        "alert": {"id": "swapping", "title": "Swapping", "expression": "monitors.swap > 9"},
+        "dashboard": {"id": "night", "title": "Night", "panels": panels},
+    }
+    given = {"watchbell": 1, "items": [{"type": kind, "data": one} for kind, one in kinds.items()]}
+    file = {"format": "xyops", "text": msgspec.json.encode(given).decode()}
+    await site.services.users.add("dave", "viewer", BY, Rights(privileges=("create_events",)))
+    async with site.somebody("editor") as alice, site.somebody("viewer", "dave") as dave:
+        refused = await dave.post("/api/v1/events/import", json=file)
+        assert (refused.status, "create_monitors" in refused.text) == (403, True), refused.text
+        items = (await alice.post("/api/v1/events/import", json=file)).json()["items"]
+        assert [(one["kind"], one["outcome"]) for one in items] == [
+            (kind, "created") for kind in kinds
+        ]
+        shown = (await alice.get("/api/v1/dashboards/night")).json()
+        assert [one["monitor"] for one in shown["record"]["panels"]] == ["swap"]
 
 
 async def test_some_events_are_exported_alone(site: Site) -> None:

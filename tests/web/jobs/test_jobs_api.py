@@ -10,6 +10,7 @@ from tests.web.jobs.test_events_api import BACKUP, made
 from tests.web.site import BY, Site, Visitor
 from watchbell.jobs import stock
 from watchbell.jobs.model import Activity
+from watchbell.jobs.workflow_model import JobWorkflow
 from watchbell.store.client import Store
 from watchbell.web.people.rights import Rights
 
@@ -70,11 +71,12 @@ async def test_a_wrong_wish_is_refused_with_its_field(
 async def test_finished_jobs_are_found_by_what_they_are(site: Site, store: Store) -> None:
     await finish(
         store,
-        over(1, event="e1", tags=("_success", "red")),
+        over(1, event="e1", tags=("_success", "red"), workflow=JobWorkflow(event="w", node="x")),
         over(2, event="e2", code=3, tags=("_error",), server="s9"),
         over(3, event="e1", source="key", username="bob", category="reports"),
     )
     async with site.somebody("viewer") as charlie:
+        assert await found(charlie, workflow="w") == ["j0001"]
         assert await found(charlie) == ["j0003", "j0002", "j0001"]
         assert await found(charlie, event="e1") == ["j0003", "j0001"]
         assert await found(charlie, tag="red") == ["j0001"]

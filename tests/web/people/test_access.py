@@ -33,6 +33,7 @@ PUBLIC = {
     ("GET", "/ping/{key}/{signal}"),
     ("POST", "/ping/{key}/{signal}"),
     ("GET", "/static/{digest}/{path}"),
+    ("GET", "/archived/{token}/{timestamp}/{name}"),
 }
 
 

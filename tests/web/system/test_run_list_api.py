@@ -77,14 +77,12 @@ async def test_the_list_is_read_page_by_page_without_gaps(site: Site, store: Sto
 
 
 @given(
-    st.lists(st.integers(0, 30), max_size=20),
-    st.lists(st.integers(0, 30), max_size=20),
-    st.integers(1, 5),
-    st.integers(1, 5),
+    st.tuples(*[st.lists(st.integers(0, 30), max_size=20)] * 3),
+    st.tuples(*[st.integers(1, 5)] * 3),
     st.integers(1, 6),
 )
-def test_pages_of_two_lists_have_everything_once(
-    jobs: list[int], runs: list[int], jobs_step: int, runs_step: int, most: int
+def test_pages_of_several_lists_have_everything_once(
+    lists: tuple[list[int], ...], steps: tuple[int, ...], most: int
 ) -> None:
     """Each list gives its own number of items at a time, as the store does."""
 
@@ -99,16 +97,15 @@ def test_pages_of_two_lists_have_everything_once(
         return Part(items, str(first + step), ordered[-1])
 
     seen, cursor = list[float](), Cursor()
-    for _ in range(len(jobs) + len(runs) + 1):
-        found, following = run_list.merged(
-            part(jobs, cursor.job, jobs_step), part(runs, cursor.cron, runs_step), cursor, most
-        )
+    for _ in range(sum(map(len, lists)) + 1):
+        parts = [part(*one) for one in zip(lists, cursor, steps, strict=True)]
+        found, following = run_list.merged(parts, cursor, most)
         assert len(found) <= most
         seen += [one.at for one in found]
         if following is None:
             break
         cursor = following
-    assert seen == sorted([*jobs, *runs], reverse=True)
+    assert seen == sorted([at for times in lists for at in times], reverse=True)
 
 
 async def test_what_runs_now_is_listed_without_jobs_that_wait(site: Site, store: Store) -> None:

@@ -1,10 +1,13 @@
-"""Handlers for categories, channels, plugins and tags. They are alike, so they are made alike."""
+"""Handlers for categories, channels, monitors and other definitions. They are alike, so they are
+made alike."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from watchbell.actors import Kind, Subject, may, privilege_to
+from watchbell.actors import Kind, Privilege, Subject, may, privilege_to
 from watchbell.errors import Refused
-from watchbell.jobs import definitions, permissions
+from watchbell.fleet.model import Monitor
+from watchbell.jobs import definition_removal, definitions, permissions
 from watchbell.jobs.model import Category
 from watchbell.jobs.validation import Record
 from watchbell.web.app_api import records
@@ -15,12 +18,30 @@ PLURALS: dict[Kind, str] = {
     "channel": "channels",
     "plugin": "plugins",
     "tag": "tags",
+    "monitor": "monitors",
+    "alert": "alerts",
 }
+_AUDITED: dict[Kind, str] = {**PLURALS, "alert": "alert-definitions"}
 
 
 def _subject(kind: Kind, id: str) -> Subject:  # noqa: A002
     """Whoever is limited to categories may change those alone."""
     return Subject(category=id) if kind == "category" else Subject()
+
+
+async def _check(
+    call: Call,
+    kind: Kind,
+    privilege: Privilege,
+    id: str,  # noqa: A002
+    given: Mapping[str, Any],
+) -> None:
+    permissions.check(call.actor, privilege, _subject(kind, id))
+    await permissions.check_runs(call.store, call.actor, given)
+    if kind == "plugin":
+        await permissions.check_monitor(call.store, call.actor, privilege, id, given)
+    if kind == "alert":
+        await permissions.check_alert(call.store, call.actor, privilege, id, given)
 
 
 def _shown(call: Call, kind: Kind, record: Record) -> dict[str, Any]:
@@ -34,7 +55,7 @@ def _order(record: Any) -> tuple[int, str]:
 
 async def _saved(call: Call, kind: Kind, id: str, verb: str) -> None:  # noqa: A002
     await call.services.definitions.changed(kind, id)
-    await call.audit(f"{PLURALS[kind]}.{verb}", id)
+    await call.audit(f"{_AUDITED[kind]}.{verb}", id)
 
 
 def _group(kind: Kind) -> Group:
@@ -54,8 +75,7 @@ def _group(kind: Kind) -> Group:
     @group.changes(create, name=f"create_{kind}", takes="*", gives=kind)
     async def add(call: Call) -> Answer:
         given = call.record()
-        permissions.check(call.actor, create, _subject(kind, str(given.get("id", ""))))
-        await permissions.check_runs(call.store, call.actor, given)
+        await _check(call, kind, create, str(given.get("id", "")), given)
         if kind == "category" and "sort_order" not in given:
             known = (await call.catalogue()).categories.values()
             given["sort_order"] = max((one.sort_order for one in known), default=-1) + 1
@@ -66,9 +86,8 @@ def _group(kind: Kind) -> Group:
     @group.changes(edit, name=f"update_{kind}", takes="id *")
     async def change(call: Call) -> Answer:
         id = call.text("id")  # noqa: A001
-        permissions.check(call.actor, edit, _subject(kind, id))
         given = call.record()
-        await permissions.check_runs(call.store, call.actor, given)
+        await _check(call, kind, edit, id, given)
         await definitions.update(call.store, kind, id, given, call.actor, call.now)
         await _saved(call, kind, id, "update")
         return {}
@@ -76,28 +95,38 @@ def _group(kind: Kind) -> Group:
     @group.changes(remove, name=f"delete_{kind}", takes="id")
     async def drop(call: Call) -> Answer:
         id = call.text("id")  # noqa: A001
-        permissions.check(call.actor, remove, _subject(kind, id))
-        await definitions.remove(call.store, kind, id, call.actor, call.now)
+        await _check(call, kind, remove, id, {})
+        await definition_removal.remove(call.store, kind, id, call.actor, call.now)
         await _saved(call, kind, id, "delete")
         return {}
 
     return group
 
 
-CATEGORIES, CHANNELS, PLUGINS, TAGS = (_group(kind) for kind in PLURALS)
+CATEGORIES, CHANNELS, PLUGINS, TAGS, MONITORS, ALERTS = (_group(kind) for kind in PLURALS)
 
 
 @CATEGORIES.changes("edit_categories", takes="items")
 async def multi_update_category(call: Call) -> Answer:
     """Orders categories."""
+    return await _ordered(call, "category")
+
+
+@MONITORS.changes("edit_monitors", takes="items")
+async def multi_update_monitor(call: Call) -> Answer:
+    """Orders monitors."""
+    return await _ordered(call, "monitor")
+
+
+async def _ordered(call: Call, kind: Kind) -> Answer:
     for id, order in sort_orders(call):  # noqa: A001
-        permissions.check(call.actor, "edit_categories", _subject("category", id))
-        record = await definitions.get(call.store, "category", id)
-        assert isinstance(record, Category)
+        permissions.check(call.actor, privilege_to("edit", kind), _subject(kind, id))
+        record = await definitions.get(call.store, kind, id)
+        assert isinstance(record, Category | Monitor)
         if record.sort_order != order:
             changes = {"sort_order": order}
-            await definitions.update(call.store, "category", id, changes, call.actor, call.now)
-            await _saved(call, "category", id, "update")
+            await definitions.update(call.store, kind, id, changes, call.actor, call.now)
+            await _saved(call, kind, id, "update")
     return {}
 
 

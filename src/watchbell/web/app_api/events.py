@@ -1,6 +1,5 @@
 """Handlers for events."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -9,6 +8,7 @@ from watchbell.errors import NotFound, Refused
 from watchbell.jobs import (
     aborts,
     cursors,
+    definition_removal,
     definitions,
     history,
     job_records,
@@ -17,7 +17,7 @@ from watchbell.jobs import (
     validation,
 )
 from watchbell.jobs.history import Query
-from watchbell.jobs.model import Action, Event, Job
+from watchbell.jobs.model import Event, Job
 from watchbell.web.app_api import records, revision_rows
 from watchbell.web.app_api.calls import Answer, Call, CallerAccess, Group
 from watchbell.web.app_api.job_reading import shown_jobs
@@ -44,7 +44,7 @@ def _given(call: Call) -> dict[str, Any]:
 async def _shown(call: Call, event: Event, access: CallerAccess) -> dict[str, Any]:
     catalogue = await call.catalogue()
     may_edit = access.allows("edit_events", event.category, event.targets)
-    return records.event(event, catalogue.plugins.get(event.plugin), is_masked=not may_edit)
+    return records.event(event, catalogue, is_masked=not may_edit)
 
 
 async def visible_event(call: Call, id: str, access: CallerAccess) -> Event:  # noqa: A002
@@ -100,7 +100,7 @@ async def create_event(call: Call) -> Answer:
     given, access = _given(call), await call.access()
     draft = _event(validation.read("event", {"id": "new", **given}))
     access.check("create_events", draft.category, draft.targets)
-    await _check_actions(call, draft.actions, access)
+    await _check_runs(call, draft, access)
     made = _event(await definitions.create(call.store, "event", given, call.actor, call.now))
     await _saved(call, made, "events.create")
     return {"event": await _shown(call, made, access)}
@@ -113,7 +113,7 @@ async def update_event(call: Call) -> Answer:
     access.check("edit_events", old.category, old.targets)
     draft = _event(validation.read("event", {**msgspec.to_builtins(old), **given}, current=old))
     access.check("edit_events", draft.category, draft.targets)
-    await _check_actions(call, [one for one in draft.actions if one not in old.actions], access)
+    await _check_runs(call, draft, access, old)
     made = await definitions.update(
         call.store, "event", id, given, call.actor, call.now, old.revision
     )
@@ -122,9 +122,13 @@ async def update_event(call: Call) -> Answer:
     return {}
 
 
-async def _check_actions(call: Call, added: Sequence[Action], access: CallerAccess) -> None:
+async def _check_runs(
+    call: Call, event: Event, access: CallerAccess, before: Event | None = None
+) -> None:
     events = (await call.catalogue()).events
-    permissions.check_actions(call.actor, added, events, access.servers)
+    actions = [one for one in event.actions if before is None or one not in before.actions]
+    permissions.check_actions(call.actor, actions, events, access.servers)
+    permissions.check_graph(call.actor, event, before, events, access.servers)
 
 
 async def _move_cursor(call: Call, event: str) -> None:
@@ -157,7 +161,7 @@ async def delete_event(call: Call) -> Answer:
         raise Refused(f"jobs of {event.title} are in progress; abort them first")
     if with_jobs:
         await _delete_jobs(call, id)
-    await definitions.remove(call.store, "event", id, call.actor, call.now)
+    await definition_removal.remove(call.store, "event", id, call.actor, call.now)
     await call.services.definitions.changed("event", id)
     await call.audit("events.delete", id, "with its jobs" if with_jobs else "")
     return {}

@@ -68,6 +68,8 @@ _NONE = Job(id="", event="", state="ready")
 async def get_active_job_summary(call: Call) -> Answer:
     found: dict[str, dict[str, Any]] = {}
     for job in await _live(call, await call.access()):
+        if job.type == "adhoc":
+            continue
         counts = found.setdefault(
             job.event,
             {"id": job.event, "states": Counter(), "sources": Counter(), "targets": Counter()},
@@ -76,6 +78,17 @@ async def get_active_job_summary(call: Call) -> Answer:
         counts["sources"][job.source] += 1
         counts["targets"].update(job.targets)
     return {"events": found}
+
+
+@JOBS.reads(takes=f"workflow.job {' '.join(_FILTERS)}", gives="nodes")
+async def get_workflow_job_summary(call: Call) -> Answer:
+    """How many jobs in progress each node has, of one run or of all."""
+    run, nodes = call.text("workflow.job", ""), Counter[str]()
+    for job in await _live(call, await call.access()):
+        place = job.workflow
+        if place is not None and place.node and run in ("", place.job):
+            nodes[place.node] += 1
+    return {"nodes": nodes}
 
 
 @JOBS.reads(takes="id remove", gives="job token")
@@ -135,13 +148,14 @@ async def update_job(call: Call) -> Answer:
     return {}
 
 
-@JOBS.changes("run_jobs", takes="id params")
+@JOBS.changes("run_jobs", takes="id params node")
 async def resume_job(call: Call) -> Answer:
     job = (await _allowed(call, "run_jobs")).job
     given = call.value("params")
     if given:
         await _add_params(call, job, given)
-    await suspensions.resume(call.store, job.id, call.actor, call.now)
+    node = call.text("node", "")
+    await suspensions.resume(call.store, job.id, call.actor, call.now, node)
     await call.audit("jobs.resume", job.id)
     return {}
 

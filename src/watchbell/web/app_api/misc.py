@@ -87,7 +87,7 @@ async def get_multiple(call: Call) -> Answer:
             found[name] = [
                 records.event(
                     one,
-                    catalogue.plugins.get(one.plugin),
+                    catalogue,
                     is_masked=not access.allows("edit_events", one.category, one.targets),
                 )
                 for one in catalogue.events.values()

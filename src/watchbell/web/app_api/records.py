@@ -9,7 +9,7 @@ from msgspec import Struct
 from watchbell.actors import PRIVILEGES, Privilege
 from watchbell.errors import Refused
 from watchbell.fleet.model import Group
-from watchbell.jobs import aliases, parameters
+from watchbell.jobs import aliases, parameters, workflow_params
 from watchbell.jobs.catalogue import Catalogue
 from watchbell.jobs.model import Event, Job, Plugin
 from watchbell.jobs.server_status import ServerStatus
@@ -42,9 +42,14 @@ def _builtins(value: Any) -> Any:
     return msgspec.to_builtins(value)
 
 
-def event(record: Event, plugin: Plugin | None, *, is_masked: bool) -> dict[str, Any]:
+def event(record: Event, known: Catalogue, *, is_masked: bool) -> dict[str, Any]:
     found = properties(record)
+    if record.workflow is None:
+        del found["workflow"], found["type"]
     if is_masked:
+        plugin = known.plugins.get(record.plugin)
+        if record.workflow is not None:
+            found["workflow"] = _builtins(workflow_params.masked(record.workflow, known))
         found["params"] = parameters.masked(plugin, record.params)
         for timing in found["timings"]:
             if "params" in timing:
@@ -66,11 +71,14 @@ def job(record: Job, catalogue: Catalogue, *, is_masked: bool) -> dict[str, Any]
     found = {name: value for name, value in properties(record).items() if value is not None}
     if is_masked:
         found["params"] = parameters.masked(catalogue.plugins.get(record.plugin), record.params)
+        if record.workflow is not None:
+            shown = workflow_params.masked_run(record.workflow, catalogue)
+            found["workflow"] = _builtins(shown)
         found["env"] = dict.fromkeys(record.env, parameters.MASK)
         found["script"] = parameters.MASK if record.script else ""
     event = catalogue.events.get(record.event)
     found["title"] = event.title if event else record.event
-    found["type"] = "event"
+    found["type"] = record.type or "event"
     found["final"] = record.state == "complete"
     if not record.input:
         del found["input"]
@@ -109,7 +117,8 @@ def keywords(status: ServerStatus) -> list[str]:
 
 
 def sample(status: ServerStatus) -> dict[str, Any]:
-    """What a server uses now, as much as is known of what xyOps calls its monitoring data."""
+    """What a server uses now, where it has sent no full sample: as much as is known of what xyOps
+    calls its monitoring data."""
     one = status.sample
     if one is None:
         return {"jobs": status.jobs}

@@ -7,7 +7,7 @@ from watchbell.jobs import revisions
 from watchbell.jobs.parameters import MASK
 from watchbell.jobs.revisions import Revision
 
-SECRET = {"event": ("params", "timings"), "plugin": ("env", "params")}
+SECRET = {"event": ("params", "timings", "workflow"), "plugin": ("env", "params")}
 """Properties of each kind that only those see who may edit it."""
 
 

@@ -6,9 +6,12 @@ from zoneinfo import ZoneInfo
 
 from watchbell.actors import Kind, may, privilege_to
 from watchbell.errors import Refused
+from watchbell.fleet import permissions as fleet_permissions
+from watchbell.fleet.monitoring import alerts
 from watchbell.jobs import definitions, history, revisions
 from watchbell.jobs.catalogue import Catalogue
 from watchbell.jobs.history import Query
+from watchbell.jobs.history_index import workflow_of
 from watchbell.jobs.model import Event, Job
 from watchbell.jobs.server_status import ServerStatus
 from watchbell.units import counted
@@ -19,6 +22,7 @@ from watchbell.web.app_api.calls import MOST_ROWS, Answer, Call, CallerAccess, G
 from watchbell.web.app_api.definitions import PLURALS
 from watchbell.web.app_api.job_reading import shown_jobs
 from watchbell.web.app_api.jobs import ordered
+from watchbell.web.app_api.monitoring import invocation
 from watchbell.web.app_api.query import Fields, Term
 from watchbell.web.app_api.servers import readable_servers
 
@@ -30,7 +34,7 @@ _PAGE = 1_000
 JOB_FIELDS = Fields(
     words=(
         *("id", "event", "title", "category", "plugin", "server", "groups", "tags", "source"),
-        *("username", "code", "state"),
+        *("username", "code", "state", "workflow"),
     ),
     numbers=("elapsed",),
     times=("date", "completed", "started"),
@@ -42,11 +46,16 @@ _INDEXED = {
     "server": "servers",
     "source": "sources",
     "username": "usernames",
+    "workflow": "workflows",
     "code": "codes",
 }
 SERVER_FIELDS = Fields(
     words=("id", "hostname", "title", "ip", "groups", "enabled", "os_platform", "os_distro"),
     times=("created", "modified"),
+)
+ALERT_FIELDS = Fields(
+    words=("id", "alert", "server", "groups", "active", "jobs"),
+    times=("date", "modified", "start", "end"),
 )
 ACTIVITY_FIELDS = Fields(
     words=("action", "username", "subject", "description", "ip"), times=("date", "epoch")
@@ -119,6 +128,7 @@ class JobSearch:
             "tags": job.tags,
             "source": job.source,
             "username": job.username,
+            "workflow": workflow_of(job),
             "code": [job.code, "error" if job.code else "success"],
             "state": job.state,
             "elapsed": job.elapsed,
@@ -223,6 +233,21 @@ def _server_fields(status: ServerStatus) -> dict[str, Any]:
         "created": server.created,
         "modified": server.modified,
     }
+
+
+@SEARCH.reads(takes=_LISTED, gives="rows list")
+async def search_alerts(call: Call) -> Answer:
+    """Alerts of servers, active and past."""
+    wanted = alerts.Query(readable=fleet_permissions.readable_groups(call.actor))
+    found = await alerts.search(call.store, wanted, 0, MOST_ROWS)
+    rows = [invocation(one) for one in found.alerts]
+    return _paged(call, rows, ALERT_FIELDS, _alert_fields)
+
+
+def _alert_fields(row: dict[str, Any]) -> dict[str, Any]:
+    text = f"{row['title']} {row['message']} {row['hostname']}"
+    times = {"start": row["date"], "end": row["cleared"]}
+    return {**row, **times, "": text, "active": "true" if row["active"] else "false"}
 
 
 @SEARCH.reads(takes=_LISTED, gives="rows list", needs="admin")

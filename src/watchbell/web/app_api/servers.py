@@ -5,9 +5,9 @@ from typing import Any
 
 from watchbell.actors import Privilege, Subject
 from watchbell.errors import NotFound, Refused
-from watchbell.fleet import groups, servers
+from watchbell.fleet import groups, samples, servers
 from watchbell.fleet import permissions as fleet_permissions
-from watchbell.jobs import permissions, server_status
+from watchbell.jobs import group_actions, permissions, server_status
 from watchbell.jobs.server_status import ServerStatus
 from watchbell.web.app_api import records
 from watchbell.web.app_api.calls import Answer, Call, Group
@@ -56,9 +56,10 @@ async def get_active_server(call: Call) -> Answer:
 @SERVERS.reads(takes="id", gives="server data online")
 async def get_server(call: Call) -> Answer:
     found = await _one(call)
+    data = await samples.machine(call.store, found.server.id)
     return {
         "server": records.server(found),
-        "data": records.sample(found),
+        "data": records.sample(found) if data is None else samples.expression_values(data),
         "online": found.is_online,
     }
 
@@ -155,6 +156,7 @@ async def create_group(call: Call) -> Answer:
         known = await groups.every(call.store)
         given["sort_order"] = max((one.sort_order for one in known), default=-1) + 1
     name = call.actor.display_name
+    given = await group_actions.checked(call.store, call.actor, given)
     group = await groups.create(call.store, given, name, int(call.now), id)
     await call.audit("group.create", group.id, group.title)
     return {"group": records.group(group)}
@@ -168,6 +170,7 @@ async def update_group(call: Call) -> Answer:
     if given.get("hostname_match", old) != old:
         reason = "any server could get into the group"
         fleet_permissions.check_any_group(call.actor, "edit_groups", reason)
+    given = await group_actions.checked(call.store, call.actor, given)
     await groups.update(call.store, id, given, int(call.now))
     await call.audit("group.change", id, ", ".join(given))
     return {}

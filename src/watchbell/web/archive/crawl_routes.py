@@ -25,6 +25,7 @@ from watchbell.archive.fetching.user_agents import ALIASES
 from watchbell.archive.finishing import Abort
 from watchbell.archive.model import Crawl, CrawlState
 from watchbell.archive.submission import Starter, submit
+from watchbell.archive.urls import shown
 from watchbell.errors import NotFound, Refused
 from watchbell.web.access import needs
 from watchbell.web.archive import crawl_view
@@ -161,7 +162,7 @@ async def add(request: Asked, data: JSONBody[CrawlAsked]) -> CrawlAdded:
         raise _denied(made)
     if not made.added.is_new:
         raise Refused("somebody else has just added this URL", field="url", code="exists")
-    await audited(request, "crawl.add", made.added.ident, data.url)
+    await audited(request, "crawl.add", made.added.ident, shown(data.url))
     return CrawlAdded(ident=made.added.ident, ahead=made.added.ahead, notices=made.notices)
 
 
@@ -178,8 +179,8 @@ def words_of(asked: CrawlAsked) -> str:
         "--pipeline": asked.pipeline,
         "--delay": "" if asked.delay is None else asked.delay,
         "--concurrency": "" if asked.concurrency is None else asked.concurrency,
-        "--browser-wait": asked.browser_wait or "",
-        "--browser-scroll": asked.browser_scroll or "",
+        "--browser-wait": "" if asked.browser_wait is None else asked.browser_wait,
+        "--browser-scroll": "" if asked.browser_scroll is None else asked.browser_scroll,
         "--max-size": asked.most_bytes or "",
         "--max-urls": asked.most_urls or "",
         "--offsite-depth": asked.offsite_depth,
@@ -205,7 +206,7 @@ async def one_crawl(request: Asked, ident: Ident) -> CrawlShown:
     try:
         crawl, is_past, nickname = await found_of(request, ident), False, ""
     except NotFound:
-        past = await history.page(store, ident=ident, limit=1)
+        past = await history.of_ident(store, ident)
         if not past:
             raise
         crawl, is_past, nickname = past[0].crawl, True, past[0].nickname

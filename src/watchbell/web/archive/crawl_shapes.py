@@ -110,9 +110,10 @@ class CrawlAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     delay: Delay | None = None
     concurrency: Concurrency | None = None
     with_browser: bool = False
-    browser_wait: Annotated[float, Meta(ge=0, le=3_600)] = 0
-    """Seconds for which each page is kept open."""
-    browser_scroll: Annotated[int, Meta(ge=0, le=10_000)] = 0
+    browser_wait: Annotated[float, Meta(ge=0, le=3_600)] | None = None
+    """Seconds to wait on each page, and after each scroll; 1 by default."""
+    browser_scroll: Annotated[int, Meta(ge=0, le=10_000)] | None = None
+    """Times to scroll down each page, at most; 10 by default."""
     obeys_robots: bool = False
     has_cookies: bool = True
     dedups_before: bool = False

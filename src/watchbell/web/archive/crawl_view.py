@@ -28,7 +28,7 @@ class Rates:
 
     def of(self, crawl: Crawl, now: int) -> Rate:
         seen = self._seen.setdefault(crawl.ident, deque())
-        point = (now, responses_of(crawl), crawl.bytes_downloaded)
+        point = (now, crawl.tried, crawl.bytes_downloaded)
         if seen and (seen[-1][0] > now or seen[-1][1] > point[1]):
             seen.clear()  # it was begun again, or the clock was set back
         if not seen or seen[-1][0] < now:
@@ -45,13 +45,8 @@ class Rates:
         self._seen.pop(ident, None)
 
 
-def responses_of(crawl: Crawl) -> int:
-    """URLs that were tried, also those without a response."""
-    return crawl.r1xx + crawl.r2xx + crawl.r3xx + crawl.r4xx + crawl.r5xx + crawl.runk
-
-
 def row(crawl: Crawl, rate: Rate = UNKNOWN, nickname: str = "") -> CrawlRow:
-    tried, settings = responses_of(crawl), crawl.settings
+    settings = crawl.settings
     return CrawlRow(
         id=crawl.ident,
         url=crawl.url,
@@ -69,9 +64,9 @@ def row(crawl: Crawl, rate: Rate = UNKNOWN, nickname: str = "") -> CrawlRow:
         started_at=crawl.started_at,
         finished_at=crawl.finished_at,
         items_downloaded=crawl.items_downloaded,
-        urls_left=max(0, crawl.items_queued - tried),
+        urls_left=crawl.urls_left,
         error_count=crawl.error_count,
-        responses=tried,
+        responses=crawl.tried,
         bytes_downloaded=crawl.bytes_downloaded,
         warc_size=crawl.warc_size,
         rate=rate.responses,

@@ -52,6 +52,10 @@ class CrawlFile(Struct, frozen=True, kw_only=True):
     """A path of this server."""
     is_here: bool
     """Whether this server can read it."""
+    place: str
+    """Where it was uploaded to; empty if it was not, or not yet."""
+    sha256: str
+    """Of a file that was uploaded."""
 
 
 class CrawlFiles(Struct, frozen=True):
@@ -69,29 +73,23 @@ async def list_files(request: Asked, ident: Ident) -> CrawlFiles:
             size=one.file.size,
             crawl=one.crawl,
             url=f"/api/v1/archive/crawls/{name}/files/{quote(one.file.name)}",
-            is_here=await _is_here(request, one.file.name),
+            is_here=stored_files.readable(services.settings, one.file) is not None,
+            place=one.file.place,
+            sha256=one.file.sha256,
         )
         for one in await stored_files.of_crawl(services.store, name)
     ]
     return CrawlFiles(shown)
 
 
-async def _is_here(request: Asked, name: str) -> bool:
-    services = services_of(request)
-    try:
-        await stored_files.find(services.settings, services.files(), name)
-    except NotFound:
-        return False
-    return True
-
-
 async def file_of(request: Asked, ident: str, name: str) -> stored_files.StoredFile:
     """Only files that the history names: the folder may hold others."""
     services = services_of(request)
     known = await stored_files.of_crawl(services.store, await spelled(request, ident))
-    if not any(one.file.name == name for one in known):
+    named = [one.file for one in known if one.file.name == name]
+    if not named:
         raise NotFound(f"the crawl has no file {name!r}")
-    return await stored_files.find(services.settings, services.files(), name)
+    return await stored_files.find(services.settings, services.files(), named[0])
 
 
 @get(

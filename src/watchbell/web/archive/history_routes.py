@@ -30,19 +30,13 @@ Limit = Annotated[int, QueryParameter(ge=1, le=200, description="The most items 
 async def ended_crawls(
     request: Asked, text: Words = "", ident: OnlyIdent = "", cursor: Cursor = "", limit: Limit = 50
 ) -> Page[PastCrawl]:
-    """List crawls that have ended, the newest first."""
-    if cursor and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
+    """List crawls that have ended, the newest first. A page may be short and still have a next
+    one."""
+    if cursor and ":" not in cursor:
         raise wrong_cursor()
-    offset = int(cursor or 0)
-    found = await history.page(
-        services_of(request).store,
-        offset=offset,
-        limit=limit + 1,
-        contains=text.strip(),
-        ident=ident,
-    )
-    following = str(offset + limit) if len(found) > limit else None
-    return Page([crawl_view.past(one) for one in found[:limit]], following)
+    store, words = services_of(request).store, text.strip()
+    found = await history.page(store, after=cursor, limit=limit, contains=words, ident=ident)
+    return Page([crawl_view.past(one) for one in found.items], found.next or None)
 
 
 ROUTES = Router("/", tags=["Archive"], route_handlers=[ended_crawls])

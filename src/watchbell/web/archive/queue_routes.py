@@ -101,6 +101,7 @@ def _shown(known: KnownPipeline, running: list[CrawlRow], lease: float) -> Pipel
         only_pages=capacity is not None and capacity.only_pages,
         large=capacity is not None and capacity.large,
         crawls=running,
+        uploads=capacity.uploads if capacity else None,
         disk_usage=record.disk_usage,
         disk_available=record.disk_available,
         mem_usage=record.mem_usage,

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from watchbell.archive.pipelines import UploadProgress
 from watchbell.web.archive.crawl_shapes import CrawlRow, Name
 
 
@@ -45,6 +46,8 @@ class PipelineShown(Struct, frozen=True, kw_only=True):
     """Whether it takes large crawls, too."""
     crawls: list[CrawlRow]
     """That it runs."""
+    uploads: UploadProgress | None
+    """What it uploads; null if it uploads nothing."""
     disk_usage: float
     """Percent."""
     disk_available: int

@@ -11,7 +11,7 @@ from watchbell.actors import Privilege
 from watchbell.errors import Changed
 from watchbell.fleet import groups, permissions
 from watchbell.fleet.model import Group
-from watchbell.jobs import server_status
+from watchbell.jobs import group_actions, server_status
 from watchbell.web.access import needs
 from watchbell.web.fleet.server_shapes import (
     GroupChange,
@@ -62,6 +62,7 @@ async def create_group(request: Asked, data: JSONBody[NewGroup]) -> GroupShown:
     id_ = fields.pop("id", "")
     _check(request, "create_groups", id_, fields["hostname_match"])
     name = actor_of(request).display_name
+    fields = await group_actions.checked(services.store, actor_of(request), fields)
     group = await groups.create(services.store, fields, name, services.now(), id_)
     await audited(request, "group.create", group.id, group.title)
     return (await _shown(request, [group]))[0]
@@ -79,6 +80,7 @@ async def change_group(
     before = (await groups.get(services.store, id)).hostname_match
     pattern = given.get("hostname_match", before)
     _check(request, "edit_groups", id, pattern if pattern != before else "")
+    given = await group_actions.checked(services.store, actor_of(request), given)
     try:
         group = await groups.update(
             services.store, id, given, services.now(), revision_of(if_match)
@@ -118,6 +120,7 @@ async def _shown(request: Asked, found: list[Group]) -> list[GroupShown]:
             notes=group.notes,
             hostname_match=group.hostname_match,
             max_jobs_per_server=group.max_jobs_per_server,
+            alert_actions=group.alert_actions,
             sort_order=group.sort_order,
             servers=count[group.id],
             online=online[group.id],

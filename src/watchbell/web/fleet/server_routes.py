@@ -25,7 +25,13 @@ from watchbell.web.fleet.server_shapes import (
     Tokens,
     TokenShown,
 )
-from watchbell.web.fleet.server_table import ServerFilter, Sort, changes, row_of
+from watchbell.web.fleet.server_table import (
+    ServerFilter,
+    Sort,
+    active_alerts,
+    changes,
+    row_of,
+)
 from watchbell.web.listing import Cursor, Limit, Page, paged
 from watchbell.web.live.cursors import cursor_of, key_of
 from watchbell.web.live.sse import EVENT_STREAM, EventStream, LastEvent, Resume, streamed
@@ -114,7 +120,7 @@ async def one_server(request: Asked, id: Id) -> ServerShown:  # noqa: A002
     """Get a server with everything that is known of it."""
     status = await _status(request, id)
     permissions.check_readable(actor_of(request), status.server)
-    return _shown(status)
+    return await _shown(request, status)
 
 
 async def _status(request: Asked, id_: str) -> ServerStatus:
@@ -122,10 +128,10 @@ async def _status(request: Asked, id_: str) -> ServerStatus:
     return await server_status.one(services.store, id_, services.settings.jobs.down_after)
 
 
-def _shown(status: ServerStatus) -> ServerShown:
+async def _shown(request: Asked, status: ServerStatus) -> ServerShown:
     server = status.server
     return ServerShown(
-        row=row_of(status),
+        row=row_of(status, await active_alerts(services_of(request).store)),
         auto_group=server.auto_group,
         user_data=server.user_data,
         max_jobs=server.max_jobs,
@@ -156,7 +162,7 @@ async def change_server(
     except Changed as error:
         raise HttpProblem(412, str(error)) from None
     await audited(request, "server.change", server.hostname, ", ".join(given))
-    return _shown(await _status(request, id))
+    return await _shown(request, await _status(request, id))
 
 
 async def _allowed(request: Asked, id_: str) -> Server:

@@ -34,6 +34,8 @@ class ServerRow(Struct, frozen=True, kw_only=True):
     """Jobs that it runs, or is about to."""
     slots: int
     """Jobs that it runs at the same time."""
+    alerts: int
+    """Its active alerts, stale ones included."""
     seen: int | None
     """When its agent last sent a heartbeat."""
     since: int | None
@@ -57,10 +59,13 @@ class ServerCounts(Struct):
     jobs: int = 0
     slots: int = 0
     """Of those that are online and enabled."""
+    alerting: int = 0
+    """Servers with active alerts."""
 
     def add(self, row: ServerRow, sign: int, /) -> None:
         setattr(self, row.state, getattr(self, row.state) + sign)
         self.jobs += sign * row.jobs
+        self.alerting += sign * bool(row.alerts)
         if row.state == "online":
             self.slots += sign * row.slots
 
@@ -165,6 +170,8 @@ class GroupShown(Struct, frozen=True, kw_only=True):
     notes: str
     hostname_match: str
     max_jobs_per_server: int | None
+    alert_actions: tuple[dict[str, Any], ...]
+    """What is done when a server of it has an alert, besides the definition's own actions."""
     sort_order: int
     servers: int
     online: int
@@ -195,6 +202,8 @@ class NewGroup(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     hostname_match: Annotated[str, Meta(max_length=500)] = ""
     """A regular expression (RE2); servers whose hostname it matches belong to the group."""
     max_jobs_per_server: Slots | None = None
+    alert_actions: Annotated[list[dict[str, Any]], Meta(max_length=100)] = []
+    """Actions with the trigger `alert_new` or `alert_cleared`."""
     sort_order: Annotated[int, Meta(ge=-1_000_000, le=1_000_000)] = 0
 
 
@@ -206,4 +215,5 @@ class GroupChange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     notes: Notes | UnsetType = UNSET
     hostname_match: Annotated[str, Meta(max_length=500)] | UnsetType = UNSET
     max_jobs_per_server: Slots | UnsetType | None = UNSET
+    alert_actions: Annotated[list[dict[str, Any]], Meta(max_length=100)] | UnsetType = UNSET
     sort_order: Annotated[int, Meta(ge=-1_000_000, le=1_000_000)] | UnsetType = UNSET

@@ -1,5 +1,6 @@
 """The live table of all servers."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Literal
 
@@ -10,6 +11,7 @@ from watchbell.clock import Clock
 from watchbell.fleet import records
 from watchbell.fleet.keys import Fleet
 from watchbell.fleet.model import Server
+from watchbell.fleet.monitoring import alerts
 from watchbell.jobs import server_status
 from watchbell.jobs.server_status import ServerStatus
 from watchbell.store.client import Store
@@ -84,7 +86,13 @@ _RULES: Rules[ServerRow, ServerFilter, ServerCounts] = Rules(
 )
 
 
-def row_of(status: ServerStatus) -> ServerRow:
+async def active_alerts(store: Store) -> Mapping[str, int]:
+    """How many each server has."""
+    return Counter(one.server for one in await alerts.active(store))
+
+
+def row_of(status: ServerStatus, active: Mapping[str, int]) -> ServerRow:
+    """`active`: of each server, how many alerts it has."""
     server, sample, link = status.server, status.sample, status.link
     os = server.info.os
     return ServerRow(
@@ -100,6 +108,7 @@ def row_of(status: ServerStatus) -> ServerRow:
         ip=server.ip,
         jobs=status.jobs,
         slots=status.slots,
+        alerts=active.get(server.id, 0),
         seen=None if status.seen is None else int(status.seen),
         since=int(link.since) if link and status.is_online else None,
         cpu=sample.cpu if sample and status.is_online else None,
@@ -126,8 +135,9 @@ class ServerSource:
 
     async def read(self, ids: Sequence[str], now: int) -> Mapping[str, Loaded[ServerRow]]:
         found = await server_status.read(self._store, ids, self._down_after)
+        active = await active_alerts(self._store)
         return {
-            id_: Loaded(row_of(one), now + _FRESH if one.link is not None else None)
+            id_: Loaded(row_of(one, active), now + _FRESH if one.link is not None else None)
             for id_, one in found.items()
         }
 

@@ -1,4 +1,5 @@
-"""Endpoints for categories, plugins, channels and tags. They are alike, so they are made alike."""
+"""Endpoints for categories, plugins, monitors and other definitions. They are alike, so they are
+made alike."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ from litestar.params import JSONBody, PathParameter
 
 from watchbell.actors import ANYTHING, Kind, Privilege, Subject, may, privilege_to
 from watchbell.errors import Changed
-from watchbell.jobs import definitions, parameters, permissions, revisions
+from watchbell.jobs import definition_removal, definitions, parameters, permissions, revisions
 from watchbell.jobs.model import Category, Plugin
 from watchbell.jobs.validation import Record
 from watchbell.web.access import needs
@@ -27,6 +28,9 @@ _PATHS: dict[Kind, str] = {
     "plugin": "plugins",
     "channel": "channels",
     "tag": "tags",
+    "monitor": "monitors",
+    "alert": "alert-definitions",
+    "dashboard": "dashboards",
 }
 
 Id = Annotated[str, PathParameter(min_length=1, max_length=100, description="Its id.")]
@@ -58,7 +62,12 @@ async def _check(
     they may not run."""
     about = Subject(id) if kind == "category" else ANYTHING
     permissions.check(actor_of(request), privilege, about)
-    await permissions.check_runs(services_of(request).store, actor_of(request), values)
+    store = services_of(request).store
+    await permissions.check_runs(store, actor_of(request), values)
+    if kind == "plugin":
+        await permissions.check_monitor(store, actor_of(request), privilege, id, values)
+    if kind == "alert":
+        await permissions.check_alert(store, actor_of(request), privilege, id, values)
 
 
 def _handlers(kind: Kind) -> list[HTTPRouteHandler]:  # noqa: C901 one closure for each endpoint
@@ -129,7 +138,9 @@ def _handlers(kind: Kind) -> list[HTTPRouteHandler]:  # noqa: C901 one closure f
     async def drop(request: Asked, id: Id) -> None:  # noqa: A002
         services = services_of(request)
         await _check(request, kind, remove, id)
-        await definitions.remove(services.store, kind, id, actor_of(request), services.clock.now())
+        await definition_removal.remove(
+            services.store, kind, id, actor_of(request), services.clock.now()
+        )
         await services.definitions.changed(kind, id)
         await audited(request, f"{_PATHS[kind]}.delete", id)
 
@@ -173,7 +184,9 @@ def _uses(events: Any, kind: Kind) -> dict[str, int]:
     """How many events use each record."""
     found: dict[str, int] = {}
     for event in events:
-        if kind == "tag":
+        if kind in ("monitor", "alert", "dashboard"):
+            used = set()
+        elif kind == "tag":
             used = set(event.tags)
         elif kind == "channel":
             used = {action.channel_id for action in event.actions if action.channel_id}

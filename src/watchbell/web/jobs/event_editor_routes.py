@@ -1,17 +1,21 @@
 """Endpoints for people who edit an event: what it can be made of, and when it would run."""
 
+import msgspec
 from litestar import Router, get, post
 from litestar.params import JSONBody
 
 from watchbell.errors import Refused
 from watchbell.fleet import groups as fleet_groups
 from watchbell.fleet import permissions, presence, servers
-from watchbell.jobs import parameters, timetable, validation
+from watchbell.jobs import parameters, timetable, validation, workflow_drafts
 from watchbell.jobs.model import Algorithm, Event
 from watchbell.web.access import needs
 from watchbell.web.jobs import event_view
 from watchbell.web.jobs.event_shapes import (
     AlgorithmShown,
+    DraftAsked,
+    DraftChecked,
+    DraftProblem,
     Options,
     TargetShown,
     TimingsAsked,
@@ -41,7 +45,7 @@ async def options(request: Asked) -> Options:
         categories=[parameters.masked_category(one) for one in categories],
         plugins=[
             parameters.without_secrets(one)
-            for one in catalogue.plugins.values()
+            for one in catalogue.plugins_of("event")
             if one.type == "event"
         ],
         channels=list(catalogue.channels.values()),
@@ -87,4 +91,13 @@ async def preview(request: Asked, data: JSONBody[TimingsAsked]) -> TimingsPrevie
     return TimingsPreview(words=times.describes(), next=event_view.upcoming(times, zone, now))
 
 
-ROUTES = Router("/", tags=["Events"], route_handlers=[options, preview])
+@post("/events/check", status_code=200, opt=needs("read"))
+async def check(request: Asked, data: JSONBody[DraftAsked]) -> DraftChecked:
+    """List all that is wrong with a workflow that is being edited. Nothing is saved."""
+    found = workflow_drafts.problems(
+        data.id, data.workflow, data.timings, await catalogue_of(request)
+    )
+    return DraftChecked([DraftProblem(**msgspec.structs.asdict(one)) for one in found])
+
+
+ROUTES = Router("/", tags=["Events"], route_handlers=[options, preview, check])

@@ -14,7 +14,7 @@ from watchbell.web.access import needs
 from watchbell.web.jobs import revision_view
 from watchbell.web.jobs.event_routes import Id, event_record, saved
 from watchbell.web.jobs.event_shapes import RevisionShown, SavedEvent
-from watchbell.web.jobs.request_checks import check_actions, servers_of
+from watchbell.web.jobs.request_checks import check_runs, servers_of
 from watchbell.web.services import Asked, actor_of, services_of
 
 Number = Annotated[int, PathParameter(ge=1, le=1 << 40, description="The number of a revision.")]
@@ -28,7 +28,9 @@ async def list_revisions(request: Asked, id: Id) -> list[RevisionShown]:  # noqa
     for about in subjects:
         permissions.check(actor, "read", about)
     masked = not all(may(actor, "edit_events", about) for about in subjects)
-    return revision_view.shown(found, hidden=("params", "timings", "actions") if masked else ())
+    return revision_view.shown(
+        found, hidden=("params", "timings", "actions", "workflow") if masked else ()
+    )
 
 
 async def _subjects(request: Asked, found: Sequence[Revision]) -> set[Subject]:
@@ -52,7 +54,7 @@ async def restore(request: Asked, id: Id, number: Number) -> SavedEvent:  # noqa
     for one in affected:
         if one.revision == number and one.record:
             event = event_record(validation.stored("event", msgspec.json.encode(one.record)))
-            await check_actions(request, event.actions)
+            await check_runs(request, event)
     made = await revisions.restore(
         services.store, "event", id, number, actor_of(request), services.clock.now()
     )

@@ -12,6 +12,7 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 from watchbell.actors import Privilege, Subject, may
 from watchbell.errors import Changed, NotFound, Refused
 from watchbell.jobs import (
+    definition_removal,
     definitions,
     event_overview,
     left_out_runs,
@@ -37,7 +38,7 @@ from watchbell.web.jobs.event_shapes import (
 from watchbell.web.jobs.request_checks import (
     catalogue_of,
     check_access,
-    check_actions,
+    check_runs,
     read_access_of,
     timezone_of,
 )
@@ -146,7 +147,7 @@ async def create_event(request: Asked, data: JSONBody[dict[str, Any]]) -> SavedE
     services = services_of(request)
     draft = event_record(validation.read("event", {"id": "new", **data}))
     await check_access(request, "create_events", draft.category, draft.targets)
-    await check_actions(request, draft.actions)
+    await check_runs(request, draft)
     made = await definitions.create(
         services.store, "event", data, actor_of(request), services.clock.now()
     )
@@ -170,7 +171,7 @@ async def one_event(request: Asked, id: Id) -> EventShown:  # noqa: A002
     times, counted = timetable.of(event.timings, zone), seen.matches.get(id, 0)
     following = event_view.upcoming(times, zone, now, counted=counted)
     return EventShown(
-        event=event_view.whole(event, catalogue.plugins.get(event.plugin), masked=masked),
+        event=event_view.whole(event, catalogue, masked=masked),
         is_masked=masked,
         row=event_view.row(event, seen, zone, now),
         next=following if event.enabled else [],
@@ -196,7 +197,7 @@ async def replace_event(
         validation.read("event", {**msgspec.to_builtins(old), **data}, current=old)
     )
     await check_access(request, "edit_events", draft.category, draft.targets)
-    await check_actions(request, [one for one in draft.actions if one not in old.actions])
+    await check_runs(request, draft, old)
     revision = revision_of(if_match)
     try:
         made = await _update(request, id, data, old.revision if revision is None else revision)
@@ -244,7 +245,9 @@ async def delete_event(request: Asked, id: Id) -> None:  # noqa: A002
 async def _delete(request: Asked, id: str) -> None:  # noqa: A002
     services = services_of(request)
     await _check_event(request, "delete_events", id)
-    await definitions.remove(services.store, "event", id, actor_of(request), services.clock.now())
+    await definition_removal.remove(
+        services.store, "event", id, actor_of(request), services.clock.now()
+    )
     await services.definitions.changed("event", id)
     await audited(request, "events.delete", id)
 

@@ -133,6 +133,33 @@ class TimingsPreview(Struct, frozen=True, kw_only=True):
     errors: list[FieldError] = []
 
 
+class DraftAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A workflow as it is being edited."""
+
+    id: Annotated[str, Meta(max_length=100)] = ""
+    """Of the event; empty for a new one."""
+    workflow: dict[str, Any]
+    timings: Annotated[list[dict[str, Any]], Meta(max_length=1_000)] = []
+
+
+class DraftProblem(Struct, frozen=True, kw_only=True):
+    """What is wrong with a workflow."""
+
+    field: str
+    """Such as `workflow.nodes[3].data.event`."""
+    reason: str
+    node: str
+    """The id of the node; empty if it is not about one."""
+    connection: str
+    """The id of the wire, likewise."""
+    is_warning: bool
+    """Whether the workflow can be saved nevertheless."""
+
+
+class DraftChecked(Struct, frozen=True):
+    problems: list[DraftProblem]
+
+
 class RunAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What differs from the event, for one job."""
 

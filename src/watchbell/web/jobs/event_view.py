@@ -6,11 +6,11 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from watchbell.jobs import left_out_runs, parameters, preview, timetable
+from watchbell.jobs import left_out_runs, parameters, preview, timetable, workflow_params
 from watchbell.jobs.catalogue import Catalogue
 from watchbell.jobs.claims import LeftOut
 from watchbell.jobs.event_overview import Overview
-from watchbell.jobs.model import Event, EventState, Plugin
+from watchbell.jobs.model import Event, EventState
 from watchbell.jobs.timetable import Timetable
 from watchbell.web.jobs.event_shapes import (
     EventCounts,
@@ -112,10 +112,13 @@ def upcoming(
     return [Upcoming(one.at, one.local, one.remark) for one in found]
 
 
-def whole(event: Event, plugin: Plugin | None, *, masked: bool) -> dict[str, Any]:
+def whole(event: Event, known: Catalogue, *, masked: bool) -> dict[str, Any]:
     """The record with all its properties."""
     fields: dict[str, Any] = msgspec.structs.asdict(event)
     if masked:
+        plugin = known.plugins.get(event.plugin)
+        if event.workflow is not None:
+            fields["workflow"] = workflow_params.masked(event.workflow, known)
         fields["params"] = parameters.masked(plugin, event.params)
         fields["actions"] = parameters.masked_actions(event.actions)
         fields["timings"] = [

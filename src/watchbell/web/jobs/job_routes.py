@@ -51,6 +51,20 @@ from watchbell.web.services import Asked, actor_of, audited, services_of
 
 Id = Annotated[str, PathParameter(min_length=1, max_length=100, description="A job's id.")]
 FileId = Annotated[str, PathParameter(min_length=1, max_length=200, description="A file's id.")]
+AtNode = Annotated[
+    str,
+    QueryParameter(
+        max_length=64,
+        description="Of a workflow: the node to go on with, in place of what was held back.",
+    ),
+]
+FromNode = Annotated[
+    str,
+    QueryParameter(
+        max_length=64,
+        description="Of a workflow: begin at this node, with the results of the others.",
+    ),
+]
 Only = Annotated[str, QueryParameter(max_length=100, description="Only jobs with this id here.")]
 Words = Annotated[
     str, QueryParameter(max_length=500, description="Words in the title of the event.")
@@ -147,6 +161,7 @@ async def finished_jobs(
     user: Only = "",
     tag: Only = "",
     source: Only = "",
+    workflow: Only = "",
     code: Code = "",
     since: Moment = None,
     until: Moment = None,
@@ -166,6 +181,7 @@ async def finished_jobs(
         usernames=_one(user),
         tags=_one(tag),
         sources=_one(source),
+        workflows=_one(workflow),
         codes=_one(code),
         since=since,
         until=until,
@@ -206,7 +222,7 @@ async def one_job(request: Asked, id: Id) -> JobShown:  # noqa: A002
         ),
         jobs=job_view.references(job, names),
         event_exists=job.event in catalogue.events,
-        is_suspended=record.is_live and id in await suspensions.suspended(services.store),
+        is_suspended=record.is_live and await suspensions.is_suspended(services.store, record),
         can_abort=record.is_live and bool(may(actor, "abort_jobs", about)),
         can_rerun=job.event in catalogue.events and bool(may(actor, "run_jobs", about)),
     )
@@ -224,12 +240,12 @@ async def abort(request: Asked, id: Id, data: JSONBody[AbortAsked]) -> None:  # 
 
 
 @post("/jobs/{id:str}/resume", status_code=204, opt=needs("run_jobs"))
-async def resume(request: Asked, id: Id) -> None:  # noqa: A002
-    """Resume a job that an action has suspended."""
+async def resume(request: Asked, id: Id, node: AtNode = "") -> None:  # noqa: A002
+    """Resume a job that is suspended."""
     services, job = services_of(request), (await record_of(request, id)).job
     await check_access(request, "run_jobs", job.category, job.targets)
-    await suspensions.resume(services.store, id, actor_of(request), services.clock.now())
-    await audited(request, "jobs.resume", id)
+    await suspensions.resume(services.store, id, actor_of(request), services.clock.now(), node)
+    await audited(request, "jobs.resume", id, node)
 
 
 @post("/jobs/{id:str}/skip-delay", status_code=204, opt=needs("run_jobs"))
@@ -283,7 +299,7 @@ async def one_file(request: Asked, id: Id, name: FileId) -> Stream:  # noqa: A00
 
 
 @post("/jobs/{id:str}/rerun", opt=needs("run_jobs"))
-async def rerun(request: Asked, id: Id) -> Launched:  # noqa: A002
+async def rerun(request: Asked, id: Id, from_node: FromNode = "") -> Launched:  # noqa: A002
     """Launch a job once more, with the same parameters, targets and input."""
     services, catalogue = services_of(request), await catalogue_of(request)
     job = (await record_of(request, id)).job
@@ -296,6 +312,7 @@ async def rerun(request: Asked, id: Id) -> Launched:  # noqa: A002
         services.clock.now(),
         timezone=timezone_of(request),
         defaults=services.job_defaults,
+        from_node=from_node,
     )
     await audited(request, "jobs.rerun", id, made.id)
     return Launched(made.id)

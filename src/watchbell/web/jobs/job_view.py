@@ -11,7 +11,7 @@ import msgspec
 from watchbell.clock import Clock
 from watchbell.fleet.model import Server
 from watchbell.fleet.servers import label
-from watchbell.jobs import job_records, outcomes, parameters
+from watchbell.jobs import job_records, outcomes, parameters, workflow_params
 from watchbell.jobs.catalogue import Catalogue
 from watchbell.jobs.decide.explanation import Explained
 from watchbell.jobs.job_log import JobLog
@@ -71,12 +71,18 @@ def words(job: Job) -> str:
     return f"{doing}: {job.reason}" if job.reason else job.status or doing
 
 
+def title(job: Job, names: Names) -> str:
+    """A job of a node that runs no event is named after the node."""
+    found = names.event(job.event)
+    return f"{found}: {job.label}" if job.type == "adhoc" and job.label else found
+
+
 def row(job: Job, names: Names, now: float) -> JobRow:
     is_running = job.state in ("active", "finishing")
     return JobRow(
         id=job.id,
         event=job.event,
-        title=names.event(job.event),
+        title=title(job, names),
         state=job.state,
         words=words(job),
         verdict=verdict(job),
@@ -116,6 +122,8 @@ def whole(job: Job, catalogue: Catalogue, *, masked: bool) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.structs.asdict(job)
     if masked:
         fields["params"] = parameters.masked(catalogue.plugins.get(job.plugin), job.params)
+        if job.workflow is not None:
+            fields["workflow"] = workflow_params.masked_run(job.workflow, catalogue)
         fields["env"] = dict.fromkeys(job.env, parameters.MASK)
         fields["actions"] = parameters.masked_actions(job.actions)
         fields["update_event"] = dict.fromkeys(job.update_event, parameters.MASK)

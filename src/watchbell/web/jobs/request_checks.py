@@ -7,7 +7,7 @@ from watchbell.fleet import servers
 from watchbell.fleet.model import Server
 from watchbell.jobs import permissions
 from watchbell.jobs.catalogue import Catalogue
-from watchbell.jobs.model import Action
+from watchbell.jobs.model import Event
 from watchbell.jobs.permissions import ReadAccess
 from watchbell.web.problems import HttpProblem
 from watchbell.web.services import Asked, actor_of, services_of
@@ -39,6 +39,9 @@ async def servers_of(request: Asked) -> dict[str, Server]:
     return {one.id: one for one in await servers.every(services_of(request).store)}
 
 
-async def check_actions(request: Asked, added: Sequence[Action]) -> None:
+async def check_runs(request: Asked, event: Event, before: Event | None = None) -> None:
+    """Whether they may run what the event runs now, and did not before: by actions and nodes."""
     catalogue, known = await catalogue_of(request), await servers_of(request)
-    permissions.check_actions(actor_of(request), added, catalogue.events, known)
+    actions = [one for one in event.actions if before is None or one not in before.actions]
+    permissions.check_actions(actor_of(request), actions, catalogue.events, known)
+    permissions.check_graph(actor_of(request), event, before, catalogue.events, known)

@@ -8,7 +8,7 @@ from litestar import Router, get, post
 from litestar.params import JSONBody, QueryParameter
 from litestar.response import Stream
 
-from watchbell.actors import Kind, Privilege, Verb, may, privilege_to
+from watchbell.actors import KINDS, Kind, Privilege, Verb, may, privilege_to
 from watchbell.jobs import exports, permissions, timetable
 from watchbell.jobs.imports import cronicle, crontab, plan, portable
 from watchbell.jobs.imports.found import Found
@@ -84,14 +84,7 @@ def _shown(one: plan.ImportedItem, timezone: str) -> ImportedItem:
 
 def _check(request: Asked, items: Sequence[plan.ImportedItem]) -> None:
     """Whoever imports needs the privilege to create or edit each of the items."""
-    kinds: dict[str, Kind] = {
-        "group": "group",
-        "category": "category",
-        "plugin": "plugin",
-        "tag": "tag",
-        "channel": "channel",
-        "event": "event",
-    }
+    kinds: dict[str, Kind] = {kind: kind for kind in KINDS}
     verbs: dict[str, Verb] = {"created": "create", "replaced": "edit"}
     for one in items:
         if one.outcome not in verbs:

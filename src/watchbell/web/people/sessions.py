@@ -121,7 +121,9 @@ class Sessions:
 
         It counts as used by that, unless not to `touch` it.
         """
-        name = digest(given)
+        return await self.find_by_id(digest(given), now, touch=touch)
+
+    async def find_by_id(self, name: str, now: int, *, touch: bool = False) -> Found | None:
         key = self._keys.session(name)
         found = await _FIND(self._store, [key, self._keys.users(), self._keys.roles()])
         if not found or found[1] is None:

@@ -1,6 +1,7 @@
 """All key families: those of every domain, and the web's own."""
 
 from watchbell.alerting.keys import Alerting, AlertingOwn
+from watchbell.alerting.record_keys import Records
 from watchbell.archive.keys import Archive, Crawls
 from watchbell.cron.keys import Cron, CronOwn, CronUpstream
 from watchbell.fleet.keys import Fleet
@@ -12,6 +13,6 @@ from watchbell.store.keys import StoreKeys
 from watchbell.web.keys import Web
 
 KEYSPACES: list[type[Keyspace]] = [
-    *(Alerting, PagerDutyKeys, Cron, CronUpstream, Archive, StoreKeys, AlertingOwn),
+    *(Alerting, Records, PagerDutyKeys, Cron, CronUpstream, Archive, StoreKeys, AlertingOwn),
     *(Gateways, PagerDutyOwn, CronOwn, Fleet, Jobs, Crawls, Web),
 ]

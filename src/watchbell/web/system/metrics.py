@@ -9,7 +9,7 @@ from prometheus_client.registry import Collector
 
 import watchbell
 from watchbell.alerting import figures as alerting
-from watchbell.archive import crawls, pipelines, status
+from watchbell.archive import pipelines, status
 from watchbell.cron import figures as cron
 from watchbell.gateways import catalogue, overview
 from watchbell.gateways.overview import MediumStatus
@@ -47,7 +47,7 @@ async def gathered(services: Services) -> list[Metric]:
         *_of_queues(events, statuses, oldest, now),
         *_of_cron(await cron.figures(services.store)),
         *_of_jobs(await jobs.figures(services.store, services.settings.jobs.down_after)),
-        *await _of_archive(services, now),
+        *await _of_archive(services),
         *_of_roles(await processes.processes(services.store)),
         *await _of_store(services),
     ]
@@ -134,13 +134,11 @@ def _of_jobs(figures: jobs.Figures) -> Iterator[Metric]:
         yield _gauge(name, text, [], [((), number)])
 
 
-async def _of_archive(services: Services, now: float) -> list[Metric]:
+async def _of_archive(services: Services) -> list[Metric]:
     store, lease = services.store, services.settings.archive.lease
     counts = await status.counts(store)
     waiting = counts.pending + counts.pending_ao + counts.pending_large + counts.pending_other
-    names = await crawls.idents(store, now)
-    found = await crawls.find(store, names, with_ignores=False)
-    at_work = [one for one in found if one and one.pipeline_id and one.finished_at is None]
+    saved = await status.progress(store)
     alive = [one for one in await pipelines.every(store) if one.silent < lease]
     ended = [
         (("completed",), counts.completed),
@@ -148,13 +146,11 @@ async def _of_archive(services: Services, now: float) -> list[Metric]:
         (("failed",), counts.failed),
     ]
     states = [(("running",), counts.working), (("queued",), waiting)]
-    saved = sum(one.items_downloaded for one in at_work)
-    size = sum(one.bytes_downloaded for one in at_work)
     return [
         _counter("crawls", "Crawls that have ended.", ["result"], ended),
         _gauge("crawls_in_progress", "Crawls that run or wait.", ["state"], states),
-        _gauge("crawl_responses", "Responses saved by running crawls.", [], [((), saved)]),
-        _gauge("crawl_bytes", "Bytes downloaded by running crawls.", [], [((), size)]),
+        _gauge("crawl_responses", "Responses saved by running crawls.", [], [((), saved.items)]),
+        _gauge("crawl_bytes", "Bytes downloaded by running crawls.", [], [((), saved.bytes)]),
         _gauge("pipelines", "Pipelines that report.", [], [((), len(alive))]),
     ]
 

@@ -23,6 +23,7 @@ from watchbell.web.alerting.check_rows import CheckCounts, CheckRow
 from watchbell.web.cron import run_view
 from watchbell.web.services import Services
 from watchbell.web.system import overview_jobs
+from watchbell.web.system.overview_crawls import crawls_seen
 from watchbell.web.system.overview_shapes import (
     FailingView,
     FireAhead,
@@ -69,6 +70,7 @@ async def overview(services: Services, actor: Actor) -> Overview:
         alerts=alerts,
         runs=await _runs(services),
         jobs=await overview_jobs.jobs(services, actor),
+        crawls=await crawls_seen(services.store, services.clock.now()),
         queues=[*await _queues(services), *(QueueLength(f.medium, f.queued) for f in statuses)],
         events=number(events) or 0,
         troubles=[

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from watchbell.web.alerting.alert_shapes import AlertRow
 from watchbell.web.alerting.check_rows import CheckCounts, CheckRow
+from watchbell.web.archive.crawl_shapes import CrawlRow, PastCrawl
 from watchbell.web.cron.run_shapes import RunShown
 from watchbell.web.jobs.job_shapes import JobRow
 
@@ -61,6 +62,17 @@ class JobsView(Struct, frozen=True, kw_only=True):
     down_count: int
 
 
+class CrawlsView(Struct, frozen=True, kw_only=True):
+    running: int
+    queued: int
+    ended: int
+    """Since the beginning."""
+    items: list[CrawlRow]
+    """Those that run, the newest first."""
+    failed: list[PastCrawl]
+    """Of the last 24 hours, the newest first."""
+
+
 class QueueLength(Struct, frozen=True):
     name: str
     length: int
@@ -92,6 +104,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     alerts: list[AlertRow]
     runs: RunsView
     jobs: JobsView
+    crawls: CrawlsView
     queues: list[QueueLength]
     events: int
     """The total processed so far; two answers give a rate."""

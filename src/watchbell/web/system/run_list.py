@@ -1,4 +1,4 @@
-"""Jobs and cron runs in one list, newest first."""
+"""Jobs, cron runs and crawls in one list, newest first."""
 
 import base64
 import binascii
@@ -8,6 +8,11 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from watchbell.archive import crawls, pipelines
+from watchbell.archive import history as crawl_history
+from watchbell.archive.crawl_records import state_of
+from watchbell.archive.history import EndedCrawl
+from watchbell.archive.model import Crawl, CrawlState
 from watchbell.cron import history as cron_history
 from watchbell.cron.history import Place, RunRecord
 from watchbell.cron.history import Verdict as CronVerdict
@@ -22,30 +27,55 @@ from watchbell.web.jobs import job_view
 from watchbell.web.jobs.job_view import Names
 from watchbell.web.listing import Page
 from watchbell.web.problems import wrong_cursor
-from watchbell.web.system.run_shapes import Kind, RunOrJob
+from watchbell.web.system.run_shapes import Kind, RunOrJob, Verdict
 
 Only = Literal["", "success", "error"]
 
 _PLACE = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)_(.{1,150})", re.DOTALL)
-_ONLY: dict[Only, tuple[tuple[str, ...], tuple[CronVerdict, ...]]] = {
-    "": ((), ("success", "fail")),
-    "success": (("success",), ("success",)),
-    "error": (("error",), ("fail",)),
+
+
+class _Results(NamedTuple):
+    """How something ended, as each of the lists has it."""
+
+    codes: tuple[str, ...]
+    verdicts: tuple[CronVerdict, ...]
+    states: tuple[CrawlState, ...]
+
+
+_ONLY: dict[Only, _Results] = {
+    "": _Results((), ("success", "fail"), ("completed", "aborted", "failed")),
+    "success": _Results(("success",), ("success",), ("completed",)),
+    "error": _Results(("error",), ("fail",), ("failed",)),
+}
+_VERDICTS: dict[CrawlState, Verdict] = {
+    "completed": "success",
+    "aborted": "abort",
+    "failed": "error",
 }
 
 
+class WorkingCrawl(NamedTuple):
+    crawl: Crawl
+    nickname: str
+    """Of its pipeline."""
+
+
+Item = Job | RunRecord | EndedCrawl | WorkingCrawl
+
+
 class Cursor(NamedTuple):
-    """Where the next page begins in each of the two lists; None if that has ended."""
+    """Where the next page begins in each of the lists; None if that has ended."""
 
     job: str | None = ""
     cron: str | None = ""
+    archive: str | None = ""
 
 
 class Ended(NamedTuple):
-    """A job or run of one of the lists, and the position after it."""
+    """An entry of one of the lists, and the position after it."""
 
     at: float
-    item: Job | RunRecord
+    item: Item
     position: str
 
 
@@ -61,17 +91,20 @@ class Part(NamedTuple):
 _NONE = Part((), None, float("-inf"))
 
 
-def merged(jobs: Part, runs: Part, before: Cursor, most: int) -> tuple[list[Ended], Cursor | None]:
-    """The newest of both lists, down to where both have been read, and where the next page begins.
+def merged(parts: Sequence[Part], before: Cursor, most: int) -> tuple[list[Ended], Cursor | None]:
+    """The newest of all lists, in the order of `Cursor`, down to where all have been read, and
+    where the next page begins.
 
-    The part with the later horizon is taken whole unless there are too many, so each page gets
+    The part with the latest horizon is taken whole unless there are too many, so each page gets
     further.
     """
-    horizon = max(jobs.horizon, runs.horizon)
-    both = sorted((*jobs.items, *runs.items), key=lambda one: -one.at)
-    chosen = [one for one in both if one.at >= horizon][:most]
-    cursor = Cursor(_after(jobs, chosen, before.job), _after(runs, chosen, before.cron))
-    return chosen, None if cursor == (None, None) else cursor
+    horizon = max(part.horizon for part in parts)
+    together = sorted((one for part in parts for one in part.items), key=lambda one: -one.at)
+    chosen = [one for one in together if one.at >= horizon][:most]
+    cursor = Cursor(
+        *(_after(part, chosen, place) for part, place in zip(parts, before, strict=True))
+    )
+    return chosen, None if cursor == (None, None, None) else cursor
 
 
 def _after(part: Part, chosen: Sequence[Ended], before: str | None) -> str | None:
@@ -88,30 +121,41 @@ class Reader(NamedTuple):
     names: Names
     now: float
 
-    def may_see(self, item: Job | RunRecord) -> bool:
-        return isinstance(item, RunRecord) or self.access.allows(item)
+    def may_see(self, item: Item) -> bool:
+        return not isinstance(item, Job) or self.access.allows(item)
 
-    def rows(self, items: Iterable[Job | RunRecord]) -> list[RunOrJob]:
+    def rows(self, items: Iterable[Item]) -> list[RunOrJob]:
         return [row(one, self.names, self.now) for one in items if self.may_see(one)]
 
 
 async def ended(
     store: Store, reader: Reader, kind: Kind | None, only: Only, cursor: str, most: int
 ) -> Page[RunOrJob]:
-    """Jobs and runs that have ended."""
-    before = _decoded(cursor) if cursor else Cursor()
-    codes, verdicts = _ONLY[only]
-    jobs = await _jobs(store, codes, before.job, most) if kind != "cron" else _NONE
-    runs = await _runs(store, verdicts, before.cron, most) if kind != "job" else _NONE
-    chosen, after = merged(jobs, runs, before, most)
+    """Jobs, runs and crawls that have ended."""
+    before, results = _decoded(cursor) if cursor else Cursor(), _ONLY[only]
+    parts = [_NONE, _NONE, _NONE]
+    if kind in (None, "job"):
+        parts[0] = await _jobs(store, results.codes, before.job, most)
+    if kind in (None, "cron"):
+        parts[1] = await _runs(store, results.verdicts, before.cron, most)
+    if kind in (None, "archive"):
+        parts[2] = await _crawls(store, results.states, before.archive, most)
+    chosen, after = merged(parts, before, most)
     return Page(reader.rows(one.item for one in chosen), _encoded(after) if after else None)
 
 
 async def active(store: Store, reader: Reader) -> list[RunOrJob]:
-    """Jobs and runs in progress, the newest first. Jobs that wait are not among them."""
+    """What is in progress, the newest first. What waits is not."""
     jobs = [one for one in await job_records.live(store) if one.state in ("active", "finishing")]
-    rows = reader.rows([*jobs, *await cron_history.active(store)])
+    rows = reader.rows([*jobs, *await cron_history.active(store), *await _crawling(store)])
     return sorted(rows, key=lambda one: -one.start)
+
+
+async def _crawling(store: Store) -> list[WorkingCrawl]:
+    at_work = await crawls.at_work(store)
+    known = await pipelines.every(store) if at_work else []
+    names = {one.record.id: one.record.nickname for one in known}
+    return [WorkingCrawl(one, names.get(one.pipeline_id, "")) for one in at_work]
 
 
 async def _jobs(store: Store, codes: tuple[str, ...], after: str | None, most: int) -> Part:
@@ -140,6 +184,22 @@ async def _runs(
     return Part(items, f"{last.ended!r}_{last.id}", last.ended)
 
 
+async def _crawls(
+    store: Store, states: tuple[CrawlState, ...], after: str | None, most: int
+) -> Part:
+    if after is None:
+        return _NONE
+    page = await crawl_history.page(store, after=after, limit=most)
+    items = [
+        Ended(one.crawl.finished_at or 0, one, one.id) for one in page.items if one.state in states
+    ]
+    if not page.next:
+        return Part(items, None, float("-inf"))
+    # Without a record that can be read, nobody knows how far this page reaches.
+    horizon = page.items[-1].crawl.finished_at or 0 if page.items else float("inf")
+    return Part(items, page.next, horizon)
+
+
 def _place(text: str) -> Place:
     found = _PLACE.fullmatch(text)
     if not found:
@@ -158,8 +218,14 @@ def _decoded(text: str) -> Cursor:
         raise wrong_cursor() from None
 
 
-def row(item: Job | RunRecord, names: Names, now: float) -> RunOrJob:
-    return _of_job(item, names, now) if isinstance(item, Job) else _of_cron(item)
+def row(item: Item, names: Names, now: float) -> RunOrJob:
+    if isinstance(item, Job):
+        return _of_job(item, names, now)
+    if isinstance(item, RunRecord):
+        return _of_cron(item)
+    if isinstance(item, EndedCrawl):
+        return _of_crawl(item.crawl, item.id, item.nickname)
+    return _of_crawl(item.crawl, item.crawl.ident, item.nickname)
 
 
 def _of_job(job: Job, names: Names, now: float) -> RunOrJob:
@@ -206,5 +272,30 @@ def _of_cron(seen: RunRecord) -> RunOrJob:
         progress=0,
         cpu=None,
         memory=shown.memory or None,
+        tags=(),
+    )
+
+
+def _of_crawl(crawl: Crawl, row_id: str, nickname: str) -> RunOrJob:
+    state = state_of(crawl)
+    start = crawl.started_at or crawl.queued_at or crawl.finished_at or 0
+    is_told = crawl.reason and crawl.reason != state
+    return RunOrJob(
+        kind="archive",
+        id=row_id,
+        name=crawl.ident,
+        title=crawl.url,
+        category="",
+        verdict=_VERDICTS.get(state, ""),
+        words=crawl.reason if is_told else "done" if state == "completed" else state,
+        start=start,
+        ended=crawl.finished_at,
+        duration=None if crawl.finished_at is None else max(0, crawl.finished_at - start),
+        where=nickname,
+        source="user" if crawl.started_by else "",
+        username=crawl.started_by,
+        progress=0,
+        cpu=None,
+        memory=None,
         tags=(),
     )

@@ -1,4 +1,4 @@
-"""Endpoints for cron runs and jobs in one list, and for the timeline."""
+"""Endpoints for jobs, cron runs and crawls in one list, and for the timeline."""
 
 from typing import Annotated, Literal
 
@@ -19,7 +19,8 @@ from watchbell.web.system.timeline import Stretch
 LONGEST = 7 * 86_400
 
 Kind = Annotated[
-    Literal["", "job", "cron"], QueryParameter(description="Only jobs, or only cron runs.")
+    Literal["", "job", "cron", "archive"],
+    QueryParameter(description="Only jobs, only cron runs, or only crawls."),
 ]
 Only = Annotated[run_list.Only, QueryParameter(description="Only what ended like this.")]
 Cursor = Annotated[str, QueryParameter(max_length=600, description="`next` of the page before.")]
@@ -41,15 +42,15 @@ async def reader_of(request: Asked) -> Reader:
 async def ended_runs_and_jobs(
     request: Asked, kind: Kind = "", only: Only = "", cursor: Cursor = "", limit: Limit = 50
 ) -> Page[RunOrJob]:
-    """List jobs and cron runs that have ended, newest first. A page may be short and still have a
-    next one."""
+    """List jobs, cron runs and crawls that have ended, newest first. A page may be short
+    and still have a next one."""
     store, reader = services_of(request).store, await reader_of(request)
     return await run_list.ended(store, reader, kind or None, only, cursor, limit)
 
 
 @get("/runs/active", opt=needs("read"))
 async def active_runs_and_jobs(request: Asked, kind: Kind = "", limit: Most = 200) -> ActiveRuns:
-    """List jobs and cron runs in progress, newest first."""
+    """List jobs, cron runs and crawls in progress, newest first."""
     found = await run_list.active(services_of(request).store, await reader_of(request))
     wanted = [one for one in found if kind in ("", one.kind)]
     return ActiveRuns(items=wanted[:limit], total=len(wanted))

@@ -1,23 +1,23 @@
-"""What the API returns for cron runs and jobs in one list, and for the timeline."""
+"""What the API returns for jobs, cron runs and crawls in one list, and for the timeline."""
 
 from typing import Literal
 
 from msgspec import Struct
 
-Kind = Literal["job", "cron"]
+Kind = Literal["job", "cron", "archive"]
 Verdict = Literal["", "success", "error", "warning", "critical", "abort"]
 
 
 class RunOrJob(Struct, frozen=True, kw_only=True):
-    """A job, or a run of a cron job."""
+    """A job, a run of a cron job, or a crawl."""
 
     kind: Kind
     id: str
     name: str
-    """The id of the event, or the name of the cron job."""
+    """The id of the event, the name of the cron job, or the ident of the crawl."""
     title: str
     category: str
-    """Empty for a cron run."""
+    """Empty for a cron run or a crawl."""
     verdict: Verdict
     """How it ended; empty if it is in progress. A cron run that failed or froze is an `error`."""
     words: str
@@ -28,7 +28,7 @@ class RunOrJob(Struct, frozen=True, kw_only=True):
     duration: float | None
     """Seconds; null if it is in progress."""
     where: str
-    """The server or host."""
+    """The server, host or pipeline."""
     source: str
     """What started it."""
     username: str

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from watchbell.archive import history as crawl_history
 from watchbell.cron import history as cron_history
 from watchbell.cron.history import Place, RunRecord
 from watchbell.cron.job_status import JobStatus
 from watchbell.jobs import history, preview
 from watchbell.jobs.history import Query
-from watchbell.jobs.model import Job
 from watchbell.store.client import Store
 from watchbell.web.services import Services
 from watchbell.web.system import run_list
-from watchbell.web.system.run_list import Reader
+from watchbell.web.system.run_list import Item, Reader
 from watchbell.web.system.run_shapes import FrequentFires, PlannedFire, RunOrJob, Timeline
 
 MOST_PAST = 2_000
@@ -35,7 +35,7 @@ class Stretch(NamedTuple):
 
 
 class _Found(NamedTuple):
-    items: Sequence[Job | RunRecord]
+    items: Sequence[Item]
     is_complete: bool
 
 
@@ -48,8 +48,9 @@ class _Ahead(NamedTuple):
 async def timeline(services: Services, reader: Reader, stretch: Stretch) -> Timeline:
     store, now = services.store, reader.now
     active = [one for one in await run_list.active(store, reader) if one.start < stretch.end]
-    jobs, runs = await _jobs(store, stretch), await _runs(store, stretch)
-    rows = reader.rows([*jobs.items, *runs.items])
+    parts = [await _jobs(store, stretch), await _runs(store, stretch)]
+    parts.append(await _crawls(store, stretch))
+    rows = reader.rows(item for part in parts for item in part.items)
     past = sorted([*active, *rows] if stretch.start <= now else rows, key=_newest_first)
     planned = await _ahead(services, reader, max(now, stretch.start), stretch.end)
     return Timeline(
@@ -59,7 +60,7 @@ async def timeline(services: Services, reader: Reader, stretch: Stretch) -> Time
         past=past[:MOST_PAST],
         ahead=planned.fires,
         frequent=planned.frequent,
-        is_past_complete=jobs.is_complete and runs.is_complete and len(past) <= MOST_PAST,
+        is_past_complete=all(one.is_complete for one in parts) and len(past) <= MOST_PAST,
         is_ahead_complete=planned.is_complete,
     )
 
@@ -70,7 +71,7 @@ def _newest_first(one: RunOrJob) -> tuple[float, str]:
 
 async def _jobs(store: Store, stretch: Stretch) -> _Found:
     query = Query(since=stretch.start, until=stretch.end + _LONG)
-    found: list[Job] = []
+    found: list[Item] = []
     after: str | None = ""
     while after is not None and len(found) < MOST_PAST:
         page = await history.search(store, query, _PAGE, after)
@@ -91,6 +92,13 @@ async def _runs(store: Store, stretch: Stretch) -> _Found:
         ]
     is_all = place is None or place.ended < stretch.start
     return _Found(found[:MOST_PAST], is_all and len(found) <= MOST_PAST)
+
+
+async def _crawls(store: Store, stretch: Stretch) -> _Found:
+    until = stretch.end + _LONG
+    found = await crawl_history.between(store, stretch.start, until, MOST_PAST + 1)
+    begun = [one for one in found if (one.crawl.started_at or 0) < stretch.end]
+    return _Found(begun[:MOST_PAST], len(found) <= MOST_PAST)
 
 
 async def _ahead(services: Services, reader: Reader, since: float, until: float) -> _Ahead:

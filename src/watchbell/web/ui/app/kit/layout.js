@@ -88,6 +88,19 @@ export function Fetched({ of, lines = 3, children }) {
 }
 
 /**
+ * For tabs: on a phone they scroll sideways, and the current one is to be seen.
+ * @param {string | undefined} current
+ */
+export function useCurrentInView(current) {
+  const frame = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    const [nav, link] = [frame.current, frame.current?.querySelector("[aria-current]")];
+    if (nav && link instanceof HTMLElement) nav.scrollLeft = link.offsetLeft - nav.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
+  }, [current]);
+  return frame;
+}
+
+/**
  * Tabs kept in the query, so that each can be linked to.
  * @param {{name?: string, tabs: [value: string, words: any][]}} props the first one is the default
  */
@@ -95,12 +108,7 @@ export function Tabs({ name = "tab", tabs }) {
   const path = usePath();
   const [query] = useQuery();
   const current = query.get(name) ?? tabs[0]?.[0];
-  const frame = useRef(/** @type {HTMLElement | null} */ (null));
-  // On a phone the tabs scroll sideways: show the current one.
-  useEffect(() => {
-    const [nav, link] = [frame.current, frame.current?.querySelector("[aria-current]")];
-    if (nav && link instanceof HTMLElement) nav.scrollLeft = link.offsetLeft - nav.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
-  }, [current]);
+  const frame = useCurrentInView(current);
   const to = (/** @type {string} */ value) => {
     const words = new URLSearchParams(query);
     if (value === tabs[0]?.[0]) words.delete(name);

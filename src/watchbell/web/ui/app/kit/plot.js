@@ -1,34 +1,37 @@
 /** Line charts, drawn by uPlot, which is loaded with the first chart. */
 
 import { html } from "htm/preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { exact, zone } from "../times.js";
 
 /**
  * @typedef {{label: string, tone?: string, fill?: boolean}} Line
  *   `tone`: a colour of `base.css` without its dashes, as `act` or `critical-fill`
  * @typedef {[times: number[], ...values: (number | null)[][]]} Data seconds, and of each line its values
+ * @typedef {{from: number, to: number}} Span
  */
 
 const POWERS = Array.from({ length: 50 }, (_, power) => 2 ** power);
 const AXIS = "11px system-ui, sans-serif";
+/** @type {Span[]} */
+const NONE = [];
 
 /**
  * A chart. It follows the theme and its width. Arrow keys move from point to point, and screen
  * readers get the values in words.
  *
  * @param {{label: string, lines: Line[], data: Data, height?: number, format?: (value: number) => string,
- *   from?: number, to?: number, small?: boolean, least?: number, isBytes?: boolean}} props
- *   `from`, `to`: the time range, by default that of the data; `small`: without axes; `least`: the
- *   smallest maximum of the scale; `isBytes`: marks at powers of two
+ *   axis?: (value: number) => string, from?: number, to?: number, small?: boolean, least?: number, isBytes?: boolean, marked?: Span[]}} props
+ *   `axis`: the format of the marks, if it differs; `from`, `to`: the time range, by default that of the data; `small`: without axes; `least`: the
+ *   smallest maximum of the scale; `isBytes`: marks at powers of two; `marked`: times with a red ground
  */
-export function Plot({ label, lines, data, height = 160, format = plain, from, to, small = false, least = 0, isBytes = false }) {
+export function Plot({ label, lines, data, height = 160, format = plain, axis = format, from, to, small = false, least = 0, isBytes = false, marked = NONE }) {
   const place = useRef(/** @type {HTMLDivElement | null} */ (null));
   const plot = useRef(/** @type {import("uplot") | null} */ (null));
   const [at, setAt] = useState(/** @type {number | null} */ (null));
   const shape = lines.map((line) => `${line.label} ${line.tone} ${line.fill}`).join("|");
-  const latest = useRef({ data, from, to, format, least });
-  latest.current = { data, from, to, format, least };
+  const latest = useRef({ data, from, to, axis, least, marked });
+  latest.current = { data, from, to, axis, least, marked };
 
   useEffect(() => {
     let isGone = false;
@@ -48,10 +51,11 @@ export function Plot({ label, lines, data, height = 160, format = plain, from, t
     };
   }, [shape, height, small, isBytes]);
 
-  useEffect(() => plot.current?.setData(/** @type {any} */ (data)), [data, from, to, least]);
+  useEffect(() => plot.current?.setData(/** @type {any} */ (data)), [data, from, to, least, marked]);
 
   const count = data[0].length;
-  const shown = at === null || at >= count ? count - 1 : at;
+  const known = useMemo(() => data[0].findLastIndex((_, i) => data.some((values, line) => line > 0 && values[i] !== null && values[i] !== undefined)), [data]);
+  const shown = at === null || at >= count ? (known < 0 ? count - 1 : known) : at;
   const move = (/** @type {KeyboardEvent} */ event) => {
     const by = /** @type {Record<string, number>} */ ({ ArrowLeft: -1, ArrowRight: 1, Home: -count, End: count })[event.key];
     if (by === undefined || count === 0) return;
@@ -98,7 +102,7 @@ function options(UPlot, frame, lines, { height, small, isBytes, latest, setAt })
     },
     axes: [
       { ...axis, size: 28, space: 70, values: (_, splits, __, ___, step) => splits.map((split) => tick(split, step)) },
-      { ...axis, size: 52, space: 30, ...(isBytes ? { incrs: POWERS } : {}), values: (_, splits) => splits.map((split) => latest.current.format(split)) },
+      { ...axis, size: 52, space: 30, ...(isBytes ? { incrs: POWERS } : {}), values: (_, splits) => splits.map((split) => latest.current.axis(split)) },
     ],
     series: [
       {},
@@ -106,12 +110,30 @@ function options(UPlot, frame, lines, { height, small, isBytes, latest, setAt })
         label: line.label,
         stroke: () => colour(line.tone ?? "act"),
         width: 1.5,
-        points: { show: false },
+        points: { show: true, size: 4, width: 0, fill: () => colour(line.tone ?? "act"), filter: (/** @type {any} */ made, /** @type {number} */ index) => alone(made.data[index]) },
         ...(line.fill ? { fill: () => resolved(frame, `color-mix(in srgb, var(--${line.tone ?? "act"}) 14%, transparent)`) } : {}),
       })),
     ],
-    hooks: { setCursor: [(made) => setAt(made.cursor.idx ?? null)] },
+    hooks: {
+      setCursor: [(made) => setAt(made.cursor.idx ?? null)],
+      drawClear: [(made) => latest.current.marked.forEach((/** @type {Span} */ span) => mark(made, span, colour("critical-soft")))],
+    },
   };
+}
+
+/** Values between two gaps, which make no line. @param {(number | null | undefined)[]} values */
+function alone(values) {
+  const isGap = (/** @type {number} */ i) => values[i] === null || values[i] === undefined;
+  return values.flatMap((_, i) => (!isGap(i) && isGap(i - 1) && isGap(i + 1) ? [i] : []));
+}
+
+/** @param {import("uplot")} made @param {Span} span @param {string} colour */
+function mark(made, span, colour) {
+  const { left, top, width, height } = made.bbox;
+  const [from, to] = [span.from, span.to].map((at) => Math.min(Math.max(made.valToPos(at, "x", true), left), left + width));
+  if (from === undefined || to === undefined || to <= left || from >= left + width) return;
+  made.ctx.fillStyle = colour;
+  made.ctx.fillRect(from, top, Math.max(to - from, 2), height);
 }
 
 /**
@@ -132,7 +154,7 @@ function resolved(frame, colour) {
  */
 function spread(low, high, least, small) {
   if (low === null || high === null) return [0, Math.max(least, 1)];
-  if (!small) return [Math.min(low, 0), Math.max(high * 1.1, least, Number.MIN_VALUE)];
+  if (!small) return [Math.min(low, 0), Math.max(high * 1.1, least) || 1];
   const room = (high - low) * 0.1 || Math.abs(high) * 0.1 || 1;
   return [low - room, high + room];
 }

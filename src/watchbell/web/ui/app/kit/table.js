@@ -9,18 +9,21 @@ import { Empty, Failed, Loading } from "./layout.js";
 
 /**
  * @template T
- * @typedef {{head: any, cell: (row: T) => any, kind?: "number" | "main" | "actions" | "tight", hide?: "phone"}} Column
- *   `main`: takes the remaining width, and is the card's title on a phone
+ * @typedef {{head: any, cell: (row: T) => any, kind?: "number" | "main" | "actions" | "tight", hide?: "phone", by?: string}} Column
+ *   `main`: takes the remaining width, and is the card's title on a phone; `by`: the order that its
+ *   head selects
  */
+/** @typedef {{by: string, isReversed: boolean}} Order */
 
 /**
  * @template T
  * @param {{columns: Column<T>[], rows: T[], id: (row: T) => string, to?: (row: T) => string | null,
  *   label: string, keys?: boolean, selected?: Set<string>, onSelect?: (ids: Set<string>) => void,
- *   look?: (row: T) => string}} props
- *   `to`: the page a row opens; `selected` and `onSelect` make rows selectable (`x`); `look`: a class
+ *   look?: (row: T) => string, order?: Order, onOrder?: (order: Order) => void}} props
+ *   `to`: the page a row opens; `selected` and `onSelect` make rows selectable (`x`); `look`: a class;
+ *   `order`: that of the rows
  */
-export function Table({ columns, rows, id, to, label, keys = true, selected, onSelect, look }) {
+export function Table({ columns, rows, id, to, label, keys = true, selected, onSelect, look, order, onOrder }) {
   const body = useRef(/** @type {HTMLTableSectionElement | null} */ (null));
   const all = () => [...(body.current?.rows ?? [])];
   const current = () => all().findIndex((row) => row.contains(document.activeElement));
@@ -53,7 +56,7 @@ export function Table({ columns, rows, id, to, label, keys = true, selected, onS
     <thead><tr>
       ${onSelect && html`<th class="cell-tight"><input type="checkbox" aria-label="Select all" checked=${isAll}
         onChange=${() => onSelect(isAll ? new Set() : new Set(rows.map(id)))} /></th>`}
-      ${columns.map((column) => html`<th scope="col" class=${classOf(column)}>${column.head || html`<span class="unseen">Actions</span>`}</th>`)}
+      ${columns.map((column) => html`<${Head} column=${column} order=${order} onOrder=${onOrder} />`)}
     </tr></thead>
     <tbody ref=${body}>
       ${rows.map((row) => {
@@ -69,6 +72,17 @@ export function Table({ columns, rows, id, to, label, keys = true, selected, onS
       })}
     </tbody>
   </table></div>`;
+}
+
+/** @param {{column: Column<any>, order: Order | undefined, onOrder: ((order: Order) => void) | undefined}} props */
+function Head({ column, order, onOrder }) {
+  const { by, head } = column;
+  if (!by || !order || !onOrder) return html`<th scope="col" class=${classOf(column)}>${head || html`<span class="unseen">Actions</span>`}</th>`;
+  const isCurrent = order.by === by;
+  const sorted = order.isReversed ? "descending" : "ascending";
+  return html`<th scope="col" class=${classOf(column)} aria-sort=${isCurrent ? sorted : undefined}>
+    <button type="button" class="table-order" onClick=${() => onOrder({ by, isReversed: isCurrent ? !order.isReversed : column.kind === "number" })}>${head}
+      <span aria-hidden="true">${isCurrent ? (order.isReversed ? "▼" : "▲") : ""}</span></button></th>`;
 }
 
 /** @param {Column<any>} column */

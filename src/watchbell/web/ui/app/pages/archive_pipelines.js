@@ -20,6 +20,7 @@ import { crawlLink, number, Standing } from "./archive/words.js";
  * @typedef {{id: string, nickname: string, hostname: string, fqdn: string, pid: number, version: string, python: string,
  *   state: "running" | "stopping" | "silent", silent: number, concurrent: number | null, only_pages: boolean, large: boolean,
  *   crawls: import("./archive/words.js").Crawl[], disk_usage: number, disk_available: number, mem_usage: number, mem_available: number,
+ *   uploads: {files: number, size: number, sent: number, problem: string} | null,
  *   load_average_1m: number, load_average_5m: number, load_average_15m: number}} Pipeline
  */
 
@@ -66,6 +67,7 @@ function Shown({ pipeline, reload }) {
       ["Id", html`<code class="break">${pipeline.id}</code>`],
       pipeline.state === "silent" && ["Silent for", html`<${Lasting} seconds=${Math.round(pipeline.silent)} />`],
       ["Takes", html`${pipeline.only_pages ? html`<${Chip}>single pages<//>` : html`<${Chip}>sites<//> <${Chip}>single pages<//>`}${pipeline.large && html` <${Chip}>large sites<//>`}`],
+      pipeline.uploads && ["Uploads", html`${pipeline.uploads.files ? `${counted(pipeline.uploads.files, "file")}, ${bytes(Math.max(0, pipeline.uploads.size - pipeline.uploads.sent))} left` : "all done"}${pipeline.uploads.problem && html`<div class="soft plain break">${pipeline.uploads.problem}</div>`}`],
       ["Load", `${pipeline.load_average_1m.toFixed(2)}, ${pipeline.load_average_5m.toFixed(2)}, ${pipeline.load_average_15m.toFixed(2)}`],
       ["Process", `${pipeline.pid} on ${pipeline.fqdn || pipeline.hostname}, version ${pipeline.version || "unknown"}`],
     ]} />

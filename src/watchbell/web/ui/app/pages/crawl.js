@@ -19,7 +19,7 @@ import { Log } from "./archive/log.js";
 import { NewCrawl } from "./archive/new_dialog.js";
 import { Responses } from "./archive/responses.js";
 import { Settings } from "./archive/settings.js";
-import { crawlLink, crawlPath, isOver, kindOf, number, perSecond, Standing } from "./archive/words.js";
+import { crawlLink, crawlPath, isOver, kindOf, number, pagesLink, perSecond, Standing } from "./archive/words.js";
 
 /** @typedef {import("./archive/words.js").Shown} Shown */
 /** @typedef {import("./archive/words.js").Crawl} Crawl */
@@ -58,6 +58,7 @@ function Body({ shown, reload }) {
     reload();
   };
   const actions = html`<${Acts} row=${row} after=${reload} />
+    ${over && html`<${Button} href=${pagesLink(row.id)}>Browse pages<//>`}
     ${may("operate") && over && !shown.is_past && html`<${Button} onClick=${() => expire(row, reload)}>Allow again<//>`}
     ${may("operate") && shown.is_past && html`<${Button} kind="main" onClick=${() => setIsAdding(true)}>Archive again<//>`}`;
   return html`<${Page} wide title=${row.url} tab=${`${row.url}: ${row.state}`} above=${above} actions=${actions}>
@@ -77,7 +78,7 @@ function Body({ shown, reload }) {
         ${!over && html`<${Files} ident=${row.id} over=${false} />`}
       </div>
     </div>
-    ${isAdding && html`<${NewCrawl} url=${row.url} onClose=${() => setIsAdding(false)} onDone=${(/** @type {string} */ ident) => {
+    ${isAdding && html`<${NewCrawl} url=${row.url.replace("://***@", "://")} onClose=${() => setIsAdding(false)} onDone=${(/** @type {string} */ ident) => {
       setIsAdding(false);
       go(crawlLink(ident));
       reload();
@@ -111,7 +112,7 @@ function About({ shown, row }) {
     !options.has_cookies && "keeps no cookies",
     options.dedups_before && "skips what earlier crawls have",
     options.makes_wacz && "makes a WACZ file",
-    shown.grabber && "opens pages in a browser",
+    shown.grabber && "loads pages in a browser",
   ].filter(Boolean);
   return html`<${Card} title="About"><${Facts} rows=${[
     ["Ident", html`<code>${row.id}</code>`],
@@ -119,7 +120,7 @@ function About({ shown, row }) {
     row.note ? ["Note", row.note] : null,
     ["Started by", [row.started_by || "unknown", shown.started_in && `in ${shown.started_in}`].filter(Boolean).join(" ")],
     ["Queued", html`<${When} at=${row.queued_at && Math.floor(row.queued_at)} as="exact" none="unknown" />`],
-    row.started_at ? ["Running", html`since <${When} at=${Math.floor(row.started_at)} as="exact" />${!isOver(row.state) && html`, for <${Since} since=${Math.floor(row.started_at)} />`}`] : null,
+    row.started_at ? ["Started", html`<${When} at=${Math.floor(row.started_at)} as="exact" />${!isOver(row.state) && html`, <${Since} since=${Math.floor(row.started_at)} /> ago`}`] : null,
     row.finished_at ? ["Ended", html`<${When} at=${Math.floor(row.finished_at)} as="exact" />`] : null,
     row.nickname || row.pipeline ? ["Pipeline", html`<a href="/archive/pipelines">${row.nickname || row.pipeline}</a>`] : null,
     row.queue ? ["Queue", html`<code>${row.queue}</code>`] : null,

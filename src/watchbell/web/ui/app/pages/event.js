@@ -14,7 +14,8 @@ import { Editor } from "./events/editor.js";
 import { Overview } from "./events/overview.js";
 import { Revisions } from "./events/revisions.js";
 import { RunDialog } from "./events/run_dialog.js";
-import { eventLink, EventStatus, useOptions } from "./events/words.js";
+import { eventLink, EventStatus, isWorkflow, useOptions } from "./events/words.js";
+import { WorkflowForm } from "./workflow/form.js";
 
 /** @typedef {import("./events/words.js").EventShown} EventShown */
 /** @typedef {import("./events/words.js").Options} Options */
@@ -25,13 +26,13 @@ export default function Event() {
   const path = usePath();
   const [query] = useQuery();
   const id = query.get("id") ?? "";
-  if (path === "/events/new") return html`<${New} from=${query.get("from") ?? ""} plugin=${query.get("plugin") ?? ""} />`;
+  if (path === "/events/new") return html`<${New} key=${query.toString()} from=${query.get("from") ?? ""} plugin=${query.get("plugin") ?? ""} type=${query.get("type") ?? ""} />`;
   if (!id) return html`<${Page} title="Event" above=${above}><${Empty} title="No event selected." action=${html`<${Button} href="/events">Show all events<//>`} /><//>`;
   return html`<${Known} key=${id} id=${id} />`;
 }
 
-/** @param {{from: string, plugin: string}} props `from`: the event to copy */
-function New({ from, plugin }) {
+/** @param {{from: string, plugin: string, type: string}} props `from`: the event to copy */
+function New({ from, plugin, type }) {
   const options = useOptions();
   const source = useFetched(from ? `/events/${encodeURIComponent(from)}` : null);
   const save = async (/** @type {any} */ body) => {
@@ -41,9 +42,10 @@ function New({ from, plugin }) {
   };
   const copied = source.value && { ...source.value.event, title: `Copy of ${source.value.event.title}` };
   const isReady = options.value && (!from || copied);
-  return html`<${Page} wide title="New event" above=${above}>
+  const isGraph = type === "workflow" || (copied && isWorkflow(copied));
+  return html`<${Page} wide title=${isGraph ? "New workflow" : "New event"} above=${above}>
     ${isReady
-      ? html`<${Editor} isNew event=${copied ?? (plugin ? { plugin } : null)} options=${options.value} onSave=${save} cancel=${() => go("/events")} />`
+      ? html`<${isGraph ? WorkflowForm : Editor} isNew event=${copied ?? (plugin ? { plugin } : null)} options=${options.value} onSave=${save} cancel=${() => go("/events")} />`
       : html`<${Fetched} of=${from && options.value ? source : options} lines=${8}>${() => null}<//>`}
   <//>`;
 }
@@ -135,7 +137,7 @@ function Edit({ shown, options, reload }) {
     });
   return html`${isOutdated && html`<div class="notice notice-warn notice-wide"><span>Your changes were not saved: somebody else changed this event.</span>
       <${Button} onClick=${reloadForm}>Discard my changes and reload<//></div>`}
-    <${Editor} key=${base.event.revision} isNew=${false} event=${base.event} options=${options} onSave=${save} cancel=${() => go(eventLink(id))}
+    <${isWorkflow(base.event) ? WorkflowForm : Editor} key=${base.event.revision} isNew=${false} event=${base.event} options=${options} onSave=${save} cancel=${() => go(eventLink(id))}
       extra=${may("delete_events") && html`<${Button} kind="danger" onClick=${drop}>Delete<//>`} />
     <details class="card"><summary>JSON</summary><pre class="json">${JSON.stringify(base.event, null, 2)}</pre></details>`;
 }

@@ -18,7 +18,7 @@ import { clock, lasting, took } from "../times.js";
 import { counted } from "../words.js";
 import { ChangeStream, useChanges } from "./events/changes.js";
 import { ImportDialog } from "./events/import.js";
-import { Dot, Ended, eventLink, jobLink, recentBars, titleOf, useOptions, verdictOf } from "./events/words.js";
+import { Dot, Ended, eventLink, jobLink, isWorkflow, recentBars, titleOf, useOptions, verdictOf, WORKFLOW } from "./events/words.js";
 
 /** @typedef {import("./events/words.js").EventRow} EventRow */
 /** @typedef {import("./events/words.js").Options} Options */
@@ -53,7 +53,7 @@ export default function Events() {
   const [isImporting, setIsImporting] = useState(false);
   const startImport = () => setIsImporting(true);
   const actions = html`${may("bulk_export") && list.items.length > 0 && html`<a class="button" href=${EXPORT} download="events.json">Export</a>`}
-    ${may("create_events") && html`<${Button} onClick=${startImport}>Import<//><${Button} kind="main" href="/events/new">New event<//>`}`;
+    ${may("create_events") && html`<${Button} onClick=${startImport}>Import<//><${Button} href="/events/new?type=workflow">New workflow<//><${Button} kind="main" href="/events/new">New event<//>`}`;
   return html`<${Page} wide title="Events" actions=${actions}>
     <${ChangeStream} />
     ${(isFiltered || list.items.length > 0) && html`<${Filters} options=${options.value} counts=${list.first?.counts} sort=${sort} />`}
@@ -94,7 +94,7 @@ function Filters({ options, counts, sort }) {
   /** @type {[name: string, words: string, among: {id: string, title: string}[]][]} */
   const selects = [
     ["category", "category", options?.categories ?? []],
-    ["plugin", "plugin", options?.plugins ?? []],
+    ["plugin", "plugin", [...(options?.plugins ?? []), { id: WORKFLOW, title: "Workflow" }]],
     ["target", "target", options?.targets ?? []],
     ["tag", "tag", options?.tags ?? []],
   ];
@@ -125,7 +125,7 @@ function columns(options) {
       ${row.problem
         ? html`<div class="bad">${row.problem}</div>`
         : html`<div class="event-about soft"><${Dot} color=${options?.categories.find((one) => one.id === row.category)?.color} /> <span>${titleOf(options?.categories, row.category)}</span>
-            <span>· ${titleOf(options?.plugins, row.plugin)}</span> ${row.tags.map((tag) => html`<${Chip} tone="soft" href=${url("/events", { tag })}>${titleOf(options?.tags, tag)}<//>`)}</div>`}</div>` },
+            ${isWorkflow(row) ? html`<${Chip}>Workflow<//>` : html`<span>· ${titleOf(options?.plugins, row.plugin)}</span>`} ${row.tags.map((tag) => html`<${Chip} tone="soft" href=${url("/events", { tag })}>${titleOf(options?.tags, tag)}<//>`)}</div>`}</div>` },
     { head: "Runs", cell: (row) => html`<div class="job-words">${row.words || html`<span class="soft">–</span>`}</div>` },
     { head: "Next run", cell: (row) => html`<${Next} row=${row} />` },
     { head: "Last run", cell: (row) => html`<${Last} row=${row} />` },

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { get, url, useFetched, useInterval } from "../api.js";
+import { useFetched, useInterval } from "../api.js";
 import { useLive } from "../live.js";
 import { useQuery } from "../location.js";
 import { Button } from "../kit/form.js";
@@ -11,11 +11,13 @@ import { Output } from "../runs/output.js";
 import { Acts } from "./jobs/acts.js";
 import { Banner } from "./jobs/banner.js";
 import { Actions, Activity, About, Explanation, Files, Parameters } from "./jobs/details.js";
+import { outputOf } from "./jobs/job_output.js";
 import { Processes } from "./jobs/processes.js";
 import { Report } from "./jobs/report.js";
 import { Usage } from "./jobs/usage.js";
 import { standingOf } from "./jobs/words.js";
 import { eventLink } from "./events/words.js";
+import { Run } from "./workflow/run.js";
 
 /**
  * @typedef {import("./jobs/words.js").JobRow} JobRow
@@ -55,7 +57,9 @@ function Body({ shown, reload, isMissing }) {
   const [news, setNews] = useState(/** @type {any} */ (null));
   const source = useMemo(() => outputOf(row.id), [row.id]);
   const isLive = row.state !== "complete" && !isGone;
-  useLive(isLive ? `/jobs/${encodeURIComponent(row.id)}/live` : null, {
+  // A run of a workflow has a stream of its own, with its nodes.
+  const isRun = shown.job.type === "workflow" && Boolean(shown.job.workflow?.nodes);
+  useLive(isLive && !isRun ? `/jobs/${encodeURIComponent(row.id)}/live` : null, {
     lines: setNews,
     status: setRow,
     end: (/** @type {JobRow} */ ended) => {
@@ -66,7 +70,7 @@ function Body({ shown, reload, isMissing }) {
   });
   // The record is the newer one, except where it was read before the job went on.
   useEffect(() => {
-    if (shown.row.state === "complete" || !isLive) setRow(shown.row);
+    if (shown.row.state === "complete" || !isLive || isRun) setRow(shown.row);
   }, [shown.row]);
   const isWaiting = shown.actions.some((one) => one.state === "waiting");
   useInterval(reload, isLive ? EVERY : isWaiting && !isGone ? 2 * EVERY : 0);
@@ -79,10 +83,11 @@ function Body({ shown, reload, isMissing }) {
     actions=${html`<${Acts} shown=${shown} row=${row} isLive=${isLive} reload=${reload} />`}>
     ${isGone && html`<div class="notice notice-warn notice-wide" role="status">This job is no longer stored: it was deleted, or newer jobs replaced it.</div>`}
     <${Banner} row=${row} shown=${shown} />
-    ${(isBegun || row.log_size > 0) && html`<${Card} flush title="Output"><${Output} source=${source} isLive=${isLive} news=${news} tail="" /><//>`}
+    ${isRun && html`<${Run} job=${job} isLive=${isLive} onNews=${reload} />`}
+    ${((isBegun && !isRun) || row.log_size > 0) && html`<${Card} flush title="Output"><${Output} source=${source} isLive=${isLive} news=${news} tail="" /><//>`}
     <${Report} job=${job} />
     ${isBegun && html`<${Usage} id=${row.id} row=${row} isLive=${isLive} />`}
-    ${isLive && html`<${Processes} procs=${shown.procs} conns=${shown.conns} />`}
+    ${isLive && !isRun && html`<${Processes} procs=${shown.procs} conns=${shown.conns} />`}
     <div class="job-parts">
       <${About} shown=${shown} row=${row} />
       <${Explanation} lines=${shown.explanation} />
@@ -92,15 +97,4 @@ function Body({ shown, reload, isMissing }) {
       <${Activity} activity=${job.activity} />
     </div>
   <//>`;
-}
-
-/** @param {string} id @returns {import("../runs/output.js").Source} */
-function outputOf(id) {
-  const path = `/jobs/${encodeURIComponent(id)}`;
-  return {
-    id,
-    load: (where) => get(url(`${path}/output`, where)),
-    search: (query) => get(url(`${path}/search`, query)),
-    download: `/api/v1${path}/download`,
-  };
 }

@@ -1,4 +1,4 @@
-/** Runs: jobs and cron runs in progress, queued and finished, and a search of finished jobs. */
+/** Runs: jobs, cron runs and crawls in progress, queued and finished, and a search of finished jobs. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -24,7 +24,7 @@ import { Ended, EndedAt, ownTags, percent, Progress, runLink, StartedBy } from "
 
 const PAGE = 50;
 /** @type {[value: string, words: string][]} */
-const KINDS = [["", "All"], ["job", "Jobs"], ["cron", "Cron"]];
+const KINDS = [["", "All"], ["job", "Jobs"], ["cron", "Cron"], ["archive", "Archive"]];
 /** @type {[value: string, words: string][]} */
 const RESULTS = [["", "All"], ["error", "Failed"], ["success", "Succeeded"]];
 
@@ -33,18 +33,19 @@ export default function Runs() {
   const [changes, setChanges] = useState(0);
   const [counts, setCounts] = useState(/** @type {{active: number, queued: number, delayed: number} | null} */ (null));
   const changed = useSoon(() => setChanges((count) => count + 1), 1000);
-  useLive("/live?topics=jobs&topics=cron", {
+  useLive("/live?topics=jobs&topics=cron&topics=archive", {
     jobs: (found) => {
       setCounts(found);
       changed();
     },
     cron: changed,
+    archive: changed,
     reset: changed,
   });
   const tab = query.get("tab") ?? "active";
   const waiting = counts ? counts.queued + counts.delayed : 0;
   const body = { queued: Waiting, finished: Finished, search: SearchJobs }[tab] ?? Active;
-  return html`<${Page} wide title="Runs" lead="Jobs of events and runs of cron jobs." actions=${may("create_events") && html`<${Button} kind="main" href="/events/new">New event<//>`}>
+  return html`<${Page} wide title="Runs" lead="Jobs of events, runs of cron jobs, and crawls." actions=${may("create_events") && html`<${Button} kind="main" href="/events/new">New event<//>`}>
     <${Tabs} tabs=${[["active", "In progress"], ["queued", html`Queued${waiting > 0 && html` <span class="soft">${waiting.toLocaleString("en")}</span>`}`], ["finished", "Finished"], ["search", "Search"]]} />
     <${body} changes=${changes} />
   <//>`;
@@ -70,7 +71,7 @@ function Active({ changes }) {
   const rest = (fetched.value?.total ?? 0) - items.length;
   const empty = kind
     ? html`<${Empty} title="No runs match these filters." action=${html`<${Button} onClick=${() => setQuery({ kind: null })}>Clear filters<//>`} />`
-    : html`<${Empty} title="Nothing is running." action=${html`<div class="actions"><${Button} href="/events">Run an event<//><${Button} href="/jobs?tab=finished">Show finished runs<//></div>`}>Jobs and cron runs appear here as soon as they start.<//>`;
+    : html`<${Empty} title="Nothing is running." action=${html`<div class="actions"><${Button} href="/events">Run an event<//><${Button} href="/jobs?tab=finished">Show finished runs<//></div>`}>Jobs, cron runs and crawls appear here as soon as they start.<//>`;
   return html`<${Filters} kind=${kind} />
     <div class="run-table"><${Card} flush>
       ${fetched.value === null && fetched.problem && html`<${Failed} problem=${fetched.problem} retry=${fetched.reload} />`}
@@ -103,7 +104,7 @@ const id = (run) => `${run.kind} ${run.id}`;
 function Name({ run, options }) {
   const tags = ownTags(run.tags);
   return html`<div class="run-name"><a href=${runLink(run)}>${run.title}</a>
-    ${run.kind === "cron" && html` <${Chip} tone="soft">cron<//>`}${tags.slice(0, 3).map((tag) => html` <${Chip}>${titleOf(options?.tags, tag)}<//>`)}
+    ${run.kind !== "job" && html` <${Chip} tone="soft">${run.kind}<//>`}${tags.slice(0, 3).map((tag) => html` <${Chip}>${titleOf(options?.tags, tag)}<//>`)}
     <div class="soft run-words">${said(run)}</div></div>`;
 }
 

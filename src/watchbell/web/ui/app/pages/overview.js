@@ -8,6 +8,7 @@ import { useLive } from "../live.js";
 import { Card, Fetched, Page } from "../kit/layout.js";
 import { Mark, State } from "../kit/state.js";
 import { When } from "../kit/time.js";
+import { Crawls } from "./overview/crawls.js";
 import { Handled, Open } from "./overview/failing.js";
 import { First, NobodyNotified } from "./overview/first.js";
 import { Jobs, ServersDown } from "./overview/jobs.js";
@@ -19,18 +20,19 @@ import { Sent } from "./overview/sent.js";
  * @typedef {{ok: number, warning: number, critical: number, unknown: number, acknowledged: number, maintenance: number}} Counts
  * @typedef {{kind: string, subject: string, words: string, state: string}} Trouble
  * @typedef {{checks: number, counts: Counts | null, failing: import("./overview/failing.js").Failing, is_complete: boolean, latest_change: number | null,
- *   alerts: import("./check/alerts.js").Alert[], runs: import("./overview/runs.js").Known, jobs: import("./overview/jobs.js").Known, queues: {name: string, length: number}[],
+ *   alerts: import("./check/alerts.js").Alert[], runs: import("./overview/runs.js").Known, jobs: import("./overview/jobs.js").Known, crawls: import("./overview/crawls.js").Known, queues: {name: string, length: number}[],
  *   events: number, troubles: Trouble[]}} Seen
  */
 
 export default function Overview() {
   const seen = useFetched("/overview", { every: 15 });
   const soon = useSoon(seen.reload, 1500);
-  useLive(url("/live", { topics: ["checks", "alerts", "cron", "jobs", "servers", "queues", "gateways"] }), {
+  useLive(url("/live", { topics: ["checks", "alerts", "cron", "jobs", "archive", "servers", "queues", "gateways"] }), {
     checks: soon,
     alerts: soon,
     cron: soon,
     jobs: soon,
+    archive: soon,
     servers: soon,
     gateways: soon,
     queues: (update) => rate.set(update.rate),
@@ -123,6 +125,7 @@ function Rest({ seen, isFirst = false }) {
     <div>
       <${ServersDown} jobs=${jobs} />
       ${(!isFirst || hasJobs) && html`<${Jobs} jobs=${jobs} />`}
+      <${Crawls} crawls=${seen.crawls} />
       ${(!isFirst || seen.alerts.length > 0) && html`<${Sent} alerts=${seen.alerts} />`}
     </div>
     <div>

@@ -6,7 +6,7 @@ import { url, useFetched } from "../api.js";
 import { useQuery } from "../location.js";
 import { may } from "../session.js";
 import { bytes, counted } from "../words.js";
-import { Button, Choice, Search } from "../kit/form.js";
+import { Button } from "../kit/form.js";
 import { Gauge } from "../kit/gauge.js";
 import { Card, Empty, Failed, Loading, Page } from "../kit/layout.js";
 import { Chip } from "../kit/state.js";
@@ -15,13 +15,11 @@ import { Since, When } from "../kit/time.js";
 import { useKeys } from "../keys.js";
 import { AddServer } from "./servers/add_dialog.js";
 import { JoinTokens } from "./servers/join_tokens.js";
+import { Filters } from "./servers/filters.js";
 import { useServers } from "./servers/fleet.js";
 import { groupTitle, nameOf, percent, serverLink, ServerState } from "./servers/words.js";
 
 /** @typedef {import("./servers/words.js").Row} Row */
-
-/** @type {[sort: string, words: string][]} */
-const SORTS = [["name", "Name"], ["state", "State"], ["cpu", "CPU"], ["memory", "Memory"], ["jobs", "Jobs"]];
 
 export default function Servers() {
   const [query, setQuery] = useQuery();
@@ -60,32 +58,13 @@ function Lead({ counts }) {
   return html`${counted(counts.jobs, "job")} running · ${counted(counts.slots, "slot")} on servers that are up`;
 }
 
-/**
- * @param {{counts: import("./servers/words.js").Counts | null, wanted: {text: string, group: string, state: string, sort: string},
- *   groups: import("./servers/words.js").Group[] | undefined, setQuery: ReturnType<typeof useQuery>[1]}} props
- */
-function Filters({ counts, wanted, groups, setQuery }) {
-  const numbered = (/** @type {string} */ words, /** @type {number | undefined} */ count) => html`${words}${count !== undefined && html` <span class="soft">${count.toLocaleString("en")}</span>`}`;
-  const states = [["", "All"], ["online", numbered("Up", counts?.online)], ["offline", numbered("Down", counts?.offline)], ["disabled", numbered("Disabled", counts?.disabled)]];
-  const selected = (/** @type {string} */ name, /** @type {string} */ none) => (/** @type {any} */ event) => setQuery({ [name]: event.currentTarget.value === none ? null : event.currentTarget.value });
-  return html`<div class="bar-of">
-    <${Search} value=${wanted.text} onSearch=${(/** @type {string} */ text) => setQuery({ text })} placeholder="Filter by name, address or group" />
-    <${Choice} label="Filter by state" value=${wanted.state} options=${states} onChange=${(/** @type {string} */ state) => setQuery({ state })} />
-    ${(groups?.length || wanted.group) && html`<select aria-label="Filter by group" value=${wanted.group} onChange=${selected("group", "")}>
-      <option value="">All groups</option>
-      ${[...new Set([...(groups ?? []).map((one) => one.id), ...(wanted.group ? [wanted.group] : [])])].map((id) => html`<option value=${id}>${groupTitle(groups, id)}</option>`)}
-    </select>`}
-    <select aria-label="Sort by" value=${wanted.sort} onChange=${selected("sort", "name")}>
-      ${SORTS.map(([value, words]) => html`<option value=${value}>${words}</option>`)}
-    </select>
-  </div>`;
-}
-
 /** @param {import("./servers/words.js").Group[] | undefined} groups @returns {import("../kit/table.js").Column<Row>[]} */
 const columns = (groups) => [
   { head: "Server", kind: "main", cell: (row) => html`<div class="server-name"><a href=${serverLink(row.id)}>${nameOf(row)}</a>
     <div class="soft plain">${[row.title && row.hostname, row.ip, row.os].filter(Boolean).join(" · ")}</div></div>` },
-  { head: "State", kind: "tight", cell: (row) => html`<div class="server-state"><${ServerState} row=${row} /><span class="soft plain"><${Presence} row=${row} /></span></div>` },
+  { head: "State", kind: "tight", cell: (row) => html`<div class="server-state"><${ServerState} row=${row} />${row.alerts > 0
+    ? html`<a class="bad" href=${url("/servers/server", { id: row.id, tab: "alerts" })}>${counted(row.alerts, "alert")}</a>`
+    : html`<span class="soft plain"><${Presence} row=${row} /></span>`}</div>` },
   { head: "CPU", cell: (row) => html`<${Gauge} label="CPU" part=${row.cpu === null ? null : row.cpu / 100} words=${row.cpu === null ? "–" : percent(row.cpu)} />` },
   { head: "Memory", cell: (row) => html`<${Memory} row=${row} />` },
   { head: "Jobs", cell: (row) => html`<${Gauge} label="Slots in use" isCapacity part=${row.slots ? row.jobs / row.slots : null} words=${row.slots ? `${row.jobs} of ${row.slots}` : "no slots"} />` },

@@ -19,8 +19,9 @@ import { isZoom, later, stretchOf, ZOOMS } from "./timeline/stretch.js";
 
 /**
  * @typedef {import("./jobs/words.js").Run} Run
- * @typedef {{kind: "job" | "cron", name: string, title: string, at: number}} Planned
- * @typedef {{kind: "job" | "cron", name: string, title: string, words: string}} Frequent
+ * @typedef {import("./jobs/words.js").Kind} Kind
+ * @typedef {{kind: Kind, name: string, title: string, at: number}} Planned
+ * @typedef {{kind: Kind, name: string, title: string, words: string}} Frequent
  * @typedef {{start: number, end: number, now: number, past: Run[], ahead: Planned[], frequent: Frequent[], is_past_complete: boolean,
  *   is_ahead_complete: boolean}} Found
  */
@@ -39,7 +40,7 @@ export default function TimelinePage() {
   const fetched = useFetched(url("/timeline", stretch), { every: 60 });
   const isNow = stretch.start <= minute + 60 && minute < stretch.end;
   const soon = useSoon(fetched.reload, 2000);
-  useLive(isNow ? "/live?topics=jobs&topics=cron" : null, { jobs: soon, cron: soon, reset: soon });
+  useLive(isNow ? "/live?topics=jobs&topics=cron&topics=archive" : null, { jobs: soon, cron: soon, archive: soon, reset: soon });
   const move = (/** @type {1 | -1} */ way) => setQuery({ at: String(later(zoom, stretch, way)) });
   const today = () => setQuery({ at: null });
   useKeys("Timeline", [

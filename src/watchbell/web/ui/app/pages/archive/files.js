@@ -9,7 +9,7 @@ import { When } from "../../kit/time.js";
 import { bytes } from "../../words.js";
 import { crawlPath } from "./words.js";
 
-/** @typedef {{name: string, size: number, crawl: string, url: string, is_here: boolean}} File */
+/** @typedef {{name: string, size: number, crawl: string, url: string, is_here: boolean, place: string}} File */
 
 /** @param {{ident: string, over: boolean}} props */
 export function Files({ ident, over }) {
@@ -18,17 +18,23 @@ export function Files({ ident, over }) {
   return html`<${Card} flush title="Files">
     <${Fetched} of=${fetched}>${(/** @type {{items: File[]}} */ { items }) =>
       items.length === 0
-        ? html`<p class="soft card-note">${over ? "This crawl has no files." : "WARC files, an index and a description appear here when the crawl ends."}</p>`
+        ? html`<p class="soft card-note">${over ? "This crawl has no files." : "WARC files, an index and a description appear here when the crawl ends. Its pages can be viewed then."}</p>`
         : html`<div class="crawl-short"><${Table} columns=${COLUMNS} rows=${items} id=${(/** @type {File} */ one) => `${one.crawl} ${one.name}`} label="Files" keys=${false} /></div>`}<//>
   <//>`;
 }
 
 /** @type {import("../../kit/table.js").Column<File>[]} */
 const COLUMNS = [
-  { head: "File", kind: "main", cell: (one) => html`<div class="break">${one.is_here ? html`<a href=${one.url} data-native download>${one.name}</a>` : one.name}${!one.is_here && html`<div class="soft plain">on the machine of its pipeline</div>`}</div>` },
+  { head: "File", kind: "main", cell: (one) => html`<div class="break">${one.is_here ? html`<a href=${one.url} data-native download>${one.name}</a>` : one.name}${whereabouts(one)}</div>` },
   { head: "Size", kind: "number", cell: (one) => bytes(one.size) },
   { head: "Ended", kind: "tight", cell: (one) => html`<${When} at=${endOf(one)} as="short" none="" />` },
 ];
+
+/** @param {File} file */
+function whereabouts(file) {
+  if (file.place) return html`<div class="soft plain break">uploaded to ${/^https:\/\//.test(file.place) ? html`<a href=${file.place} rel="noreferrer">${file.place}</a>` : file.place}</div>`;
+  return !file.is_here && html`<div class="soft plain">on the machine of its pipeline</div>`;
+}
 
 /** The id of a crawl in the history ends with its time. @param {File} file */
 function endOf(file) {

@@ -1,7 +1,7 @@
 /** The hosts that a crawl has fetched from, by responses and bytes. */
 
 import { html } from "htm/preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { useFetched } from "../../api.js";
 import { Choice } from "../../kit/form.js";
 import { Card, Fetched } from "../../kit/layout.js";
@@ -16,6 +16,7 @@ const MOST = 200;
 /** @param {{ident: string, isLive: boolean}} props */
 export function Hosts({ ident, isLive }) {
   const fetched = useFetched(`${crawlPath(ident)}/hosts`, { every: isLive ? 10 : 0 });
+  useEffect(() => void (!isLive && fetched.reload()), [isLive]);
   const [sort, setSort] = useState(/** @type {"responses" | "bytes"} */ ("responses"));
   const choice = html`<${Choice} label="Sort by" value=${sort} options=${[["responses", "By responses"], ["bytes", "By size"]]} onChange=${setSort} />`;
   return html`<${Card} flush title="Hosts" actions=${(fetched.value?.items.length ?? 0) > 1 && choice}>

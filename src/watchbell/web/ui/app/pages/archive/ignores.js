@@ -22,7 +22,7 @@ export function Ignores({ ident, over, changes, onDone }) {
   const sets = useFetched(may("operate") && !over ? "/archive/ignore-sets" : null).value?.items ?? [];
   const [text, setText] = useState("");
   const [isAdding, setIsAdding] = useState(false);
-  useEffect(() => void (changes > 0 && fetched.reload()), [changes]);
+  useEffect(() => void ((over || changes > 0) && fetched.reload()), [over, changes]);
   const canChange = may("operate") && !over;
   const drop = async (/** @type {string} */ pattern) => {
     const done = await attempt(() => patch(crawlPath(ident), { unignore: [pattern] }));

@@ -36,6 +36,9 @@ const BLANK = {
   has_cookies: true,
   dedups_before: false,
   makes_wacz: false,
+  with_browser: false,
+  browser_wait: /** @type {any} */ (null),
+  browser_scroll: /** @type {any} */ (null),
   most_bytes: /** @type {any} */ (null),
   most_urls: /** @type {any} */ (null),
 };
@@ -73,6 +76,7 @@ function More({ draft, kind, choices, change }) {
       <${Scope} draft=${draft} kind=${kind} change=${change} />
       <${Sets} draft=${draft} choices=${choices} change=${change} />
       <${Place} draft=${draft} kind=${kind} choices=${choices} change=${change} />
+      <${Browser} draft=${draft} change=${change} />
     </div>
   </details>`;
 }
@@ -125,9 +129,19 @@ function Place({ draft, kind, choices, change }) {
   </div>`;
 }
 
+/** @param {{draft: Draft, change: (changes: Partial<Draft>) => void}} props */
+function Browser({ draft, change }) {
+  return html`<div class="crawl-toggles"><${Toggle} label="Load pages in a browser" checked=${draft.with_browser} onChange=${(/** @type {boolean} */ with_browser) => change({ with_browser })} hint="For sites that scripts draw. It takes seconds per page." /></div>
+    ${draft.with_browser && html`<div class="form-row">
+      <${NumberField} label="Seconds to wait" name="browser_wait" value=${draft.browser_wait} onInput=${(/** @type {any} */ browser_wait) => change({ browser_wait })} placeholder="1" hint="On each page, and after each scroll." />
+      <${NumberField} label="Times to scroll" name="browser_scroll" value=${draft.browser_scroll} onInput=${(/** @type {any} */ browser_scroll) => change({ browser_scroll })} placeholder="10" hint="At most; the end of a page ends it." />
+    </div>`}`;
+}
+
 /** What is sent: fields that were left empty stay as usual. @param {string} url @param {string} kind @param {Draft} draft */
 function body(url, kind, draft) {
-  const { where, ...rest } = draft;
+  const { where, browser_wait, browser_scroll, ...others } = draft;
+  const rest = draft.with_browser ? { ...others, browser_wait, browser_scroll } : others;
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null && value !== ""));
   const place = where === "large" ? { is_large: true } : where ? { pipeline: where.slice(3) } : {};
   return { ...given, ...place, url: url.trim(), fetch_depth: kind === "page" ? "shallow" : "inf", is_list: kind === "list" };

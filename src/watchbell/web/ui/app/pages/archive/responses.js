@@ -1,7 +1,7 @@
 /** Responses of a crawl over time, by the class of their code. */
 
 import { html } from "htm/preact";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { useFetched } from "../../api.js";
 import { Card, Fetched } from "../../kit/layout.js";
 import { plain, Plot } from "../../kit/plot.js";
@@ -21,6 +21,7 @@ const LINES = [
 /** @param {{ident: string, isLive: boolean}} props */
 export function Responses({ ident, isLive }) {
   const fetched = useFetched(`${crawlPath(ident)}/responses`, { every: isLive ? 10 : 0 });
+  useEffect(() => void (!isLive && fetched.reload()), [isLive]);
   return html`<${Card} title="Responses">
     <${Fetched} of=${fetched}>${(/** @type {{step: number, items: Point[]}} */ value) => html`<${Drawn} items=${value.items} step=${value.step} />`}<//>
   <//>`;

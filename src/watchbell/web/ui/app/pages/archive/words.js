@@ -45,6 +45,12 @@ export const isOver = (state) => state === "completed" || state === "aborted" ||
 /** @param {string} ident */
 export const crawlLink = (ident) => url("/archive/crawl", { ident });
 
+/** The list of archived pages. @param {string} ident */
+export const pagesLink = (ident) => url("/archive/pages", { ident });
+
+/** @param {string} ident @param {string} page @param {string} at */
+export const pageLink = (ident, page, at) => url("/archive/page", { ident, url: page, at });
+
 /** @param {string} ident */
 export const crawlPath = (ident) => `/archive/crawls/${encodeURIComponent(ident)}`;
 

@@ -1,9 +1,11 @@
-/** The form of a plugin: its program, script, parameters and environment. */
+/** The form of a plugin: who runs it, its program, script, parameters and environment. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { CodeEditor } from "../../kit/code_editor.js";
 import { Button, Field, Toggle, useErrors } from "../../kit/form.js";
+import { NumberField } from "../../kit/amounts.js";
+import { GroupField } from "../monitors/group_field.js";
 import { EnabledField, NotesField, TitleFields } from "./common_fields.js";
 import { ObjectEditor } from "../events/object_editor.js";
 
@@ -13,20 +15,31 @@ import { ObjectEditor } from "../events/object_editor.js";
 /** @type {[id: string, words: string][]} */
 const TYPES = [["text", "Text"], ["textarea", "Several lines"], ["code", "Code"], ["json", "JSON"], ["checkbox", "Checkbox"], ["select", "Menu"], ["hidden", "Hidden"]];
 
+/** @type {[id: string, words: string][]} */
+const USES = [["event", "Jobs of events"], ["monitor", "Servers, each minute"]];
+/** @type {[id: string, words: string][]} */
+const FORMATS = [["text", "Text"], ["json", "JSON"], ["xml", "XML"]];
+
 /** @param {{draft: any, change: Change, isNew: boolean}} props */
 export function PluginFields({ draft, change, isNew }) {
+  const use = draft.type ?? "event";
+  const isCommand = use === "monitor";
   const text = (/** @type {string} */ label, /** @type {string} */ name, /** @type {Record<string, any>} */ more = {}) =>
     html`<${Field} label=${label} name=${name} value=${draft[name] ?? ""} onInput=${(/** @type {string} */ value) => change({ [name]: value })} ...${more} />`;
   return html`<${TitleFields} draft=${draft} change=${change} isNew=${isNew} placeholder="Database dump" />
+    ${text("Run by", "type", { value: use, options: USES.some(([id]) => id === use) ? USES : [...USES, [use, use]], hint: isCommand ? html`A server command: its output is <code>${`commands.${draft.id || "ID"}`}</code> in the expressions of monitors and alerts.` : undefined })}
     <${NotesField} draft=${draft} change=${change} />
-    <${EnabledField} draft=${draft} change=${change} hint="Events of a disabled plugin start no jobs." />
-    ${text("Program", "command", { mono: true, spellcheck: false, placeholder: "/bin/sh", hint: "The program and its arguments. It runs without a shell, and reads the job as JSON." })}
+    <${EnabledField} draft=${draft} change=${change} hint=${isCommand ? "No server runs a disabled command." : "Events of a disabled plugin start no jobs."} />
+    ${isCommand && html`<${GroupField} chosen=${draft.groups ?? []} onChange=${(/** @type {string[]} */ groups) => change({ groups })} none="None selected: on all servers." some="Only on servers of these groups." />
+      <div class="form-row">${text("Its output is", "format", { value: draft.format ?? "text", options: FORMATS })}
+        <${NumberField} label="Time limit" name="timeout" value=${draft.timeout ?? 5} onInput=${(/** @type {any} */ timeout) => change({ timeout })} hint="Seconds." /></div>`}
+    ${text("Program", "command", { mono: true, spellcheck: false, placeholder: "/bin/sh", hint: "The program and its arguments. It runs without a shell" + (isCommand ? "." : ", and reads the job as JSON.") })}
     <${CodeEditor} label="Script" name="script" value=${draft.script ?? ""} onInput=${(/** @type {string} */ script) => change({ script })} hint="Written to a file, which is the last argument of the program." />
-    <${Parameters} params=${draft.params ?? []} onChange=${(/** @type {Parameter[]} */ params) => change({ params })} />
+    ${!isCommand && html`<${Parameters} params=${draft.params ?? []} onChange=${(/** @type {Parameter[]} */ params) => change({ params })} />`}
     <details open=${Boolean(draft.uid || draft.gid || draft.cwd || Object.keys(draft.env ?? {}).length)}><summary>User, folder and environment</summary><div class="stack">
       <div class="form-row">${text("User", "uid", { placeholder: "that of the agent" })}${text("Group", "gid", { placeholder: "that of the user" })}${text("Folder", "cwd", { mono: true, placeholder: "one of its own for each job" })}</div>
       <${ObjectEditor} label="Environment (JSON)" name="env" value=${draft.env ?? {}} onInput=${(/** @type {any} */ env) => change({ env })} hint=${html`As <code>{"LANG": "C"}</code>. People who may not edit plugins see no values.`} />
-      ${text("When a job is aborted", "kill", { value: draft.kill ?? "parent", options: [["parent", "End its first process"], ["all", "End all its processes"], ["none", "End nothing"]] })}
+      ${!isCommand && text("When a job is aborted", "kill", { value: draft.kill ?? "parent", options: [["parent", "End its first process"], ["all", "End all its processes"], ["none", "End nothing"]] })}
     </div></details>`;
 }
 

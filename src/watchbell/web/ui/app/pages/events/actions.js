@@ -23,7 +23,7 @@ export const TRIGGERS = [
   ["start", "When a job starts"],
 ];
 /** @type {[id: string, words: string][]} */
-const TYPES = [
+export const ACTION_TYPES = [
   ["email", "Send a mail"],
   ["channel", "Notify a channel"],
   ["web_hook", "Call a web hook"],
@@ -43,7 +43,7 @@ const NONE = [];
  */
 export function Actions({ actions = NONE, onChange, options }) {
   const triggers = [...TRIGGERS, ...options.tags.map((tag) => /** @type {[string, string]} */ ([`tag:${tag.id}`, `When a job with the tag ${tag.title} ends`]))];
-  const words = (/** @type {Item} */ item) => `${triggers.find(([id]) => id === item.trigger)?.[1] ?? item.trigger}: ${(TYPES.find(([id]) => id === item.type)?.[1] ?? item.type).toLowerCase()}`;
+  const words = (/** @type {Item} */ item) => `${triggers.find(([id]) => id === item.trigger)?.[1] ?? item.trigger}: ${(ACTION_TYPES.find(([id]) => id === item.type)?.[1] ?? item.type).toLowerCase()}`;
   return html`<${Card} title="Actions"><div class="stack">
     ${actions.length === 0 && html`<p class="soft">No actions of its own. A failed job also makes its check fail, which alerts people by their rules.</p>`}
     <${Items} items=${actions} field="actions" onChange=${onChange} titleOf=${words} known=${() => KNOWN}>
@@ -52,7 +52,7 @@ export function Actions({ actions = NONE, onChange, options }) {
         return html`<div class="stack">
           <div class="form-row">
             <${Field} label="When" name=${`${path}.trigger`} value=${item.trigger} options=${known} onInput=${(/** @type {string} */ trigger) => change({ trigger })} />
-            <${Field} label="Do" name=${`${path}.type`} value=${item.type} options=${TYPES} onInput=${(/** @type {string} */ type) => change({ type })}
+            <${Field} label="Do" name=${`${path}.type`} value=${item.type} options=${ACTION_TYPES} onInput=${(/** @type {string} */ type) => change({ type })}
               hint=${item.type === "suspend" && item.trigger !== "start" ? "Only a job that starts can wait." : undefined} />
           </div>
           <${ActionFields} item=${item} change=${change} path=${path} options=${options} />
@@ -64,7 +64,7 @@ export function Actions({ actions = NONE, onChange, options }) {
 }
 
 /** @param {Part & {options: {channels: {id: string, title: string}[], tags: {id: string, title: string}[]}}} props */
-function ActionFields({ item, change, path, options }) {
+export function ActionFields({ item, change, path, options }) {
   const text = (/** @type {string} */ label, /** @type {string} */ name, /** @type {Record<string, any>} */ more = {}) =>
     html`<${Field} label=${label} name=${`${path}.${name}`} value=${item[name] ?? ""} onInput=${(/** @type {string} */ value) => change({ [name]: value })} ...${more} />`;
   switch (item.type) {

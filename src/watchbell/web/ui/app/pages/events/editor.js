@@ -13,6 +13,7 @@ import { ParamFields } from "./params.js";
 import { Previewing } from "./preview.js";
 import { Timings } from "./timings.js";
 import { Where } from "./where.js";
+import { listed } from "./words.js";
 
 /** @typedef {import("./draft.js").Draft} Draft */
 /** @typedef {import("./draft.js").Item} Item */
@@ -47,10 +48,6 @@ export function Editor({ event, isNew, options, onSave, cancel, extra }) {
 /** @param {import("./draft.js").Parts & {first: {plugin: string, params: any} | null, isNew: boolean}} props `first`: what was stored */
 function Basics({ draft, change, options, first, isNew }) {
   const plugin = options.plugins.find((one) => one.id === draft.plugin);
-  const listed = (/** @type {{id: string, title: string, enabled?: boolean}[]} */ among, /** @type {string} */ id) => {
-    const shown = among.filter((one) => one.enabled !== false || one.id === id).map((one) => [one.id, one.title]);
-    return among.some((one) => one.id === id) ? shown : [[id, `${id} (missing)`], ...shown];
-  };
   const select = (/** @type {string} */ id) => change({ plugin: id, params: id === first?.plugin ? first.params : {} });
   return html`<${Card} title="Event"><div class="stack">
       <${Field} label="Title" name="title" value=${draft.title} onInput=${(/** @type {string} */ title) => change({ title })} placeholder="Nightly backup" ...${isNew ? { autofocus: true } : {}} />

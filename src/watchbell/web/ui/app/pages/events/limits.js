@@ -13,7 +13,7 @@ import { Adding, Items } from "./items.js";
 /** @typedef {{item: Item, change: (changes: Record<string, any>) => void, path: string}} Part */
 
 /** @type {Record<string, [title: string, hint: string, beginning: Record<string, any>]>} */
-const TYPES = {
+export const LIMIT_TYPES = {
   time: ["Time", "How long a job may run.", { duration: 3_600 }],
   job: ["Jobs at once", "How many jobs of it may run at the same time. Without a queue, more are refused.", { amount: 1 }],
   queue: ["Queue", "How many jobs may wait for others of it to end. Needs a limit of jobs at once.", { amount: 10 }],
@@ -32,22 +32,27 @@ const REACTIONS = ["email", "url", "text"];
 
 /** @param {{limits: Item[], onChange: (limits: Item[]) => void, tags: {id: string}[]}} props */
 export function Limits({ limits, onChange, tags }) {
-  const offered = Object.entries(TYPES).map(([type, [title]]) => /** @type {[string, string]} */ ([type, title]));
+  const offered = Object.entries(LIMIT_TYPES).map(([type, [title]]) => /** @type {[string, string]} */ ([type, title]));
   return html`<${Card} title="Limits"><div class="stack">
     ${limits.length === 0 && html`<p class="soft">No limits of its own.</p>`}
-    <${Items} items=${limits} field="limits" onChange=${onChange} titleOf=${(/** @type {Item} */ one) => TYPES[one.type]?.[0] ?? one.type} hintOf=${(/** @type {Item} */ one) => TYPES[one.type]?.[1]}
+    <${Items} items=${limits} field="limits" onChange=${onChange} titleOf=${(/** @type {Item} */ one) => LIMIT_TYPES[one.type]?.[0] ?? one.type} hintOf=${(/** @type {Item} */ one) => LIMIT_TYPES[one.type]?.[1]}
       known=${(/** @type {Item} */ one) => [...(KNOWN[one.type] ?? ["amount"]), ...(REACTING.includes(one.type) ? REACTIONS : [])]}>
       ${(/** @type {Item} */ item, /** @type {(changes: Record<string, any>) => void} */ change, /** @type {string} */ path) => html`<div class="stack">
-        <div class="form-row"><${LimitFields} item=${item} change=${change} path=${path} /></div>
-        ${REACTING.includes(item.type) && html`<${Reaction} item=${item} change=${change} path=${path} tags=${tags} />`}
+        <${LimitFields} item=${item} change=${change} path=${path} tags=${tags} />
       </div>`}
     <//>
-    <${Adding} label="Add a limit" options=${offered} onAdd=${(/** @type {string} */ type) => onChange([...limits, keyed({ type, ...TYPES[type]?.[2] })])} />
+    <${Adding} label="Add a limit" options=${offered} onAdd=${(/** @type {string} */ type) => onChange([...limits, keyed({ type, ...LIMIT_TYPES[type]?.[2] })])} />
   </div><//>`;
 }
 
+/** @param {Part & {tags: {id: string}[]}} props */
+export function LimitFields({ item, change, path, tags }) {
+  return html`<div class="form-row"><${Amounts} item=${item} change=${change} path=${path} /></div>
+    ${REACTING.includes(item.type) && html`<${Reaction} item=${item} change=${change} path=${path} tags=${tags} />`}`;
+}
+
 /** @param {Part} props */
-function LimitFields({ item, change, path }) {
+function Amounts({ item, change, path }) {
   const at = (/** @type {string} */ name) => ({ name: `${path}.${name}`, value: item[name], onInput: (/** @type {any} */ value) => change({ [name]: value }) });
   const sustained = html`<${AmountField} label="For longer than" units=${SECONDS} ...${at("duration")} hint="Shorter peaks are allowed." />`;
   switch (item.type) {

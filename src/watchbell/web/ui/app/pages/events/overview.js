@@ -11,12 +11,13 @@ import { took } from "../../times.js";
 import { counted } from "../../words.js";
 import { useChanges } from "./changes.js";
 import { NextRuns } from "./preview.js";
-import { barOf, Dot, Ended, jobLink, recentBars, titleOf } from "./words.js";
+import { WorkflowView } from "../workflow/workflow_view.js";
+import { barOf, Dot, Ended, isWorkflow, jobLink, recentBars, titleOf } from "./words.js";
 
 /** @typedef {import("./words.js").EventShown} EventShown */
 /** @typedef {import("./words.js").Options} Options */
 /** @typedef {{id: string, state: string, words: string, verdict: "" | import("./words.js").Verdict, server: string, hostname: string, source: string, username: string,
- *   launched: number, started: number, completed: number, elapsed: number, description: string, code: number | string, progress: number}} JobRow */
+ *   plugin: string, launched: number, started: number, completed: number, elapsed: number, description: string, code: number | string, progress: number}} JobRow */
 
 const LAST = 10;
 
@@ -29,12 +30,15 @@ export function Overview({ shown, options }) {
     live.reload();
     finished.reload();
   }, 1_000);
-  const done = /** @type {JobRow[]} */ (finished.value?.items ?? []);
+  // Jobs that a workflow's nodes run without an event of their own are shown in its runs.
+  const isOwn = (/** @type {JobRow} */ job) => !isWorkflow(event) || job.plugin === event.plugin;
+  const done = /** @type {JobRow[]} */ (finished.value?.items ?? []).filter(isOwn);
   const bars = done.length > 0 ? done.flatMap((job) => (job.verdict ? [barOf({ ...job, verdict: job.verdict })] : [])) : recentBars(row);
-  const jobs = [.../** @type {JobRow[]} */ (live.value?.items ?? []), ...done.slice(0, LAST)];
+  const jobs = [.../** @type {JobRow[]} */ (live.value?.items ?? []).filter(isOwn), ...done.slice(0, LAST)];
   const category = options.categories.find((one) => one.id === event.category);
   const algorithm = options.algorithms.find((one) => one.id === event.algo)?.words ?? event.algo;
-  return html`<div class="job-columns">
+  return html`${isWorkflow(event) && html`<${Card} title="Graph"><${WorkflowView} event=${event} options=${options} /><//>`}
+    <div class="job-columns">
       <div>
         <${Card} title="Duration of recent jobs">${bars.length > 0 ? html`<${Bars} spans=${bars} />` : html`<p class="soft">No finished jobs yet.</p>`}
           <${Numbers} statistics=${statistics} />
@@ -49,7 +53,7 @@ export function Overview({ shown, options }) {
         <${Card} title="Next runs"><${NextRuns} next=${next} none=${event.enabled ? "It has no scheduled runs." : "It is disabled."} /><//>
         <${Card} title="Definition"><div class="event-facts"><${Facts} rows=${[
           ["Category", html`<${Dot} color=${category?.color} /> ${category?.title ?? event.category}`],
-          ["Plugin", titleOf(options.plugins, event.plugin)],
+          !isWorkflow(event) && ["Plugin", titleOf(options.plugins, event.plugin)],
           ["Runs on", html`${event.targets.map((/** @type {string} */ id) => titleOf(options.targets, id)).join(", ")}<div class="soft">${algorithm}</div>`],
           event.tags.length > 0 && ["Tags", event.tags.map((/** @type {string} */ tag) => html`<${Chip} href=${url("/events", { tag })}>${titleOf(options.tags, tag)}<//>`)],
           event.limits.length > 0 && ["Limits", counted(event.limits.length, "limit")],

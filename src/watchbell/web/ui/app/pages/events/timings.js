@@ -29,7 +29,7 @@ const TYPES = {
   destruct: ["Delete after the first run", "The event deletes itself once its first job has ended."],
 };
 /** What new timings begin with. @type {Record<string, () => Record<string, any>>} */
-const BEGINNINGS = {
+export const BEGINNINGS = {
   single: () => ({ epoch: nextHour() }),
   interval: () => ({ duration: 600 }),
   range: () => ({ start: nextHour() }),
@@ -91,8 +91,20 @@ export function Timings({ draft, change, options, preview }) {
   </div><//>`;
 }
 
+/** Timings that start nothing, but say when others may. @param {{timings: Item[], onChange: (timings: Item[]) => void, options: import("./words.js").Options}} props */
+export function Modifiers({ timings, onChange, options }) {
+  const offered = MODIFYING.filter((type) => !ONCE.includes(type) || !timings.some((one) => one.type === type)).map((type) => /** @type {[string, string]} */ ([type, TYPES[type]?.[0] ?? type]));
+  return html`<div class="stack">
+    <${Items} items=${timings} field="timings" onChange=${onChange} titleOf=${(/** @type {Item} */ one) => TYPES[one.type]?.[0] ?? one.type} hintOf=${(/** @type {Item} */ one) => TYPES[one.type]?.[1]}
+      known=${(/** @type {Item} */ one) => KNOWN[one.type] ?? []}>
+      ${(/** @type {Item} */ item, /** @type {(changes: Record<string, any>) => void} */ edit, /** @type {string} */ path) => html`<${TimingFields} item=${item} change=${edit} path=${path} options=${options} />`}
+    <//>
+    <${Adding} label="Add a condition" options=${offered} onAdd=${(/** @type {string} */ type) => onChange([...timings, keyed({ type, ...BEGINNINGS[type]?.() })])} />
+  </div>`;
+}
+
 /** @param {{item: Item, change: (changes: Record<string, any>) => void, path: string, options: import("./words.js").Options}} props */
-function Timing({ item, change, path, options }) {
+export function Timing({ item, change, path, options }) {
   return html`<div class="stack"><${TimingFields} item=${item} change=${change} path=${path} options=${options} />
     ${LAUNCHING.includes(item.type) && html`<${Overrides} item=${item} change=${change} path=${path} options=${options} />`}</div>`;
 }

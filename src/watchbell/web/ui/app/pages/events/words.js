@@ -25,6 +25,12 @@ export const eventLink = (id) => `/events/event?id=${encodeURIComponent(id)}`;
 /** @param {string} id */
 export const jobLink = (id) => `/jobs/job?id=${encodeURIComponent(id)}`;
 
+/** The plugin that workflows name; there is no such record. */
+export const WORKFLOW = "_workflow";
+
+/** @param {{type?: string, plugin?: string}} event or its row */
+export const isWorkflow = (event) => event.type === "workflow" || event.plugin === WORKFLOW;
+
 /** What an event can be made of. */
 export function useOptions() {
   const fetched = useFetched("/events/options");
@@ -34,6 +40,15 @@ export function useOptions() {
 /** The title of something by its id, or the id. @param {{id: string, title: string}[] | undefined} among @param {string} id */
 export function titleOf(among, id) {
   return among?.find((one) => one.id === id)?.title || id;
+}
+
+/**
+ * What can be selected: without what is disabled, and with the present one, even if it is missing.
+ * @param {{id: string, title: string, enabled?: boolean}[]} among @param {string} id @returns {[id: string, words: string][]}
+ */
+export function listed(among, id) {
+  const shown = among.filter((one) => one.enabled !== false || one.id === id).map((one) => /** @type {[string, string]} */ ([one.id, one.title]));
+  return among.some((one) => one.id === id) ? shown : [[id, `${id} (missing)`], ...shown];
 }
 
 /** @type {Record<string, [state: string, word: string]>} */

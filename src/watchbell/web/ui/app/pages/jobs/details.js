@@ -7,7 +7,7 @@ import { Card, Facts } from "../../kit/layout.js";
 import { Chip, State } from "../../kit/state.js";
 import { When } from "../../kit/time.js";
 import { took } from "../../times.js";
-import { titleOf, useOptions } from "../events/words.js";
+import { isWorkflow, titleOf, useOptions } from "../events/words.js";
 import { jobLink, ownTags, percent, startedBy } from "./words.js";
 
 /** @typedef {import("./words.js").JobRow} JobRow */
@@ -30,7 +30,7 @@ export function About({ shown, row }) {
     job.parent && ["Launched by", html`<a href=${jobLink(job.parent.id)}>job ${job.parent.id}</a>`],
     shown.jobs.length > 0 && ["Launched jobs", html`<ul class="job-links">${shown.jobs.map((one) => html`<li><a href=${jobLink(one.id)}>${one.reason === "retry" ? "next attempt" : one.id}</a></li>`)}</ul>`],
     ["Category", titleOf(options?.categories, row.category)],
-    ["Plugin", titleOf(options?.plugins, row.plugin)],
+    !isWorkflow(row) && ["Plugin", titleOf(options?.plugins, row.plugin)],
     tags.length > 0 && ["Tags", tags.map((tag) => html`<${Chip} href=${url("/jobs", { tab: "search", tag })}>${titleOf(options?.tags, tag)}<//>`)],
     isOver && job.cpu && ["CPU", `${percent(job.cpu.total / Math.max(job.cpu.count, 1))} on average, ${percent(job.cpu.max)} at most`],
     isOver && job.mem && ["Memory", `${bytes(Math.round(job.mem.total / Math.max(job.mem.count, 1)))} on average, ${bytes(job.mem.max)} at most`],

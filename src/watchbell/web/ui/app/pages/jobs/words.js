@@ -5,7 +5,9 @@ import { useCell } from "../../cell.js";
 import { State } from "../../kit/state.js";
 import { When } from "../../kit/time.js";
 import { clock } from "../../times.js";
-import { runLink as cronRunLink } from "../cron/words.js";
+import { crawlLink } from "../archive/words.js";
+import { jobLink as cronJobLink, runLink as cronRunLink } from "../cron/words.js";
+import { eventLink } from "../events/words.js";
 
 /**
  * @typedef {"" | "success" | "error" | "warning" | "critical" | "abort"} Verdict
@@ -14,15 +16,19 @@ import { runLink as cronRunLink } from "../cron/words.js";
  *   hostname: string, source: string, username: string, launched: number, started: number, completed: number, elapsed: number, until: number | null,
  *   progress: number, status: string, code: number | string, description: string, tags: string[], cpu: number | null, memory: number | null,
  *   retry_count: number, retried: boolean, files: number, log_size: number}} JobRow
- * @typedef {{kind: "job" | "cron", id: string, name: string, title: string, category: string, verdict: Verdict, words: string, start: number,
+ * @typedef {"job" | "cron" | "archive"} Kind
+ * @typedef {{kind: Kind, id: string, name: string, title: string, category: string, verdict: Verdict, words: string, start: number,
  *   ended: number | null, duration: number | null, where: string, source: string, username: string, progress: number, cpu: number | null,
- *   memory: number | null, tags: string[]}} Run a job, or a run of a cron job
+ *   memory: number | null, tags: string[]}} Run a job, a run of a cron job, or a crawl
  */
 
 /** @param {string} id */
 export const jobLink = (id) => `/jobs/job?id=${encodeURIComponent(id)}`;
-/** @param {{kind: string, id: string}} run */
-export const runLink = (run) => (run.kind === "cron" ? cronRunLink(run.id) : jobLink(run.id));
+/** @param {{kind: string, id: string, name: string}} run */
+export const runLink = (run) => (run.kind === "cron" ? cronRunLink(run.id) : run.kind === "archive" ? crawlLink(run.name) : jobLink(run.id));
+
+/** The page of what runs. @param {{kind: Kind, name: string}} one */
+export const subjectLink = (one) => (one.kind === "cron" ? cronJobLink(one.name) : one.kind === "archive" ? crawlLink(one.name) : eventLink(one.name));
 
 /** @type {Record<string, [state: string, word: string]>} */
 const VERDICTS = {

@@ -1,4 +1,4 @@
-/** What a server used in the last hour, day or month. */
+/** What a server used: each second of the last minute, or the series of its monitors. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
@@ -7,83 +7,92 @@ import { useQuery } from "../../location.js";
 import { Choice } from "../../kit/form.js";
 import { Card, Fetched } from "../../kit/layout.js";
 import { Plot } from "../../kit/plot.js";
-import { bytes } from "../../words.js";
-import { percent } from "../servers/words.js";
+import { QuickPlots } from "../machine/quick_plots.js";
+import { marked, SPANS, timesOf, valued } from "../monitors/words.js";
+import { useQuick } from "./quick.js";
 
 /**
- * @typedef {import("../servers/words.js").Sample} Sample
- * @typedef {{words: string, resolution: "minute" | "hour", step: number, seconds: number}} Span
+ * @typedef {import("../monitors/words.js").MonitorRow} MonitorRow
+ * @typedef {import("../monitors/words.js").Resolution} Resolution
+ * @typedef {import("../monitors/words.js").SeriesShown} SeriesShown
+ * @typedef {import("../server_alerts/words.js").Row} AlertRow
+ * @typedef {import("../servers/words.js").Row} Row
  */
 
-/** @type {Record<string, Span>} */
-const SPANS = {
-  hour: { words: "Hour", resolution: "minute", step: 60, seconds: 3_600 },
-  day: { words: "Day", resolution: "minute", step: 60, seconds: 86_400 },
-  month: { words: "Month", resolution: "hour", step: 3_600, seconds: 31 * 86_400 },
-};
-const HOUR = /** @type {Span} */ (SPANS.hour);
+/** Seconds between two readings of the series. */
+const EVERY = 30;
+/** Alerts that are marked, at most. */
+const MOST_ALERTS = 200;
+const TONES = ["act", "unknown-fill", "ok-fill", "warning-fill", "maintenance-fill"];
+/** @type {[string, string][]} */
+const CHOICES = [["minute", "Minute"], ...Object.entries(SPANS).map(([value, { words }]) => /** @type {[string, string]} */ ([value, words]))];
 
-const size = (/** @type {number} */ value) => bytes(Math.round(value));
-
-/**
- * @typedef {{title: string, lines: import("../../kit/plot.js").Line[], values: ((sample: Sample) => number)[],
- *   format?: (value: number) => string, isBytes?: boolean, least: number}} Kind
- */
-/** @type {Kind[]} */
-const KINDS = [
-  { title: "CPU", lines: [{ label: "CPU", fill: true }], values: [(one) => one.cpu], format: percent, least: 10 },
-  { title: "Memory", lines: [{ label: "Memory", fill: true, tone: "unknown-fill" }], values: [(one) => (100 * one.memory) / (one.memory_total || 1)], format: percent, least: 100 },
-  { title: "Load", lines: [{ label: "1 min" }, { label: "15 min", tone: "maintenance-fill" }], values: [(one) => one.load[0], (one) => one.load[2]], least: 1 },
-  { title: "Jobs", lines: [{ label: "Jobs", fill: true, tone: "ok-fill" }], values: [(one) => one.jobs], least: 4 },
-  { title: "Network, per second", lines: [{ label: "in" }, { label: "out", tone: "warning-fill" }], values: [(one) => one.network_in, (one) => one.network_out], format: size, isBytes: true, least: 1_024 },
-  { title: "Disk", lines: [{ label: "Disk", fill: true, tone: "maintenance-fill" }], values: [(one) => (100 * one.disk) / (one.disk_total || 1)], format: percent, least: 100 },
-];
-
-/** @param {{path: string, at: number}} props `at`: when the latest sample was taken */
-export function Plots({ path, at }) {
+/** @param {{path: string, row: Row}} props */
+export function Plots({ path, row }) {
   const [query, setQuery] = useQuery();
-  const name = query.get("span") ?? "hour";
-  const span = SPANS[name] ?? HOUR;
-  const limit = Math.min(span.seconds / span.step, 1_440);
-  const fetched = useFetched(url(`${path}/samples`, { resolution: span.resolution, limit }), { every: 30 });
-  const choice = html`<${Choice} label="Time range" value=${name} options=${Object.entries(SPANS).map(([value, one]) => [value, one.words])} onChange=${(/** @type {string} */ to) => setQuery({ span: to === "hour" ? null : to })} />`;
+  const span = CHOICES.find(([value]) => value === query.get("span"))?.[0] ?? "hour";
+  const choice = html`<${Choice} label="Time range" value=${span} options=${CHOICES} onChange=${(/** @type {string} */ to) => setQuery({ span: to === "hour" ? null : to })} />`;
   return html`<${Card} title="Usage" actions=${choice}>
-    <${Fetched} of=${fetched} lines=${6}>${(/** @type {{items: Sample[]}} */ { items }) => html`<${Drawn} key=${name} items=${items} span=${span} now=${at} />`}<//>
+    ${span === "minute" ? html`<${Live} path=${path} isOnline=${row.is_online} />` : html`<${History} key=${span} path=${path} row=${row} span=${/** @type {Resolution} */ (span)} />`}
   <//>`;
 }
 
-/** @param {{items: Sample[], span: Span, now: number}} props */
-function Drawn({ items, span, now }) {
-  const to = Math.max(now, items[0]?.at ?? 0, Date.now() / 1000 - 120);
-  const recent = useMemo(() => items.filter((one) => one.at > to - span.seconds).sort((a, b) => a.at - b.at), [items, span]);
-  const plots = useMemo(() => KINDS.map((kind) => ({ kind, data: plotted(recent, kind, span.step) })), [recent]);
-  if (recent.length < 2) {
-    return html`<p class="soft">${span.resolution === "hour" ? "No averages of whole hours yet. One is added every hour." : "Measurements appear here a minute after the agent has connected."}</p>`;
-  }
-  return html`<div class="server-plots">${plots.map(({ kind, data }) => html`<div class="server-plot" key=${kind.title}>
-    <h3>${kind.title}</h3>
-    <${Plot} label=${kind.title} lines=${kind.lines} data=${data} height=${130} from=${to - span.seconds} to=${to} least=${kind.least} isBytes=${kind.isBytes ?? false} ...${kind.format ? { format: kind.format } : {}} />
-  </div>`)}</div>`;
+/** @param {{path: string, isOnline: boolean}} props */
+function Live({ path, isOnline }) {
+  const { quick, now } = useQuick(path);
+  if (quick.length === 0) return html`<p class="soft">${isOnline ? "The values of each second appear here within a few seconds." : "The values of each second appear here while the server is connected."}</p>`;
+  return html`<${QuickPlots} quick=${quick} to=${now} />`;
 }
 
+/** @param {{path: string, row: Row, span: Resolution}} props */
+function History({ path, row, span }) {
+  const fetched = useFetched(url(`${path}/series`, { resolution: span }), { every: EVERY });
+  const monitors = useFetched("/monitors", { every: 120 });
+  const marks = useMarks(row.id, SPANS[span].seconds);
+  return html`<${Fetched} of=${monitors} lines=${6}>${(/** @type {MonitorRow[]} */ rows) => html`<${Fetched} of=${fetched} lines=${6}>${(/** @type {SeriesShown} */ shown) =>
+    html`<${Drawn} shown=${shown} rows=${rows} span=${span} marks=${marks} />`}<//>`}<//>`;
+}
+
+/** @param {{shown: SeriesShown, rows: MonitorRow[], span: Resolution, marks: Map<string, import("../../kit/plot.js").Span[]>}} props */
+function Drawn({ shown, rows, span, marks }) {
+  const to = shown.start + (timesOf(shown).length - 1) * shown.step;
+  const plots = useMemo(() => {
+    const times = timesOf(shown);
+    return rows.flatMap(({ record, problem }, place) => {
+      const values = shown.series.find((one) => one.monitor === record.id)?.values;
+      if (problem || record.display === false || !values || values.every((one) => one === null)) return [];
+      return [{ record, data: /** @type {import("../../kit/plot.js").Data} */ ([times, values]), tone: TONES[place % TONES.length] ?? "act", format: valued(record), axis: marked(record) }];
+    });
+  }, [shown, rows]);
+  if (plots.length === 0) return html`<p class="soft">${span === "hour" ? "Measurements appear here a minute after the agent has connected." : "Nothing was measured in this time."}</p>`;
+  return html`<div class="server-plots">${plots.map(({ record, data, tone, format, axis }) => html`<div class="server-plot" key=${record.id}>
+    <h3><a class="plot-title" href=${url("/monitors", { id: record.id, tab: "compare", span })}>${record.title}</a></h3>
+    <${Plot} label=${record.title} lines=${[{ label: record.title, fill: true, tone }]} data=${data} height=${130} from=${to - SPANS[span].seconds} to=${to}
+      least=${record.min_vert_scale || 0} isBytes=${record.data_type === "bytes"} format=${format} axis=${axis} marked=${marks.get(record.id) ?? NONE} />
+  </div>`)}</div>
+  ${marks.size > 0 && html`<p class="hint">Red: a server alert was active.</p>`}`;
+}
+
+/** @type {import("../../kit/plot.js").Span[]} */
+const NONE = [];
+
 /**
- * Values over time; a line is interrupted where samples are missing.
- * @param {Sample[]} samples the oldest first @param {Kind} kind @param {number} step
- * @returns {import("../../kit/plot.js").Data}
+ * When alerts of a server were active, by the monitor on whose plot they are marked.
+ * @param {string} server @param {number} seconds
+ * @returns {Map<string, import("../../kit/plot.js").Span[]>}
  */
-function plotted(samples, kind, step) {
-  /** @type {number[]} */
-  const times = [];
-  const values = kind.values.map(() => /** @type {(number | null)[]} */ ([]));
-  let last = samples[0]?.at ?? 0;
-  for (const one of samples) {
-    if (one.at - last > 2.5 * step) {
-      times.push(last + step);
-      for (const line of values) line.push(null);
+function useMarks(server, seconds) {
+  const definitions = useFetched("/alert-definitions", { every: 120 }).value;
+  const alerts = useFetched(url("/server-alerts", { server, limit: MOST_ALERTS }), { every: EVERY }).value;
+  return useMemo(() => {
+    const now = Date.now() / 1000;
+    const found = new Map();
+    for (const one of /** @type {AlertRow[]} */ (alerts?.items ?? [])) {
+      const monitor = definitions?.find((/** @type {{record: {id: string}}} */ row) => row.record.id === one.definition)?.record.monitor_id;
+      const to = one.cleared ?? (one.state === "stale" ? one.modified : now);
+      if (!monitor || to < now - seconds) continue;
+      found.set(monitor, [...(found.get(monitor) ?? []), { from: one.date, to }]);
     }
-    times.push(one.at);
-    kind.values.forEach((value, i) => values[i]?.push(value(one)));
-    last = one.at;
-  }
-  return [times, ...values];
+    return found;
+  }, [definitions, alerts, seconds]);
 }

@@ -13,12 +13,13 @@ const MOST = 500;
 
 const part = (/** @type {Row} */ row) => (row.memory ?? 0) / (row.memory_total || 1);
 const byName = (/** @type {Row} */ a, /** @type {Row} */ b) => nameOf(a).localeCompare(nameOf(b), "en", { numeric: true }) || (a.id < b.id ? -1 : Number(a.id > b.id));
-const STATES = ["offline", "online", "disabled"];
+const STATES = ["offline", "alerts", "online", "disabled"];
+const urgency = (/** @type {Row} */ row) => STATES.indexOf(row.state === "online" && row.alerts > 0 ? "alerts" : row.state);
 
 /** @type {Record<string, (a: Row, b: Row) => number>} */
 const ORDERS = {
   name: byName,
-  state: (a, b) => STATES.indexOf(a.state) - STATES.indexOf(b.state) || byName(a, b),
+  state: (a, b) => urgency(a) - urgency(b) || byName(a, b),
   cpu: (a, b) => (b.cpu ?? -1) - (a.cpu ?? -1) || byName(a, b),
   memory: (a, b) => part(b) - part(a) || byName(a, b),
   jobs: (a, b) => b.jobs - a.jobs || byName(a, b),
@@ -28,7 +29,7 @@ const ORDERS = {
 function plan(state, sort) {
   return {
     matches: () => true,
-    isShown: (row) => state === "" || row.state === state,
+    isShown: (row) => state === "" || (state === "alerts" ? row.alerts > 0 : row.state === state),
     group: (row) => row.state,
     order: ORDERS[sort] ?? byName,
     isVolatile: sort !== "name",

@@ -6,10 +6,10 @@ import { State } from "../../kit/state.js";
 
 /**
  * @typedef {{id: string, hostname: string, title: string, icon: string, state: "online" | "offline" | "disabled", is_online: boolean,
- *   enabled: boolean, groups: string[], auto_group: boolean, ip: string, jobs: number, slots: number, seen: number | null,
+ *   enabled: boolean, groups: string[], auto_group: boolean, ip: string, jobs: number, slots: number, alerts: number, seen: number | null,
  *   since: number | null, cpu: number | null, load: number | null, memory: number | null, memory_total: number | null,
  *   os: string, agent: string}} Row
- * @typedef {{online: number, offline: number, disabled: number, jobs: number, slots: number}} Counts
+ * @typedef {{online: number, offline: number, disabled: number, jobs: number, slots: number, alerting: number}} Counts
  * @typedef {{items: Row[], next: string | null, count: number, counts: Counts, moment: string}} ServersPage
  * @typedef {{at: number, cpu: number, load: [number, number, number], memory: number, memory_total: number, disk: number,
  *   disk_total: number, network_in: number, network_out: number, jobs: number}} Sample

@@ -7,9 +7,7 @@ import { Card } from "../../kit/layout.js";
 import { Mark } from "../../kit/state.js";
 import { Since, When } from "../../kit/time.js";
 import { took } from "../../times.js";
-import { jobLink as cronJobLink } from "../cron/words.js";
-import { eventLink } from "../events/words.js";
-import { runLink, verdictOf } from "../jobs/words.js";
+import { runLink, subjectLink, verdictOf } from "../jobs/words.js";
 
 /** @typedef {import("./rows.js").Run} Run */
 /** @typedef {import("./rows.js").Planned} Planned */
@@ -21,11 +19,10 @@ const FIRST = 20;
 export function Agenda({ past, ahead, frequent }) {
   const running = past.filter((run) => run.ended === null);
   const ended = past.filter((run) => run.ended !== null);
-  const link = (/** @type {Planned | Frequent} */ one) => (one.kind === "cron" ? cronJobLink(one.name) : eventLink(one.name));
   return html`
     <${Part} title="Running" items=${running} draw=${(/** @type {Run} */ run) => html`<${One} run=${run} />`} />
-    <${Part} title="Next" items=${ahead} draw=${(/** @type {Planned} */ one) => html`<li><span class="agenda-at"><${When} at=${one.at} as="short" /></span><a href=${link(one)}>${one.title}</a><span class="soft"><${When} at=${one.at} /></span></li>`} />
-    <${Part} title="Frequent" items=${frequent} draw=${(/** @type {Frequent} */ one) => html`<li><span class="agenda-at"></span><a href=${link(one)}>${one.title}</a><span class="soft">${one.words}</span></li>`} />
+    <${Part} title="Next" items=${ahead} draw=${(/** @type {Planned} */ one) => html`<li><span class="agenda-at"><${When} at=${one.at} as="short" /></span><a href=${subjectLink(one)}>${one.title}</a><span class="soft"><${When} at=${one.at} /></span></li>`} />
+    <${Part} title="Frequent" items=${frequent} draw=${(/** @type {Frequent} */ one) => html`<li><span class="agenda-at"></span><a href=${subjectLink(one)}>${one.title}</a><span class="soft">${one.words}</span></li>`} />
     <${Part} title="Earlier" items=${ended} draw=${(/** @type {Run} */ run) => html`<${One} run=${run} />`} />`;
 }
 

@@ -9,9 +9,7 @@ import { Chip } from "../../kit/state.js";
 import { clock, exact, short, took } from "../../times.js";
 import { counted } from "../../words.js";
 import { marks } from "../../zoned.js";
-import { jobLink as cronJobLink } from "../cron/words.js";
-import { eventLink } from "../events/words.js";
-import { runLink, verdictOf } from "../jobs/words.js";
+import { runLink, subjectLink, verdictOf } from "../jobs/words.js";
 import { barsOf, dotsOf } from "./rows.js";
 
 /** @typedef {import("./rows.js").Row} Row */
@@ -60,7 +58,7 @@ function Line({ row, now, place, second, onZoom, hours, isNow }) {
   const label = row.to ? html`<a href=${row.to} title=${row.title}>${row.title}</a>` : html`<span title=${row.title}>${row.title}</span>`;
   const often = row.frequent[0];
   return html`<div class="timeline-row" data-row>
-    <div class="timeline-name"><span class="ellipsis">${label}</span>${row.kind === "cron" && html` <${Chip} tone="soft">cron<//>`}</div>
+    <div class="timeline-name"><span class="ellipsis">${label}</span>${row.kind !== "job" && row.kind !== "" && html` <${Chip} tone="soft">${row.kind}<//>`}</div>
     <div class="timeline-track" style=${{ height: `${lanes * LANE + 12}px` }}>
       ${hours.map((mark) => html`<i class="timeline-hour" style=${{ left: `${place(mark.at)}%` }}></i>`)}
       ${often && html`<span class="timeline-often" style=${{ left: `${place(now)}%` }} title=${row.frequent.map((one) => `${one.title}: ${one.words}`).join("; ")}><span>${row.frequent.length > 1 ? counted(row.frequent.length, "frequent event") : often.words}</span></span>`}
@@ -98,7 +96,7 @@ function PlannedDot({ dot, place, onZoom, now }) {
   const last = dot.fires.at(-1)?.at ?? dot.at;
   const look = dot.fires.length > 1 ? "timeline-dot timeline-dots" : "timeline-dot";
   const words = dot.fires.length > 1 ? `${counted(dot.fires.length, "planned run")}, ${short(dot.at, now)} to ${short(last, now)}` : `${fire.title}: planned ${exact(dot.at)}`;
-  const open = () => (dot.fires.length > 1 ? onZoom(dot.at) : go(fire.kind === "cron" ? cronJobLink(fire.name) : eventLink(fire.name)));
+  const open = () => (dot.fires.length > 1 ? onZoom(dot.at) : go(subjectLink(fire)));
   return html`<button type="button" class=${look} style=${{ left: `${place(dot.at)}%`, ...(dot.fires.length > 1 ? { width: `calc(${place(last) - place(dot.at)}% + 9px)` } : {}) }} tabindex="-1" data-at=${dot.at} aria-label=${words} title=${words} onClick=${open}></button>`;
 }
 

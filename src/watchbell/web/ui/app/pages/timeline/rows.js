@@ -1,13 +1,12 @@
 /** Arranges runs in rows: by event or by server, close ones together, overlapping ones below each other. */
 
-import { jobLink as cronJobLink } from "../cron/words.js";
-import { eventLink } from "../events/words.js";
+import { subjectLink } from "../jobs/words.js";
 
 /**
  * @typedef {import("../timeline.js").Run} Run
  * @typedef {import("../timeline.js").Planned} Planned
  * @typedef {import("../timeline.js").Frequent} Frequent
- * @typedef {{key: string, title: string, kind: "job" | "cron" | "", to: string, past: Run[], ahead: Planned[], frequent: Frequent[]}} Row
+ * @typedef {{key: string, title: string, kind: import("../jobs/words.js").Kind | "", to: string, past: Run[], ahead: Planned[], frequent: Frequent[]}} Row
  * @typedef {{runs: Run[], start: number, end: number | null, verdict: string, lane: number}} Bar runs of the same verdict that are too close to tell apart
  * @typedef {{fires: Planned[], at: number}} Dot
  */
@@ -24,12 +23,12 @@ export function rowsOf(found, by, text) {
   const frequent = found.frequent.filter(fits);
   /** @type {Map<string, Row>} */
   const rows = new Map();
-  const row = (/** @type {{kind: "job" | "cron", name: string, title: string}} */ one, /** @type {string} */ where) => {
+  const row = (/** @type {{kind: import("../jobs/words.js").Kind, name: string, title: string}} */ one, /** @type {string} */ where) => {
     const isServer = by === "server";
     const key = isServer ? where : `${one.kind} ${one.name}`;
     let made = rows.get(key);
     if (!made) {
-      const to = isServer ? "" : one.kind === "cron" ? cronJobLink(one.name) : eventLink(one.name);
+      const to = isServer ? "" : subjectLink(one);
       made = { key, title: isServer ? where || "No server" : one.title, kind: isServer ? "" : one.kind, to, past: [], ahead: [], frequent: [] };
       rows.set(key, made);
     }

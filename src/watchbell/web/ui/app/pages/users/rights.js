@@ -8,7 +8,7 @@ import { Field, Toggle } from "../../kit/form.js";
  * @typedef {{id: string, title: string, enabled: boolean, notes: string} & Rights} Role
  */
 
-const DEFINED = ["events", "categories", "channels", "plugins", "tags", "groups", "monitors", "alerts", "roles"];
+const DEFINED = ["events", "categories", "channels", "plugins", "tags", "groups", "monitors", "alerts", "dashboards", "roles"];
 /** @type {[words: string, privileges: string[]][]} */
 const SECTIONS = [
   ["Jobs", ["run_jobs", "abort_jobs", "tag_jobs", "delete_jobs"]],

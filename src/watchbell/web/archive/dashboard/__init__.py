@@ -1,0 +1,1 @@
+"""ArchiveBot's dashboard protocol, for viewers that were written for it. It has no sign-in."""
