@@ -2,16 +2,21 @@
 
 import asyncio
 import os
+from functools import partial
 
 from watchbell import logs
+from watchbell.alerting import indexes, record_keeping
 from watchbell.alerting.notifier import Notifier
 from watchbell.alerting.processor import Processor
+from watchbell.alerting.record_watch import RecordWatch
 from watchbell.alerting.silence import Silence
 from watchbell.cron.reading import reading
 from watchbell.cron.unattended_jobs import UnattendedJobs
-from watchbell.errors import LeaseLost
+from watchbell.errors import LeaseLost, LockLost, Refused
 from watchbell.roles import gc_tuning
 from watchbell.roles.role import Context, Role
+from watchbell.store.client import patiently
+from watchbell.store.enduring import enduring
 
 _EVERY = 1.0
 _LOOK_EVERY = 10.0
@@ -20,7 +25,36 @@ _LOOK_EVERY = 10.0
 async def process(context: Context) -> None:
     processor = Processor(context.store, context.settings.alerting, os.getpid())
     await processor.boot(int(context.clock.now()))
-    await _work(processor, context, "events")
+    keep = partial(indexes.keep, context.store)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(enduring(partial(patiently, keep), "processor", "indexes"))
+        follow = partial(_follow_records, context)
+        group.create_task(enduring(follow, "processor", "records"))
+        await _work(processor, context, "events")
+
+
+async def _follow_records(context: Context) -> None:
+    await _keep_records(context)
+    await RecordWatch(context.store, context.clock).run()
+
+
+async def _keep_records(context: Context) -> None:
+    """Begins or ends to keep records, as the settings say; other processes follow."""
+    wanted, log = context.settings.alerting.records, logs.get(role="processor")
+    if not wanted and await patiently(lambda: record_keeping.keeping(context.store)) == "on":
+        await record_keeping.stop(context.store)
+        log.warning("records are no longer kept; `watchbell records drop` removes them")
+    while wanted and await patiently(lambda: record_keeping.kept(context.store)) != "all":
+        try:
+            built = await record_keeping.build(context.store, lambda _: None)
+            log.info("records built", parts=built.units, refused=len(built.refused))
+        except LockLost:
+            continue
+        except Refused as error:
+            if error.code:
+                log.warning("records are not kept", reason=str(error))
+                return
+            await asyncio.sleep(_EVERY)  # another process builds them
 
 
 async def notify(context: Context) -> None:

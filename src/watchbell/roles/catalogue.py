@@ -7,6 +7,8 @@ from watchbell.roles import (
     broker,
     conductor,
     cron,
+    dashboard,
+    flapjack_api,
     gateways,
     irc,
     oobetet,
@@ -33,6 +35,8 @@ ROLES: list[Role | Several] = [
     purger.ROLE,
     store_monitor.ROLE,
     web.ROLE,
+    flapjack_api.ROLE,
+    dashboard.ROLES,
     agent.ROLE,
 ]
 

@@ -1,11 +1,15 @@
 """The roles of the gateways: one for each medium of the settings, and the page behind links."""
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 
 from watchbell import logs
 from watchbell.archive import chat
+from watchbell.archive.announcer import Announcer
 from watchbell.archive.chat import Person
+from watchbell.archive.keys import Crawls
+from watchbell.errors import LockLost, Refused
 from watchbell.gateways import ack_page, catalogue, links, message_texts
 from watchbell.gateways.alert_messages import AlertRenderer
 from watchbell.gateways.catalogue import Configured
@@ -13,8 +17,14 @@ from watchbell.gateways.delivery import Delivery
 from watchbell.gateways.jabber import Jabber, RoomReply, RoomSpeaker
 from watchbell.roles.role import Context, Role, Several
 from watchbell.settings import Settings
+from watchbell.store.client import patiently
+from watchbell.store.enduring import enduring
+from watchbell.store.lock import locked
 from watchbell.web.alerting.ack_links import LinkUses
 from watchbell.web.server_url import server_url
+
+_LEASE = 15.0
+_LOOK_AGAIN = 2.0
 
 
 def media(settings: Settings) -> list[Role]:
@@ -37,12 +47,32 @@ async def _deliver(one: Configured, context: Context) -> None:
     if isinstance(medium, Jabber):
         medium.room_commands = partial(_archive, context)
     render = AlertRenderer(texts, medium.form, is_slow=bool(delivery.templates)).message
+    sending = Delivery(
+        context.store, one.name, medium, render, delivery, context.clock, context.show_status
+    )
     try:
-        await Delivery(
-            context.store, one.name, medium, render, delivery, context.clock, context.show_status
-        ).run()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(sending.run())
+            if isinstance(medium, Jabber) and medium.places():
+                group.create_task(_announce(context, medium))
     finally:
         await medium.close()
+
+
+async def _announce(context: Context, medium: Jabber) -> None:
+    """Crawls that were started in a room and have ended. Any number of processes may serve the
+    medium; one of them announces."""
+    key = Crawls(context.store.prefix).announcer(medium.name)
+
+    async def attempt() -> None:
+        announcer = Announcer(context.store, medium, context.clock, with_pipelines=False)
+        with suppress(Refused, LockLost):
+            async with locked(context.store, key, _LEASE):
+                await announcer.run()
+
+    while True:
+        await enduring(partial(patiently, attempt), f"gateway {medium.name}", "announce crawls")
+        await asyncio.sleep(_LOOK_AGAIN)
 
 
 async def _archive(context: Context, text: str, speaker: RoomSpeaker) -> RoomReply | None:

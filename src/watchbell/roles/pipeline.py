@@ -8,22 +8,25 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
 from math import inf
+from types import ModuleType
 
 import msgspec
 
 from watchbell import logs
 from watchbell.archive import crawl_folder, queues
-from watchbell.archive.pipeline import Pipeline
 from watchbell.archive.pipeline_folder import PipelineFolder
+from watchbell.archive.uploading.destination import destination
+from watchbell.archive.uploading.pending_uploads import PendingUploads
 from watchbell.errors import WatchbellError
 from watchbell.files import objects
-from watchbell.roles.pipeline_process import MODULE, Handed
+from watchbell.process.warden_handle import raise_open_files
+from watchbell.roles.pipeline_handover import MODULE, Handed
 from watchbell.roles.role import Context, Role, Several
 from watchbell.settings import Settings, environment
 from watchbell.settings.sections import ArchiveIrc
 from watchbell.store.client import patiently
 
-_LOOK = 0.5
+_LOOK = 1.0
 _LONGEST_LINE = 1 << 20
 
 
@@ -34,6 +37,7 @@ class PipelineEnded(WatchbellError):
 def running(settings: Settings) -> list[Role]:
     if not settings.archive.concurrent:
         return []
+    destination(settings.archive.upload)  # what can't be used is reported at once
     return [Role("pipeline", "archives websites", _run, stop_seconds=lambda _: inf)]
 
 
@@ -43,9 +47,11 @@ async def _run(context: Context) -> None:
 
 async def _run_alone(context: Context) -> None:
     """When it is stopped, it finishes its crawls first."""
+    raise_open_files()
     settings = context.settings
     files = objects.opened(settings.files, settings.data, later=True)
-    pipeline = Pipeline(
+    module = await asyncio.to_thread(_module)
+    pipeline = module.Pipeline(
         *(context.store, settings.archive, settings.data, files, context.clock),
         context.show_status,
     )
@@ -54,12 +60,28 @@ async def _run_alone(context: Context) -> None:
         await asyncio.wait([task])
     except asyncio.CancelledError:
         pipeline.stop()
+        _report_finishing(pipeline.crawls)
         context.show_status("finishes its crawls, and takes no more")
         await asyncio.wait([task])
         raise
     task.result()
     os.kill(os.getpid(), signal.SIGTERM)  # `archive stop`: the whole process has nothing to do
     await asyncio.Event().wait()
+
+
+def _module() -> ModuleType:
+    """Imports late and off the event loop: beside other roles, only the process needs it."""
+    from watchbell.archive import pipeline  # noqa: PLC0415
+
+    return pipeline
+
+
+def _report_finishing(crawls: int) -> None:
+    if crawls:
+        what = "1 crawl" if crawls == 1 else f"{crawls} crawls"
+        which = "it continues" if crawls == 1 else "they continue"
+        words = f"finishing {what}; press Ctrl-C again to stop now, {which} at the next start"
+        logs.get(role="pipeline").info(words)
 
 
 async def _run_beside(context: Context) -> None:
@@ -72,9 +94,13 @@ async def _run_beside(context: Context) -> None:
 
 async def _until_wanted(context: Context) -> None:
     folder = PipelineFolder(context.settings.data)
-    while not list(crawl_folder.every(folder.crawls)):
-        waiting = await patiently(lambda: queues.pending(context.store))
-        if any(waiting.values()):
+    uploads = PendingUploads(folder.uploads) if context.settings.archive.upload.url else None
+    known = folder.known_id()
+    taken = await patiently(lambda: queues.owned(context.store, known))
+    if known and taken:
+        return  # it was killed when it had just taken a crawl
+    while not list(crawl_folder.every(folder.crawls)) and not (uploads and uploads.every()):
+        if await patiently(lambda: queues.is_any_waiting(context.store)):
             return
         await asyncio.sleep(_LOOK)
 
@@ -102,9 +128,17 @@ async def _run_process(context: Context) -> None:
             process.kill()
         await process.wait()
     if code:
-        raise PipelineEnded(f"the process of the pipeline ended with {code}")
+        how = f"was killed by {_signal_name(-code)}" if code < 0 else f"ended with {code}"
+        raise PipelineEnded(f"the process of the pipeline {how}")
     context.show_status("was stopped; start it again with `watchbell up`")
     await asyncio.Event().wait()
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _handed(context: Context) -> Handed:

@@ -10,44 +10,29 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import msgspec
-from msgspec import Struct
 
 from watchbell import logs
 from watchbell.archive.pipeline import Pipeline
 from watchbell.clock import SYSTEM
+from watchbell.errors import WatchbellError
+from watchbell.exits import end_process
 from watchbell.files import objects
-from watchbell.settings import Archive, Files, Secret, decode
+from watchbell.process.warden_handle import raise_open_files
+from watchbell.roles.pipeline_handover import Handed, unpacked
 from watchbell.store.client import Store
-from watchbell.store.url import StoreURL
-
-MODULE = "watchbell.roles.pipeline_process"
-
-
-class Handed(Struct, frozen=True):
-    """What the parent hands over."""
-
-    store: StoreURL
-    archive: Archive
-    files: Files
-    data: str
-    level: str
-
-    def packed(self) -> bytes:
-        return msgspec.json.encode(self, enc_hook=_plain) + b"\n"
-
-
-def _plain(value: Any) -> str:
-    return value.reference if isinstance(value, Secret) else str(value)
 
 
 def main() -> None:
-    handed = msgspec.json.decode(sys.stdin.buffer.readline(), type=Handed, dec_hook=decode)
+    handed = unpacked(sys.stdin.buffer.readline())
     logs.configure(handed.level, "json")
+    raise_open_files()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the parent decides
-    asyncio.run(_run(handed))
+    try:
+        asyncio.run(_run(handed))
+    except WatchbellError as error:
+        logs.get(role="pipeline").error(str(error))
+        end_process(1)
+    end_process(0)
 
 
 async def _run(handed: Handed) -> None:

@@ -149,7 +149,7 @@ class Supervisor:
         _, left = await asyncio.wait([task], timeout=None if seconds == inf else seconds)
         if left:
             logs.get(role=role.name).error(
-                "role did not end in time", seconds=seconds, where=_where(task)
+                "role did not end in time", seconds=seconds, where=where(task)
             )
             self.stuck.append(role.name)
 
@@ -170,7 +170,7 @@ class Supervisor:
             self._on_change()
 
 
-def _where(task: asyncio.Task[None]) -> str:
+def where(task: asyncio.Task[Any]) -> str:
     """The lines at which the task waits, outermost first."""
     lines, waits = [], cast("Any", task.get_coro())
     while frame := getattr(waits, "cr_frame", None):
