@@ -1,6 +1,7 @@
 """`watchbell archive`: crawls are added, listed, followed, changed and ended."""
 
 import asyncio
+import hashlib
 import json
 import subprocess
 import urllib.request
@@ -12,16 +13,18 @@ import click
 import pytest
 
 from tests import servers
-from tests.archive.crawling import PIPELINE, append, taken
+from tests.archive.crawling import OWN, PIPELINE, append, taken
 from tests.archive.exchanges import exchange, http
 from tests.archive.test_pipelines import ROOM, record
 from tests.cli.commands import printed, ran
 from tests.conftest import bare_environment, watchbell
-from watchbell.archive import crawls, finishing, idents, pipelines
-from watchbell.archive.model import Ending, FinishedFile, Ownership
+from watchbell.archive import crawls, finishing, history, idents, pipelines
+from watchbell.archive.model import Crawl, Ending, FinishedFile, Ownership
 from watchbell.archive.options import OPTIONS
+from watchbell.archive.pipelines import Capacity, UploadProgress
 from watchbell.archive.warc.writer import WarcWriter
 from watchbell.cli.archive.adding import add
+from watchbell.cli.archive.progress import Progress
 from watchbell.clock import SYSTEM
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
@@ -88,6 +91,19 @@ def test_a_crawl_is_added_with_all_options(archive: Archive) -> None:
     assert crawl.options.obeys_robots
     assert crawl.options.most_bytes == 2 << 30
     assert not crawl.options.has_cookies
+
+
+def test_a_password_in_a_url_is_not_shown(archive: Archive) -> None:
+    url, shown = "https://alice:s3cret@example.com/", "https://***@example.com/"
+    ident = archive("add", url).split()[3]
+    said = [archive("list"), archive("pending"), archive("show", url), archive("status", url)]
+    assert all(shown in text for text in said)
+    found = archive.json("show", ident)
+    assert found["crawl"]["url"] == shown
+    said += [archive("add", url, code=1), archive("abort", url), str(found)]
+    audit = ran("audit", "list", *archive.options).stdout
+    assert audit.count(shown) == 2
+    assert not [text for text in [*said, audit] if "s3cret" in text]
 
 
 def test_every_option_of_crawls_has_a_help_text() -> None:
@@ -211,6 +227,7 @@ def test_a_crawl_is_found_and_explained(archive: Archive) -> None:
     assert archive.json("whereis", IDENT)["nickname"] == "alice"
     shown = archive("show", URL)
     assert "running" in shown
+    assert "pipeline     alice\n" in shown
     assert "250 to 375 ms" in shown
     assert archive.json("show", URL)["state"] == "running"
 
@@ -284,6 +301,36 @@ def test_waiting_ends_with_the_crawl(archive: Archive, how: dict[str, Any], code
     assert IDENT in err.splitlines()[-1]
 
 
+def test_waiting_reports_a_crawl_that_nobody_has_answered(archive: Archive) -> None:
+    command = watchbell("archive", "add", URL, "--wait", *archive.options)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=bare_environment(), stderr=pipe, text=True) as waiting:
+        assert waiting.stderr is not None
+        assert waiting.stderr.readline().startswith("Queued")
+        owned = archive.owned()
+        archive.do(lambda store: append(store, owned, 1, 0, 0))
+        archive.finish(owned)
+        _, err = waiting.communicate(timeout=120)
+    assert waiting.returncode == 1
+    assert err.splitlines()[-1] == (
+        f"{IDENT} completed, but no server has answered. 0 responses, 0 errors,"
+        " 2 attempts without a response, 200 B."
+    )
+
+
+def test_why_a_crawl_does_not_run_is_shown_once_it_should(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    crawl = Crawl(ident=IDENT, url=URL)
+    progress = Progress(is_quiet=False)
+    for now in (100, 104.9):
+        progress.show(crawl, now, "No pipeline is running.")
+    assert capsys.readouterr().err == ""
+    for now in (105, 106):
+        progress.show(crawl, now, "No pipeline is running.")
+    assert capsys.readouterr().err == "No pipeline is running.\n"
+
+
 def test_waiting_gives_json(archive: Archive) -> None:
     command = watchbell("archive", "add", URL, "--wait", "--json", *archive.options)
     pipe = subprocess.PIPE
@@ -305,6 +352,17 @@ def test_pipelines_are_listed_and_stopped(archive: Archive) -> None:
     assert lines[1].split()[:4] == ["alice", "h1", "running", "3"]
     assert archive("stop", "alice") == "alice stops after the crawls that it runs\n"
     assert archive.json("pipelines")[0]["should_stop"] is True
+    archive.do(lambda store: store.call("ZADD", OWN.pipelines_seen(), 5, PIPELINE))
+    words = "alice gives no sign of life; it stops as soon as it is back\n"
+    assert archive("stop", "alice") == words
+
+
+def test_the_list_of_pipelines_has_what_is_left_to_upload(archive: Archive) -> None:
+    waiting = UploadProgress(files=3, size=4 << 20, sent=1 << 20, problem="it is down")
+    room = Capacity(concurrent=2, running=0, uploads=waiting)
+    archive.do(lambda store: pipelines.report(store, record(), room))
+    assert "3 files, 3.0 MiB left: it is down" in archive("pipelines")
+    assert archive.json("pipelines")[0]["capacity"]["uploads"]["size"] == 4 << 20
 
 
 def test_ignore_sets_are_listed(archive: Archive) -> None:
@@ -339,14 +397,42 @@ def test_archived_pages_are_replayed(archive: Archive) -> None:
     archive("add", URL)
     archive.finish(archive.owned(), FinishedFile(path.name, path.stat().st_size))
     for name in (URL, str(path)):
-        command = watchbell("archive", "replay", name, *archive.options)
-        with subprocess.Popen(
-            command, env=bare_environment(), stdout=subprocess.PIPE, text=True
-        ) as served:
-            try:
-                assert served.stdout is not None
-                address = served.stdout.readline().split()[0]
-                with urllib.request.urlopen(f"{address}2026/{URL}", timeout=60) as page:
-                    assert b"a page" in page.read()
-            finally:
-                served.terminate()
+        assert b"a page" in replayed(archive, name)
+
+
+def replayed(archive: Archive, name: str) -> bytes:
+    """The archived page."""
+    command = watchbell("archive", "replay", name, *archive.options)
+    with subprocess.Popen(
+        command, env=bare_environment(), stdout=subprocess.PIPE, text=True
+    ) as served:
+        try:
+            assert served.stdout is not None
+            address = served.stdout.readline().split()[0]
+            with urllib.request.urlopen(f"{address}2026/{URL}", timeout=60) as page:
+                content: bytes = page.read()
+                return content
+        finally:
+            served.terminate()
+
+
+def test_files_that_were_uploaded_are_fetched_for_replay_and_check(archive: Archive) -> None:
+    uploaded = archive.data / "files" / "archive"
+    uploaded.mkdir(parents=True)
+    path = warc(uploaded)
+    size, digest = path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest()
+    archive("add", URL)
+    archive.finish(archive.owned(), FinishedFile(path.name, size))
+    said = archive("check", URL, code=1)
+    assert "is not on this machine; it is where the pipeline ran" in said
+    place = FinishedFile(path.name, size, f"files:archive/{path.name}", digest)
+    crawl = archive.do(lambda store: crawls.get(store, IDENT))
+    assert crawl
+    assert crawl.queued_at
+    at = crawl.queued_at
+    assert archive.do(lambda store: history.set_places(store, IDENT, at, [place]))
+    said = archive("check", URL)
+    assert "Fetching 1 file," in said
+    assert "no faults\n" in said
+    assert f"archive/{path.name} in files" in archive("show", URL)
+    assert b"a page" in replayed(archive, URL)

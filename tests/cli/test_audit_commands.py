@@ -21,10 +21,13 @@ from tests.archive.test_pipelines import ROOM, record
 from tests.cli.commands import printed
 from tests.cli.commands import ran as ran_command
 from tests.cli.test_cron_commands import PREFIX, instance
+from tests.fleet.snapshot_scene import sampled
 from watchbell.alerting.model import Alert
 from watchbell.archive import idents, pipelines
+from watchbell.cli.apply import CHANGED
 from watchbell.cli.main import COMMANDS, watchbell
 from watchbell.clock import SYSTEM
+from watchbell.fleet import presence
 from watchbell.gateways.keys import Gateways
 from watchbell.gateways.outbox import Item
 from watchbell.jobs import stock
@@ -39,7 +42,8 @@ DAY = 86_400
 
 DEFINED = ("categories", "channels", "plugins", "tags")
 READS = {
-    *("audit list", "completion", "doctor", "downtime", "explain", "failing", "history"),
+    *("audit list", "completion", "doctor", "downtime", "explain", "expression", "failing"),
+    "history",
     *("keys", "outages", "rejected", "settings", "status", "version"),
     *("api-keys list", "users list", "contacts export", "contacts show", "entities export"),
     *("entities show", "maintenance show", "rules show", "gateways failed", "gateways preview"),
@@ -51,7 +55,12 @@ READS = {
     *("jobs list", "jobs log", "jobs search", "jobs show", "roles list", "roles privileges"),
     *("archive check", "archive explain", "archive list", "archive log", "archive pending"),
     *("archive pipelines", "archive replay", "archive sets", "archive show", "archive status"),
-    "archive whereis",
+    *("archive whereis", "records status", "records verify"),
+    *("snapshots compare", "snapshots list", "snapshots show"),
+    *("monitors list", "monitors show", "monitors test", "monitors values"),
+    *("alert-defs list", "alert-defs show", "alert-defs test"),
+    *("dashboards list", "dashboards show"),
+    *("server-alerts list", "server-alerts show", "server-alerts snoozes"),
 }
 """What changes nothing."""
 REPORTS = {
@@ -75,6 +84,8 @@ CHANGES = {
     *("cron add", "cron drain", "cron edit", "cron import", "cron kill", "cron pause"),
     *("cron reload", "cron remove", "cron resume", "cron terminate", "cron trigger"),
     *("entities import", "entities remove", "entities set"),
+    *("import flapjack",),
+    *("records adopt", "records build", "records drop"),
     *("gateways retry", "maintenance create", "maintenance end"),
     *("rules add", "rules edit", "rules remove"),
     *("users add", "users link", "users password", "users remove", "users role"),
@@ -84,9 +95,15 @@ CHANGES = {
     *("events add", "events disable", "events edit", "events enable", "events flush"),
     *("events import", "events remove", "events restore", "events run"),
     *("groups add", "groups edit", "groups remove"),
-    *("jobs abort", "jobs delete", "jobs rerun", "jobs resume", "jobs tag"),
+    *("apply", "jobs abort", "jobs delete", "jobs rerun", "jobs resume", "jobs suspend"),
+    "jobs tag",
     *("roles add", "roles disable", "roles edit", "roles enable", "roles remove"),
     *("servers disable", "servers edit", "servers enable", "servers remove", "servers token"),
+    *("plugins try", "snapshots delete", "snapshots take", "snapshots watch"),
+    *("monitors add", "monitors edit", "monitors remove"),
+    *("dashboards add", "dashboards edit", "dashboards remove"),
+    *("alert-defs add", "alert-defs disable", "alert-defs edit", "alert-defs enable"),
+    *("alert-defs remove", "server-alerts delete", "server-alerts snooze"),
 }
 
 
@@ -183,7 +200,8 @@ def test_people_and_rules(run: Commands) -> None:
     run.recorded(("contacts.import", "", "1 of 2 items"))
 
 
-def test_events_and_what_belongs_to_them(run: Commands) -> None:
+def test_events_and_what_belongs_to_them(run: Commands, tmp_path: Path) -> None:
+    (tmp_path / "all.yaml").write_text("events: [{id: backup, title: Backup, notes: applied}]")
     run.do(lambda store: stock.ensure(store, SYSTEM.now()))
     commands = [
         ("events add Backup --id backup -- true", "event.add"),
@@ -194,6 +212,7 @@ def test_events_and_what_belongs_to_them(run: Commands) -> None:
         ("events run Backup", "event.run"),
         ("jobs abort Backup", "job.abort"),
         ("events flush Backup", "event.flush"),
+        (f"apply -f {tmp_path / 'all.yaml'} --yes", "definitions.apply"),
         ("events remove Backup --yes", "event.remove"),
         ("categories add reports --title Reports", "category.add"),
         ("categories disable reports", "category.edit"),
@@ -204,10 +223,40 @@ def test_events_and_what_belongs_to_them(run: Commands) -> None:
         ("groups edit web --title Other", "group.change"),
         ("groups remove web --yes", "group.remove"),
         ("servers token db-1", "server.token"),
+        ("monitors add swap --title Swap --source memory.swapused", "monitor.add"),
+        ("monitors edit swap --title Other", "monitor.edit"),
+        ("monitors remove swap --yes", "monitor.remove"),
+        ("dashboards add night --title Night", "dashboard.add"),
+        ("dashboards edit night --title Other", "dashboard.edit"),
+        ("dashboards remove night --yes", "dashboard.remove"),
+        ("alert-defs add full --title Full --expression load[0]>9", "alert.add"),
+        ("alert-defs edit full --title Other", "alert.edit"),
+        ("alert-defs disable full", "alert.edit"),
+        ("alert-defs enable full", "alert.edit"),
+        ("server-alerts snooze full --for 60", "server_alert.snooze"),
+        ("server-alerts snooze full --end", "server_alert.wake"),
+        ("alert-defs remove full --yes", "alert.remove"),
     ]
     for words, action in commands:
-        run(words)
+        run(words, code=CHANGED if words.startswith("apply") else 0)
         assert [entry.action for entry in run.entries()] == [action], words
+
+
+def test_snapshots(run: Commands) -> None:
+    server = run.do(sampled)
+    said = run("snapshots take db-1")
+    taken = said.removeprefix("took ").partition(";")[0]
+    run.recorded(("snapshot.create", taken, f"server {server.id}"))
+    run("snapshots watch db-1 --for", "2 hours")
+    run.recorded(("server.watch", server.id, "7200 s"))
+    run("snapshots watch db-1 --end")
+    run.recorded(("server.unwatch", server.id, ""))
+    run(f"snapshots delete {taken} --yes")
+    run.recorded(("snapshot.delete", taken, ""))
+    run.do(lambda store: presence.disconnect(store, server.id, f"session of {server.hostname}"))
+    run.do(lambda store: stock.ensure(store, SYSTEM.now()))
+    assert "db-1 is offline" in run("plugins try open_files db-1", code=1)
+    assert run.entries() == []
 
 
 def test_crawls(run: Commands) -> None:

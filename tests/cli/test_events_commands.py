@@ -134,7 +134,7 @@ def test_an_event_of_an_ambiguous_title_needs_its_id(place: servers.Single) -> N
 def test_events_are_exported_and_imported(place: servers.Single, tmp_path: Path) -> None:
     ran(place, "events", "add", "Backup", "--id", "backup", "--at", "@daily", "--", "true")
     file = tmp_path / "events.json"
-    file.write_text(ran(place, "events", "export"))
+    file.write_text(ran(place, "events", "export", "--json"))
     ran(place, "events", "remove", "backup", "--yes")
     assert "add --yes" in ran(place, "events", "import", "json", str(file), code=1)
     assert "1 item created" in ran(place, "events", "import", "json", str(file), "--yes")

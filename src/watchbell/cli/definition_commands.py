@@ -1,4 +1,4 @@
-"""The commands that categories, plugins, channels and tags have alike."""
+"""The commands that categories, plugins, monitors and other definitions have alike."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,6 +11,8 @@ from watchbell.cli.definitions import (
     created,
     find,
     named,
+    noun,
+    nouns,
     plural,
     read_fields,
     removed,
@@ -63,10 +65,15 @@ def _help(of: Kind, words: str, usage: str) -> str:
     return f"{words}\n\nExample: watchbell {plural(of.kind)} {usage}"
 
 
+def _article(of: Kind) -> str:
+    word = noun(of.kind)
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
+
+
 def _list(of: Kind) -> click.Command:
     words = plural(of.kind)
 
-    @click.command("list", help=_help(of, f"List {words}.", "list"))
+    @click.command("list", help=_help(of, f"List {nouns(of.kind)}.", "list"))
     @with_settings()
     @as_json
     def command(*, loaded: Loaded, as_json: bool) -> None:
@@ -77,7 +84,7 @@ def _list(of: Kind) -> click.Command:
         elif records:
             show_table(["id", "title", *of.columns], [_cells(of, one) for one in records])
         else:
-            click.echo(f"There are no {words}. Add one with `watchbell {words} add ID`.")
+            click.echo(f"There are no {nouns(of.kind)}. Add one with `watchbell {words} add ID`.")
 
     return command
 
@@ -88,7 +95,7 @@ def _cells(of: Kind, record: Record) -> list[str]:
 
 def _show(of: Kind) -> click.Command:
     @click.command(
-        "show", help=_help(of, f"Show the definition of a {of.kind}.", f"show {of.example}")
+        "show", help=_help(of, f"Show how {_article(of)} is defined.", f"show {of.example}")
     )
     @click.argument("name", metavar="ID|TITLE", type=storable)
     @with_settings()
@@ -118,12 +125,12 @@ def _add(of: Kind) -> click.Command:
     def command(*, loaded: Loaded, id_: str, fields: tuple[str, ...], **values: Any) -> None:
         given = {"id": id_, "title": id_} | _given(values, fields)
         record = with_store(loaded.settings, lambda store: created(store, of.kind, given))
-        click.echo(f"added {of.kind} {named(record)}")
+        click.echo(f"added {noun(of.kind)} {named(record)}")
 
     described = _described(of, with_settings()(command))
     usage = f"add {of.example} --title 'An example'"
     arguments = click.argument("id_", metavar="ID", type=storable)(described)
-    return click.command("add", help=_help(of, f"Add a {of.kind}.", usage))(arguments)
+    return click.command("add", help=_help(of, f"Add {_article(of)}.", usage))(arguments)
 
 
 def _edit(of: Kind) -> click.Command:
@@ -132,10 +139,10 @@ def _edit(of: Kind) -> click.Command:
         if not changes:
             raise click.UsageError("say what to change; see --help")
         record = with_store(loaded.settings, lambda store: updated(store, of.kind, name, changes))
-        click.echo(f"changed {of.kind} {named(record)}")
+        click.echo(f"changed {noun(of.kind)} {named(record)}")
 
     described = _described(of, with_settings()(command))
-    words = f"Change a {of.kind}. What you leave out stays."
+    words = f"Change {_article(of)}. What you leave out stays."
     arguments = click.argument("name", metavar="ID|TITLE", type=storable)(described)
     usage = f"edit {of.example} --notes 'What it is for'"
     return click.command("edit", help=_help(of, words, usage))(arguments)
@@ -145,27 +152,27 @@ def _switch(of: Kind, *, is_enabled: bool) -> click.Command:
     verb = "enable" if is_enabled else "disable"
 
     @click.command(
-        verb, help=_help(of, f"{verb.capitalize()} a {of.kind}.", f"{verb} {of.example}")
+        verb, help=_help(of, f"{verb.capitalize()} {_article(of)}.", f"{verb} {of.example}")
     )
     @click.argument("name", metavar="ID|TITLE", type=storable)
     @with_settings()
     def command(*, loaded: Loaded, name: str) -> None:
         changes = {"enabled": is_enabled}
         record = with_store(loaded.settings, lambda store: updated(store, of.kind, name, changes))
-        click.echo(f"{verb}d {of.kind} {named(record)}")
+        click.echo(f"{verb}d {noun(of.kind)} {named(record)}")
 
     return command
 
 
 def _remove(of: Kind) -> click.Command:
-    @click.command("remove", help=_help(of, f"Remove a {of.kind}.", f"remove {of.example}"))
+    @click.command("remove", help=_help(of, f"Remove {_article(of)}.", f"remove {of.example}"))
     @click.argument("name", metavar="ID|TITLE", type=storable)
     @yes_option
     @with_settings()
     def command(*, loaded: Loaded, name: str, yes: bool) -> None:
-        confirm(f"Remove the {of.kind} {plain(name)}?", yes=yes)
+        confirm(f"Remove the {noun(of.kind)} {plain(name)}?", yes=yes)
         record = with_store(loaded.settings, lambda store: removed(store, of.kind, name))
-        click.echo(f"removed {of.kind} {named(record)}")
+        click.echo(f"removed {noun(of.kind)} {named(record)}")
 
     return command
 

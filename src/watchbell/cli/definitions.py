@@ -1,4 +1,4 @@
-"""What the commands for events, categories, plugins, channels and tags share."""
+"""What the commands for events, monitors and other definitions share."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,11 +11,13 @@ from watchbell.cli.audited import operator, record_change
 from watchbell.cli.formatting import plain
 from watchbell.clock import SYSTEM
 from watchbell.errors import NotFound, Refused
-from watchbell.jobs import definitions, titles
+from watchbell.jobs import definition_removal, definitions, titles
 from watchbell.jobs.validation import Record
 from watchbell.store.client import Store
 
-_PLURALS = {"category": "categories"}
+_PLURALS = {"category": "categories", "alert": "alert-defs"}
+"""Also names of commands."""
+_NOUNS = {"alert": "alert definition"}
 
 set_option = click.option(
     "--set",
@@ -31,6 +33,15 @@ def plural(kind: str) -> str:
     return _PLURALS.get(kind, f"{kind}s")
 
 
+def noun(kind: str) -> str:
+    """As people call one of them."""
+    return _NOUNS.get(kind, kind)
+
+
+def nouns(kind: str) -> str:
+    return f"{_NOUNS[kind]}s" if kind in _NOUNS else plural(kind)
+
+
 async def find(store: Store, kind: str, name: str) -> Record:
     """The record of this id, or else of this title."""
     try:
@@ -42,9 +53,9 @@ async def find(store: Store, kind: str, name: str) -> Record:
         return await definitions.get(store, kind, titled[0])
     if titled:
         known = ", ".join(titled)
-        raise Refused(f"several {plural(kind)} have the title {plain(name)!r}; use an id: {known}")
+        raise Refused(f"several {nouns(kind)} have the title {plain(name)!r}; use an id: {known}")
     raise NotFound(
-        f"there is no {kind} {plain(name, 100)!r}; `watchbell {plural(kind)} list` shows all"
+        f"there is no {noun(kind)} {plain(name, 100)!r}; `watchbell {plural(kind)} list` shows all"
     )
 
 
@@ -91,7 +102,7 @@ async def updated(store: Store, kind: str, name: str, changes: Mapping[str, Any]
 
 async def removed(store: Store, kind: str, name: str) -> Record:
     by, known = operator(), await find(store, kind, name)
-    await definitions.remove(store, kind, known.id, by.actor, SYSTEM.now())
+    await definition_removal.remove(store, kind, known.id, by.actor, SYSTEM.now())
     await record_change(store, f"{kind}.remove", known.id, plain(known.title))
     return known
 

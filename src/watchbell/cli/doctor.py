@@ -23,7 +23,14 @@ from watchbell.store import embedded, health, store_identity
 from watchbell.store.client import CLIENT_ERRORS, Store
 from watchbell.store.health import Finding
 from watchbell.store.opening import url_of
-from watchbell.web.tls_warning import ADVICE, EXPOSED, is_exposed
+from watchbell.web.tls_warning import (
+    ADVICE,
+    EXPOSED,
+    NO_SIGN_IN,
+    NO_SIGN_IN_ADVICE,
+    is_exposed,
+    is_local,
+)
 
 _SIGNS = {"ok": "✓", "warning": "!", "error": "✗"}
 _COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
@@ -108,6 +115,9 @@ def _settings(loaded: Loaded) -> Iterator[Finding]:
     yield from _media(loaded.settings)
     if is_exposed(loaded.settings.web):
         yield Finding("warning", "web", EXPOSED, ADVICE)
+    dashboard = loaded.settings.archive.dashboard
+    if dashboard.port and not is_local(dashboard.host):
+        yield Finding("warning", "dashboard", NO_SIGN_IN, NO_SIGN_IN_ADVICE)
     if not store.url and store.port and not store.password:
         yield Finding(
             "warning",

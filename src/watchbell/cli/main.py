@@ -3,11 +3,13 @@
 import io
 import os
 import sys
+from typing import NoReturn
 
 import click
 
 from watchbell.cli.groups import LazyGroup
 from watchbell.errors import WatchbellError
+from watchbell.exits import end_process
 
 # Module and summary of each command; a module is imported only when its command is used.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -33,8 +35,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "contacts": ("watchbell.cli.contacts", "Manage contacts and how to reach them."),
     "entities": ("watchbell.cli.entities", "Manage entities: ids, tags, contacts."),
     "rules": ("watchbell.cli.rules", "Manage rules: when and how a contact is notified."),
+    "import": ("watchbell.cli.import_", "Take over from another system."),
+    "records": ("watchbell.cli.records", "Keep Flapjack's records, too."),
     "cron": ("watchbell.cli.cron", "Run commands on a schedule, on a fleet."),
     "events": ("watchbell.cli.events", "Manage events: what runs, when and where."),
+    "apply": ("watchbell.cli.apply", "Make definitions as a file says."),
     "jobs": ("watchbell.cli.jobs", "Watch, search, abort and rerun jobs."),
     "categories": ("watchbell.cli.categories", "Manage categories of events."),
     "plugins": ("watchbell.cli.plugins", "Manage the programs that jobs run."),
@@ -42,6 +47,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tags": ("watchbell.cli.tags", "Manage tags of events and jobs."),
     "servers": ("watchbell.cli.servers", "Manage servers, which run jobs, and their tokens."),
     "groups": ("watchbell.cli.server_groups", "Manage groups of servers."),
+    "monitors": ("watchbell.cli.monitors", "Manage what is measured of servers."),
+    "alert-defs": ("watchbell.cli.alert_defs", "Manage when servers have alerts."),
+    "server-alerts": ("watchbell.cli.server_alerts", "Show, explain and snooze their alerts."),
+    "expression": ("watchbell.cli.expression", "Evaluate an expression of monitors and alerts."),
+    "snapshots": ("watchbell.cli.snapshots", "Take, show and compare snapshots of servers."),
+    "dashboards": ("watchbell.cli.dashboards", "Manage pages of plots and lists."),
     "archive": ("watchbell.cli.archive", "Archive sites, and replay what was archived."),
     "gateways": ("watchbell.cli.gateways", "Show, test and retry the gateways."),
     "users": ("watchbell.cli.users", "Manage users and their roles."),
@@ -59,7 +70,8 @@ EPILOG = """\
 \b
 Start here:  watchbell up
 Exit codes:  0 success, 1 failure or problems found, 2 wrong usage,
-             3 bad settings, 4 store not available, 130 interrupted.
+             3 bad settings, 4 store not available, 5 `apply` changed something,
+             130 interrupted.
 """
 
 
@@ -80,8 +92,8 @@ def watchbell() -> None:
     person when something is wrong, and archives the web, on one Redis."""
 
 
-def main() -> None:
-    sys.exit(_outcome())
+def main() -> NoReturn:
+    end_process(_outcome())
 
 
 def _outcome() -> int:

@@ -1,6 +1,7 @@
 """`watchbell run ROLE`."""
 
 import asyncio
+import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -40,7 +41,7 @@ def command(*, loaded: Loaded, role: str) -> None:
     """
     roles = chosen(loaded.settings, role)
     if not roles:
-        raise BadSettings(f"the role {role} is not configured; see docs/gateways.md")
+        raise BadSettings(f"the role {role} is not configured; see docs/settings.md")
     data_folder.make_private(loaded.settings.data)
     asyncio.run(_run(role, roles, loaded))
 
@@ -48,10 +49,20 @@ def command(*, loaded: Loaded, role: str) -> None:
 async def _run(name: str, roles: list[Role], loaded: Loaded) -> None:
     task = asyncio.current_task()
     assert task is not None
+    log = logs.get(role=name)
+    signals = 0
+
+    def stop() -> None:
+        nonlocal signals
+        signals += 1
+        if signals > 1:
+            log.warning("stopped at once")
+            os._exit(130)  # nothing is lost, as if it were killed
+        task.cancel()
+
     loop = asyncio.get_running_loop()
     for one in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(one, task.cancel)
-    log = logs.get(role=name)
+        loop.add_signal_handler(one, stop)
     try:
         async with _store(name, loaded.settings) as store:
             log.info("running", store="none" if name in _OUTSIDE else store.url.redacted())

@@ -14,7 +14,7 @@ from watchbell.archive.admission import Denial
 from watchbell.archive.commands import Archive
 from watchbell.archive.options import OPTIONS
 from watchbell.archive.submission import Starter, Submitted, submit
-from watchbell.archive.urls import FETCHED, normalised, scheme_of
+from watchbell.archive.urls import FETCHED, normalised, scheme_of, shown
 from watchbell.cli.archive.progress import wait_for_end
 from watchbell.cli.arguments import storable
 from watchbell.cli.audited import operator, record_change
@@ -215,10 +215,12 @@ async def _queued(
         if files:
             await files.delete([name])
         raise _refusal(command, found)
-    await record_change(store, "crawl.add", found.added.ident, command.url)
+    await record_change(store, "crawl.add", found.added.ident, shown(command.url))
     crawl = await crawls.get(store, found.added.ident)
     queue = crawl.queue if crawl else ""
-    return QueuedCrawl(found.added.ident, command.url, queue, found.added.ahead, found.notices)
+    return QueuedCrawl(
+        found.added.ident, shown(command.url), queue, found.added.ahead, found.notices
+    )
 
 
 def _files(loaded: Loaded) -> Files:

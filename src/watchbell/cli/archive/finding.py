@@ -5,7 +5,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
-from watchbell.archive import crawls, history, idents
+from watchbell.archive import crawls, history, idents, pipelines
 from watchbell.archive.crawl_records import state_of
 from watchbell.archive.model import Crawl, CrawlState, FinishedFile
 from watchbell.archive.urls import normalised
@@ -21,7 +21,7 @@ class FoundCrawl(Struct, frozen=True):
     crawl: Crawl
     state: CrawlState
     nickname: str = ""
-    """Of the pipeline that ran it; only of one that has ended."""
+    """Of the pipeline that runs it, or ran it."""
     files: tuple[FinishedFile, ...] = ()
 
 
@@ -51,9 +51,10 @@ async def any_crawl(store: Store, name: str) -> FoundCrawl:
     found = await crawls.find(store, spellings(name))
     crawl = next((one for one in found if one is not None), None)
     if crawl is not None and crawl.finished_at is None:
-        return FoundCrawl(crawl, state_of(crawl))
+        names = {one.record.id: one.name for one in await pipelines.every(store)}
+        return FoundCrawl(crawl, state_of(crawl), names.get(crawl.pipeline_id, ""))
     for ident in spellings(name):
-        for past in await history.page(store, ident=ident, limit=1):
+        for past in await history.of_ident(store, ident):
             return FoundCrawl(crawl or past.crawl, past.state, past.nickname, past.files)
     if crawl is None:
         raise _none(name)

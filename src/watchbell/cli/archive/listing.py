@@ -6,9 +6,9 @@ import msgspec
 from watchbell.archive import crawls, history, phrases, pipelines, queues
 from watchbell.archive import status as archive_status
 from watchbell.archive.crawl_records import state_of
+from watchbell.archive.history import EndedCrawl
 from watchbell.archive.model import Crawl, CrawlState
 from watchbell.cli.archive.finding import crawl_named
-from watchbell.cli.archive.progress import queued, tried
 from watchbell.cli.arguments import limited, storable
 from watchbell.cli.formatting import first, plain, since, when
 from watchbell.cli.options import as_json, print_json, with_settings
@@ -20,6 +20,7 @@ from watchbell.store.client import Store
 from watchbell.units import in_bytes
 
 _COLUMNS = ["crawl", "URL", "state", "pipeline", "done", "queued", "errors", "size", "started"]
+_PAGE = 200
 _STATES = ("queued", "running", "paused", "completed", "aborted", "failed")
 
 
@@ -50,7 +51,7 @@ def list_crawls(
     async def listed(store: Store) -> tuple[list[tuple[Crawl, CrawlState]], dict[str, str]]:
         names = {one.record.id: one.name for one in await pipelines.every(store)}
         if past:
-            ended = await history.page(store, limit=limit or 1_000_000, contains=text)
+            ended = await _ended(store, text, limit)
             names |= {one.crawl.pipeline_id: one.nickname for one in ended if one.nickname}
             return [(one.crawl, one.state) for one in ended], names
         found = await crawls.every(store, SYSTEM.now())
@@ -69,6 +70,16 @@ def list_crawls(
     click.echo(more.lstrip("\n"), nl=bool(more))
 
 
+async def _ended(store: Store, text: str, limit: int) -> list[EndedCrawl]:
+    items: list[EndedCrawl] = []
+    after: str | None = ""
+    while after is not None and (not limit or len(items) < limit):
+        found = await history.page(store, limit=_PAGE, contains=text, after=after)
+        items += found.items
+        after = found.next or None
+    return items[: limit or None]
+
+
 def _mentions(crawl: Crawl, text: str) -> bool:
     words = (crawl.url, crawl.url_file, crawl.note, crawl.started_by, crawl.ident)
     return any(text.casefold() in word.casefold() for word in words)
@@ -80,8 +91,8 @@ def _cells(crawl: Crawl, state: CrawlState, names: dict[str, str]) -> list[str]:
         plain(crawl.url, 80),
         state,
         plain(names.get(crawl.pipeline_id, crawl.pipeline_id), 30) or "-",
-        f"{tried(crawl):,}",
-        f"{queued(crawl):,}",
+        f"{crawl.tried:,}",
+        f"{crawl.urls_left:,}",
         f"{crawl.error_count:,}",
         in_bytes(crawl.bytes_downloaded),
         when(int(crawl.started_at)) if crawl.started_at is not None else "-",

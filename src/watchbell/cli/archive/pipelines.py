@@ -13,9 +13,9 @@ from watchbell.cli.store_call import with_store
 from watchbell.cli.tables import show_table
 from watchbell.settings import Loaded
 from watchbell.store.client import Store
-from watchbell.units import in_bytes
+from watchbell.units import counted, in_bytes
 
-_COLUMNS = ["pipeline", "host", "state", "crawls", "takes", "free disk", "load", "id"]
+_COLUMNS = ["pipeline", "host", "state", "crawls", "takes", "uploads", "free disk", "load", "id"]
 
 
 @click.command("pipelines")
@@ -45,6 +45,7 @@ def _cells(one: KnownPipeline, lease: float) -> list[str]:
         _state(one, lease),
         f"{room.running} of {room.concurrent}" if room else "-",
         _taken(one),
+        _uploads(one),
         in_bytes(record.disk_available),
         f"{record.load_average_1m:.2f}",
         record.id,
@@ -64,6 +65,18 @@ def _taken(one: KnownPipeline) -> str:
     return f"{kinds}, large sites" if one.capacity.large else kinds
 
 
+def _uploads(one: KnownPipeline) -> str:
+    """What is left to upload, and why that does not go on."""
+    uploads = one.capacity.uploads if one.capacity else None
+    if uploads is None:
+        return "-"
+    if not uploads.files:
+        return "all done"
+    left = in_bytes(max(0, uploads.size - uploads.sent))
+    problem = f": {uploads.problem}" if uploads.problem else ""
+    return plain(f"{counted(uploads.files, 'file')}, {left} left{problem}", 120)
+
+
 @click.command
 @click.argument("name", metavar="PIPELINE", type=storable)
 @with_settings()
@@ -78,6 +91,8 @@ def stop(*, loaded: Loaded, name: str) -> None:
         found = await pipelines.find(store, name)
         await pipelines.stop(store, found.record.id)
         await record_change(store, "pipeline.stop", found.record.id, found.record.nickname)
-        return found.name
+        if found.silent >= loaded.settings.archive.lease:
+            return f"{found.name} gives no sign of life; it stops as soon as it is back"
+        return f"{found.name} stops after the crawls that it runs"
 
-    click.echo(f"{plain(with_store(loaded.settings, stopped))} stops after the crawls that it runs")
+    click.echo(plain(with_store(loaded.settings, stopped)))

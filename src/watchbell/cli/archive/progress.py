@@ -11,6 +11,7 @@ import click
 from watchbell.archive import crawls, status, stored_files
 from watchbell.archive.crawl_records import state_of
 from watchbell.archive.model import Crawl, CrawlState, FinishedFile
+from watchbell.archive.uploading.destination import IN_FILES
 from watchbell.cli.archive.finding import FoundCrawl, any_crawl
 from watchbell.cli.archive.log import LogTail
 from watchbell.cli.formatting import plain
@@ -19,21 +20,14 @@ from watchbell.clock import SYSTEM
 from watchbell.errors import NotFound
 from watchbell.settings import Settings
 from watchbell.store.client import Store, patiently
-from watchbell.units import in_bytes
+from watchbell.units import counted, in_bytes
 
 _EVERY = 0.5
+_BEGIN = 5.0
+"""Seconds that `up` usually needs at most to begin a crawl, its pipeline included."""
 _SAID_EVERY = 15.0
 """Seconds between two lines of progress where there is no terminal."""
 _CODES: dict[CrawlState, int] = {"completed": 0, "aborted": 128 + signal.SIGTERM}
-
-
-def tried(crawl: Crawl) -> int:
-    """URLs that were fetched, whatever came of it."""
-    return crawl.r1xx + crawl.r2xx + crawl.r3xx + crawl.r4xx + crawl.r5xx + crawl.runk
-
-
-def queued(crawl: Crawl) -> int:
-    return max(0, crawl.items_queued - tried(crawl))
 
 
 class Progress:
@@ -46,6 +40,7 @@ class Progress:
         self._before: tuple[float, int] | None = None
         self._rate = 0.0
         self._said, self._said_at = "", 0.0
+        self._begun: float | None = None
 
     def lines(self, found: list[str]) -> None:
         if found and not self._is_quiet:
@@ -54,13 +49,17 @@ class Progress:
                 click.echo(line)
 
     def show(self, crawl: Crawl, now: float, why: str) -> None:
-        """`now` on a clock that is never set."""
+        """`now` on a clock that is never set. `why` it does not run is shown once it should."""
+        if self._begun is None:
+            self._begun = now
+        if why and now - self._begun < _BEGIN:
+            return
         if self._before is None or now - self._before[0] >= 1:
             if self._before is not None:
-                self._rate = (tried(crawl) - self._before[1]) / (now - self._before[0])
-            self._before = (now, tried(crawl))
+                self._rate = (crawl.tried - self._before[1]) / (now - self._before[0])
+            self._before = (now, crawl.tried)
         text = why or (
-            f"{self._rate:.1f}/s, {tried(crawl):,} done, {queued(crawl):,} queued, "
+            f"{self._rate:.1f}/s, {crawl.tried:,} done, {crawl.urls_left:,} queued, "
             f"{crawl.error_count:,} errors, {in_bytes(crawl.bytes_downloaded)}"
         )
         if self._is_drawn:
@@ -79,7 +78,8 @@ class Progress:
 
 
 async def wait_for_end(store: Store, settings: Settings, ident: str, *, as_json: bool) -> int:
-    """Returns the exit code: 0 for a crawl that completed, 143 for one that was aborted."""
+    """Returns the exit code: 0 for a crawl that completed and got a response, 143 for one that was
+    aborted."""
     progress, tail = Progress(is_quiet=as_json), LogTail(store, ident)
     while True:
         crawl = await patiently(lambda: crawls.get(store, ident))
@@ -94,7 +94,12 @@ async def wait_for_end(store: Store, settings: Settings, ident: str, *, as_json:
         print_json(shown(found, settings))
     else:
         _report(found, settings)
-    return _CODES.get(found.state, 1)
+    return 1 if _found_nobody(found) else _CODES.get(found.state, 1)
+
+
+def _found_nobody(found: FoundCrawl) -> bool:
+    """Whether the crawl is complete, and no server has answered."""
+    return found.state == "completed" and found.crawl.tried == found.crawl.runk
 
 
 async def _why(store: Store, settings: Settings, crawl: Crawl) -> str:
@@ -110,11 +115,13 @@ async def _why(store: Store, settings: Settings, crawl: Crawl) -> str:
 def _report(found: FoundCrawl, settings: Settings) -> None:
     crawl = found.crawl
     reason = f": {crawl.reason}" if crawl.reason and crawl.reason != found.state else ""
-    counts = (
-        f"{crawl.items_downloaded:,} responses, {crawl.error_count:,} errors, "
-        f"{in_bytes(crawl.bytes_downloaded)}"
-    )
-    click.echo(plain(f"{crawl.ident} {found.state}{reason}. {counts}."), err=True)
+    if _found_nobody(found):
+        reason = ", but no server has answered"
+    counts = [counted(crawl.items_downloaded, "response"), counted(crawl.error_count, "error")]
+    if crawl.runk:
+        counts.append(f"{counted(crawl.runk, 'attempt')} without a response")
+    counts.append(in_bytes(crawl.bytes_downloaded))
+    click.echo(plain(f"{crawl.ident} {found.state}{reason}. {', '.join(counts)}."), err=True)
     for file in found.files:
         click.echo(path_of(file, settings, found.nickname))
 
@@ -124,8 +131,10 @@ def path_of(file: FinishedFile, settings: Settings, nickname: str) -> str:
     path = stored_files.finished_folder(settings) / file.name
     if path.is_file():
         return str(path)
-    if settings.archive.upload:
-        return f"archive/{file.name} in files"
+    if file.place.startswith(IN_FILES):
+        return f"{file.place.removeprefix('files:')} in files"
+    if file.place:
+        return file.place
     return f"{file.name} on {nickname}" if nickname else file.name
 
 

@@ -7,7 +7,7 @@ import click
 from watchbell.archive import crawl_log, phrases, pipelines, status
 from watchbell.archive.model import Crawl
 from watchbell.cli.archive.finding import FoundCrawl, any_crawl, crawl_named, named
-from watchbell.cli.archive.progress import path_of, queued, shown, tried
+from watchbell.cli.archive.progress import path_of, shown
 from watchbell.cli.formatting import plain, when
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.store_call import with_store
@@ -78,8 +78,8 @@ def _facts(found: FoundCrawl) -> Iterator[tuple[str, str]]:
     yield "user agent", crawl.user_agent
     yield "delay", f"{settings.delay_min} to {settings.delay_max} ms"
     yield "downloaders", str(settings.concurrency)
-    yield "done", f"{tried(crawl):,} URLs, {in_bytes(crawl.bytes_downloaded)}"
-    yield "left", f"{queued(crawl):,} URLs"
+    yield "done", f"{crawl.tried:,} URLs, {in_bytes(crawl.bytes_downloaded)}"
+    yield "left", f"{crawl.urls_left:,} URLs"
     yield "errors", f"{crawl.error_count:,}"
     codes = ("r1xx", "r2xx", "r3xx", "r4xx", "r5xx", "runk")
     yield "responses", ", ".join(f"{code[1:]} {getattr(crawl, code):,}" for code in codes)

@@ -30,17 +30,25 @@ Form = Literal["json", "crontab", "cronicle"]
 @click.command
 @click.argument("names", nargs=-1, metavar="[EVENT...]", type=storable)
 @click.option("--secrets", is_flag=True, help="Include secret parameters and variables.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for `events import` and xyOps.")
 @with_settings()
-def export(*, loaded: Loaded, names: tuple[str, ...], secrets: bool) -> None:
-    """Print events as JSON, for `events import` and for xyOps. Without EVENT, print all events,
-    categories, plugins, channels, tags and server groups.
+def export(*, loaded: Loaded, names: tuple[str, ...], secrets: bool, as_json: bool) -> None:
+    """Print events as YAML, to review and to apply.
 
-    Example: watchbell events export > events.json
+    Without EVENT, print all events, categories, plugins, channels, tags and server groups.
+    `watchbell apply` reads the YAML.
+
+    \b
+    Examples:
+      watchbell events export "Nightly release" > release.yaml
+      watchbell events export --json > events.json
     """
 
     async def exported(store: Store) -> bytes:
         chosen = [(await find(store, "event", name)).id for name in names] or None
-        return await exports.export(store, events=chosen, secrets=secrets)
+        if as_json:
+            return await exports.export(store, events=chosen, secrets=secrets)
+        return (await exports.as_yaml(store, events=chosen, secrets=secrets)).encode()
 
     sys.stdout.buffer.write(with_store(loaded.settings, exported))
 
@@ -74,9 +82,9 @@ def import_events(
     targets: tuple[str, ...],
     yes: bool,
 ) -> None:
-    """Import events and what belongs to them. They can come from JSON of `events export` or of
-    xyOps, from a crontab, or from an export of Cronicle. You see what would be imported before you
-    confirm.
+    """Import events and what belongs to them. They can come from JSON of `events export --json` or
+    of xyOps, from a crontab, or from an export of Cronicle. You see what would be imported before
+    you confirm.
 
     \b
     Examples:

@@ -10,6 +10,7 @@ _FILES = {
         "delete": "delete",
         "rerun": "rerun",
         "resume": "resume",
+        "suspend": "suspend",
         "tag": "tag",
     },
     "listing": {"list": "list_jobs", "search": "search"},

@@ -1,4 +1,4 @@
-"""`watchbell jobs abort`, `rerun`, `resume`, `tag` and `delete`."""
+"""`watchbell jobs abort`, `rerun`, `suspend`, `resume`, `tag` and `delete`."""
 
 import click
 
@@ -21,6 +21,7 @@ from watchbell.jobs import (
     job_tags,
     run_event,
     suspensions,
+    workflow_runs,
 )
 from watchbell.jobs.model import Event
 from watchbell.settings import Loaded
@@ -54,11 +55,22 @@ def abort(*, loaded: Loaded, name: str, reason: str, retry: bool) -> None:
 @click.command
 @click.argument("name", metavar="JOB|EVENT", type=storable)
 @click.option("--wait", is_flag=True, help="Print the log, and exit with the code of the job.")
+@click.option(
+    "--from",
+    "node",
+    default="",
+    type=storable,
+    metavar="NODE",
+    help="Of a workflow: begin at this node, with the results of the others as they were.",
+)
 @with_settings()
-def rerun(*, loaded: Loaded, name: str, wait: bool) -> int:
+def rerun(*, loaded: Loaded, name: str, wait: bool, node: str) -> int:
     """Run a job again, with its parameters and targets. The event is taken as it is now.
 
-    Example: watchbell jobs rerun jmwjhuevof4xnzs8gd --wait
+    \b
+    Examples:
+      watchbell jobs rerun jmwjhuevof4xnzs8gd --wait
+      watchbell jobs rerun "Nightly release" --from deploy
     """
 
     async def again(store: Store) -> int:
@@ -73,6 +85,7 @@ def rerun(*, loaded: Loaded, name: str, wait: bool) -> int:
             SYSTEM.now(),
             timezone=loaded.settings.jobs.timezone,
             defaults=job_defaults.of(loaded.settings),
+            from_node=node,
         )
         await record_change(store, "job.rerun", job.id, found.job.id)
         click.echo(f"started job {job.id} of {plain(event.title)}", err=wait)
@@ -109,20 +122,48 @@ def delete(*, loaded: Loaded, ids: tuple[str, ...], yes: bool) -> None:
 
 @click.command
 @click.argument("name", metavar="JOB|EVENT", type=storable)
+@click.option(
+    "--at",
+    "node",
+    default="",
+    type=storable,
+    metavar="NODE",
+    help="Of a workflow: go on with this node, in place of what was held back.",
+)
 @with_settings()
-def resume(*, loaded: Loaded, name: str) -> None:
-    """Resume a job that an action has suspended before it started.
+def resume(*, loaded: Loaded, name: str, node: str) -> None:
+    """Resume a suspended job.
 
     Example: watchbell jobs resume jmwjhuevof4xnzs8gd
     """
 
     async def resumed(store: Store) -> str:
         by, found = operator(), await job_named(store, name)
-        await suspensions.resume(store, found.job.id, by.actor, SYSTEM.now())
+        await suspensions.resume(store, found.job.id, by.actor, SYSTEM.now(), node)
         await record_change(store, "job.resume", found.job.id)
         return found.job.id
 
     click.echo(f"resumed job {with_store(loaded.settings, resumed)}")
+
+
+@click.command
+@click.argument("name", metavar="JOB|EVENT", type=storable)
+@with_settings()
+def suspend(*, loaded: Loaded, name: str) -> None:
+    """Suspend a run of a workflow.
+
+    Its jobs in progress go on, and no further node begins.
+
+    Example: watchbell jobs suspend "Nightly release"
+    """
+
+    async def suspended(store: Store) -> str:
+        by, found = operator(), await job_named(store, name)
+        await workflow_runs.suspend(store, found.job.id, by.actor)
+        await record_change(store, "job.suspend", found.job.id)
+        return found.job.id
+
+    click.echo(f"suspended job {with_store(loaded.settings, suspended)}")
 
 
 @click.command

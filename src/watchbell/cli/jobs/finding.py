@@ -25,8 +25,10 @@ class Known(Struct, frozen=True):
 async def definitions_of(store: Store, event: Event) -> Known:
     category = await _some(store, "category", event.category)
     plugin = await _some(store, "plugin", event.plugin)
+    others = await definitions.every(store, "event") if event.workflow else {}
+    events = {name: one for name, one in others.items() if isinstance(one, Event)}
     return Known(
-        {event.id: event},
+        {**events, event.id: event},
         {category.id: category} if isinstance(category, Category) else {},
         {plugin.id: plugin} if isinstance(plugin, Plugin) else {},
     )
@@ -40,7 +42,8 @@ async def _some(store: Store, kind: str, name: str) -> object:
 
 
 async def job_named(store: Store, name: str) -> JobRecord:
-    """A job by its id, or the latest job of an event: one in progress, else the last one."""
+    """A job by its id, or the latest job of an event: one in progress, else the last one. Of a
+    workflow it is a run, not a job of one of its nodes."""
     found = (await job_records.find(store, [name]))[0]
     if found is not None:
         return found
@@ -48,7 +51,11 @@ async def job_named(store: Store, name: str) -> JobRecord:
         event = await find(store, "event", name)
     except NotFound:
         raise NotFound(f"there is no job and no event {plain(name, 100)!r}") from None
-    live = [job.id for job in await job_records.live(store) if job.event == event.id]
+    live = [
+        job.id
+        for job in await job_records.live(store)
+        if job.event == event.id and job.type != "adhoc"
+    ]
     state = (await event_states.some(store, [event.id])).get(event.id)
     latest = live[-1] if live else state.last_job if state else ""
     found = (await job_records.find(store, [latest]))[0] if latest else None
@@ -64,7 +71,8 @@ class Names(Struct, frozen=True):
     servers: dict[str, str]
 
     def event(self, job: Job) -> str:
-        return self.events.get(job.event, job.event)
+        found = self.events.get(job.event, job.event)
+        return f"{found}: {job.label}" if job.type == "adhoc" and job.label else found
 
     def server(self, job: Job) -> str:
         return self.servers.get(job.server, job.server)

@@ -83,6 +83,7 @@ def _repeated(name: str, field: str, metavar: str, words: str) -> Callable[[F], 
 @_repeated("--server", "servers", "ID", "That ran on this server")
 @_repeated("--user", "usernames", "NAME", "Started by this user")
 @_repeated("--source", "sources", "SOURCE", "Started by scheduler, user, key, action or startup")
+@_repeated("--workflow", "workflows", "EVENT", "Launched by this workflow")
 @_repeated("--tag", "tags", "ID", "With this tag; if repeated, with all")
 @_repeated(
     "--code", "codes", "CODE", "With this result: success, error, abort, warning or a number"
@@ -103,6 +104,8 @@ def search(*, loaded: Loaded, limit: int, as_json: bool, **given: Any) -> None:
 
     async def searched(store: Store) -> None:
         titles = given.pop("events")
+        workflows = [(await find(store, "event", one)).id for one in given["workflows"]]
+        given["workflows"] = tuple(workflows)
         given["servers"] = tuple([await server_id(store, one) for one in given["servers"]])
         events = tuple([(await find(store, "event", one)).id for one in titles]) or None
         jobs = _pages(store, Query(events=events, **given), limit)

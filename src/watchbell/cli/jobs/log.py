@@ -79,7 +79,9 @@ async def follow_log(store: Store, settings: Settings, job: str, *, times: bool 
 
 async def _notice(store: Store, job: Job) -> str:
     if job.state == "active":
-        return f"running on {plain(await _server(store, job.server))}" if job.started else ""
+        if not job.server:
+            return "running" if job.started else ""
+        return f"running on {plain(await _server(store, job.server))}"
     if job.state in ("start_delay", "retry_delay") and job.until:
         return f"starts at {when(int(job.until))}"
     return f"waiting: {plain(job.reason)}" if job.reason else ""

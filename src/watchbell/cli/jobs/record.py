@@ -10,7 +10,10 @@ from watchbell.cli.jobs.finding import Names, job_named, names
 from watchbell.cli.jobs.listing import details_of, state_of
 from watchbell.cli.options import as_json, print_json, with_settings
 from watchbell.cli.store_call import with_store
-from watchbell.jobs import outcomes
+from watchbell.clock import SYSTEM
+from watchbell.jobs import outcomes, workflow_runs
+from watchbell.jobs.decide import workflow_view
+from watchbell.jobs.decide.workflow_view import RunView
 from watchbell.jobs.model import Job
 from watchbell.settings import Loaded
 from watchbell.store.client import Store
@@ -31,11 +34,13 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
       watchbell jobs show "Nightly backup" --json
     """
 
-    async def found(store: Store) -> tuple[Job, Names]:
-        job = (await job_named(store, name)).job
-        return job, await names(store, [job])
+    async def found(store: Store) -> tuple[Job, Names, RunView | None]:
+        record = await job_named(store, name)
+        is_run = workflow_runs.is_run(record.job)
+        run = await workflow_runs.view(store, record, SYSTEM.now()) if is_run else None
+        return record.job, await names(store, [record.job]), run
 
-    job, known = with_store(loaded.settings, found)
+    job, known, run = with_store(loaded.settings, found)
     if as_json:
         print_json(job)
         return
@@ -43,6 +48,10 @@ def show(*, loaded: Loaded, name: str, as_json: bool) -> None:
     width = max(len(word) for word, _ in facts)
     for word, value in facts:
         click.echo(f"{word:<{width}}  {plain(value)}")
+    if run is not None:
+        click.echo()
+        for line in workflow_view.lines(run):
+            click.echo(plain(line))
     if job.activity:
         click.echo()
     for one in job.activity:
@@ -64,6 +73,13 @@ def _facts(job: Job, known: Names) -> Iterator[tuple[str, str]]:
     yield "memory", f"{job.mem.max / _MIB:.0f} MiB at most" if job.mem else ""
     yield "log", f"{job.log_file_size:,} bytes" if job.log_file_size else ""
     yield "files", ", ".join(file.filename for file in job.files)
+    yield "launched by", _launcher(job)
+    yield "repeats", job.workflow.rerun if job.workflow else ""
     yield "retry of", job.retry_prev
     yield "retried as", ", ".join(one.id for one in job.jobs if one.reason == "retry")
     yield "launched", ", ".join(one.id for one in job.jobs if one.reason == "action")
+
+
+def _launcher(job: Job) -> str:
+    found = job.workflow
+    return f"node {found.node} of job {found.job}" if found and found.job else ""
