@@ -1,6 +1,7 @@
 """Stores of every kind, and the watch over what tests leave in them."""
 
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -14,10 +15,15 @@ import hypothesis
 import pytest
 
 from tests import families, servers
+from tests.order import dealt
 from tests.waiting import wait_until
 from watchbell import logs
 from watchbell.store import url as store_url
 from watchbell.store.client import Store
+
+# Tests start thousands of processes, which are not to compile the same modules again and again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile("busy", deadline=None)
@@ -32,16 +38,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--long", action="store_true", help="repeat faults more than ten times; run `long` tests"
     )
+    parser.addoption("--seed", type=int, help="repeat a test that chooses by chance")
 
 
+@pytest.hookimpl(trylast=True)  # pytest has put together what shares a server
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves tests marked `long` out, which is no skip: the default run is whole without them."""
-    if config.getoption("--long"):
-        return
     long = [item for item in items if item.get_closest_marker("long")]
-    if long:
+    if long and not config.getoption("--long"):
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if not item.get_closest_marker("long")]
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers > 1:
+        items[:] = dealt(items, workers)
 
 
 @pytest.fixture
@@ -51,9 +60,19 @@ def repetitions(request: pytest.FixtureRequest) -> Callable[[int], int]:
     return lambda most: most if is_long else min(most, FEW)
 
 
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """Decides what is done by chance; `--seed` gives the one of a run to repeat."""
+    given: int | None = request.config.getoption("--seed")
+    chosen = secrets.randbits(32) if given is None else given
+    print(f"--seed {chosen}")
+    return chosen
+
+
 @pytest.fixture(autouse=True, scope="session")
-def quiet_logs() -> None:
-    logs.configure("error", "json")
+def shown_logs() -> None:
+    """Beside the failure of a test, what was logged."""
+    logs.configure("info", "json")
 
 
 @pytest.fixture

@@ -8,14 +8,22 @@ from urllib.parse import quote
 from aiohttp import ClientSession, CookieJar
 
 from tests.browser.house import House
+from tests.fleet.measured_servers import measured
 from tests.waiting import eventually
 from tests.web.site import BY, Site, Visitor
 from watchbell.alerting.keys import Alerting
 from watchbell.clock import SYSTEM
+from watchbell.jobs import snapshot_taker
 from watchbell.web.people import sign_in_links
 
 LONG = "x" * 200
 HOUR = 3_600
+SERVER_TABS = ("", "&span=minute", "&tab=processes", "&tab=network", "&tab=alerts", "&tab=settings")
+PANELS = [
+    {"type": "plot", "monitor": "load_avg"},
+    *({"type": one} for one in ("servers", "checks", "alerts", "jobs", "crawls")),
+    {"type": "text", "text": "Call `Bob` at night."},
+]
 SHOUT = "printf 'one\\ntwo\\n\\033[31mred\\033[0m\\n'; exit 3"
 
 
@@ -37,21 +45,42 @@ async def sent(visitor: Visitor, path: str, body: dict[str, Any]) -> Any:
 
 async def fill(house: House) -> list[str]:
     """Fills the house; returns the paths of pages that show one thing."""
+    server, snapshot = await measured_server(house)
     async with administrator(house) as alice:
         await people(alice)
         await checks(house, alice)
         await windows(alice)
         run = await cron(alice)
         event = await events(alice)
+        job = await workflow(alice, event)
         await sent(alice, "api-keys", {"name": "deploy script", "scopes": ["read"]})
+        await sent(alice, "dashboards", {"id": "night", "title": "Night shift", "panels": PANELS})
         await sent(alice, "users", {"name": "bob", "role": "operator"})
     names = ("web-1:HTTP", f"{LONG}:HTTP")
     return [
         *(f"/check?id={quote(name, safe='')}" for name in names),
         *("/contact?id=alice", "/cron/job?name=backup", f"/cron/run?id={run}"),
         *(f"/events/event?id={event}{tab}" for tab in ("", "&tab=edit", "&tab=history")),
+        *(f"/events/event?id=release{tab}" for tab in ("", "&tab=edit")),
+        f"/jobs/job?id={job}",
+        *("/dashboards/dashboard?id=night", "/dashboards/dashboard?id=night&edit=yes"),
+        *("/dashboards/dashboard?id=night&history=yes", "/dashboards?new=yes"),
         *("/categories?id=databases", "/channels?id=dba", "/plugins?id=httpplug&tab=try"),
+        *(f"/servers/server?id={server}{tab}" for tab in SERVER_TABS),
+        *("/alert-definitions?id=load_avg_high", "/alert-definitions?new=yes"),
+        *("/monitors?id=load_avg", "/monitors?id=load_avg&tab=compare"),
+        *(f"/snapshots/snapshot?id={snapshot}", "/snapshots/compare?before=x"),
     ]
+
+
+async def measured_server(house: House) -> tuple[str, str]:
+    """A server with samples and an alert, and a snapshot of it; their ids."""
+    now = SYSTEM.now()
+    server = await measured(house.store, "db-1", now, loads=[1, 9, 9])
+    taken, _ = await snapshot_taker.take(
+        house.store, "server", server.id, source="user", now=now, username="alice"
+    )
+    return server.id, taken.id
 
 
 async def people(alice: Visitor) -> None:
@@ -147,3 +176,44 @@ async def events(alice: Visitor) -> str:
     await alice.ask("PUT", f"/api/v1/events/{identifier}", json=change)
     await sent(alice, f"events/{identifier}/run", {})
     return identifier
+
+
+async def workflow(alice: Visitor, event: str) -> str:
+    """A workflow with nodes of all types, and one that would never run; the id of a run."""
+    job = {"plugin": "shellplug", "label": "Build"}
+    nodes = [
+        ("start", "trigger", {}),
+        ("backup", "event", {"event": event}),
+        ("each", "controller", {"controller": "split", "split": "data.items"}),
+        ("build", "job", job),
+        ("limit", "limit", {"type": "time", "duration": 60}),
+        ("mail", "action", {"type": "email", "email": "alice@example.com"}),
+        ("note", "note", {"title": "Why", "body": LONG}),
+        ("alone", "job", {**job, "label": LONG}),
+    ]
+    wires = [
+        ("start", "backup", ""),
+        ("backup", "each", ""),
+        ("each", "build", ""),
+        ("build", "limit", ""),
+        ("build", "mail", "error"),
+    ]
+    body = {
+        "id": "release",
+        "title": "Release",
+        "type": "workflow",
+        "timings": [{"type": "manual", "id": "start"}],
+        "workflow": {
+            "nodes": [
+                {"id": id_, "type": kind, "data": data, "x": 120 * place, "y": 160 * (place % 3)}
+                for place, (id_, kind, data) in enumerate(nodes)
+            ],
+            "connections": [
+                {"source": source, "dest": dest, **({"condition": when} if when else {})}
+                for source, dest, when in wires
+            ],
+        },
+    }
+    await sent(alice, "events", body)
+    run: str = (await sent(alice, "events/release/run", {}))["id"]
+    return run

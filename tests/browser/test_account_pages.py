@@ -168,6 +168,7 @@ async def test_a_viewer_makes_a_key_of_no_more_than_they_may(site: Site, visit: 
     await page.get_by_role("button", name="New API key").first.click()
     await expect(page.get_by_role("checkbox")).to_have_count(2)  # metrics, read
     await expect(page.get_by_role("button", name="For a job that pings")).to_have_count(0)
+    await expect(page.get_by_role("textbox", name="Name")).to_be_focused()
     await page.keyboard.type("look")
     await page.keyboard.press("Enter")
     secret = await page.locator("dialog code").first.inner_text()

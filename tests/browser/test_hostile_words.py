@@ -98,7 +98,7 @@ UNNOTED = {
     *("/api/v1/maintenance/preview", "/api/v1/rules/describe", "/api/v1/rules/try"),
     *("/api/v1/cron/jobs/validate", "/api/v1/cron/preview", "/api/v1/cron/import/preview"),
     *("/api/v1/check-events", "/api/v1/alerts", "/api/v2/alerts", "/state"),
-    *("/api/v1/alerts/retry", "/api/v1/events/preview"),
+    *("/api/v1/alerts/retry", "/api/v1/events/preview", "/api/v1/events/check"),
 }
 
 
@@ -164,6 +164,7 @@ async def sown(alice: Visitor) -> None:
         answer = await alice.post("/api/v1/cron/jobs", json=job(word, word))
         assert answer.status == (201 if word.isprintable() else 422), (word, answer.text)
         await alice.post("/api/v1/api-keys", json={"name": word, "scopes": ["read"]})
+    assert (await alice.post("/api/v1/events", json=workflow())).status == 201
     await alice.post("/api/v1/session", json={"user": WORDS[0], "password": "x"})
     role = RoleReport(name=WORDS[0], state=WORDS[2], words=WORDS[3])
     told = Process(name="x", host=WORDS[0], pid=1, version=WORDS[1], roles=[role])
@@ -173,6 +174,26 @@ async def sown(alice: Visitor) -> None:
 def job(name: str, command: str) -> dict[str, Any]:
     args = {"cmd": command, "lock": True, "ttl": 60}
     return {"name": name, "definition": {"cron_args": NEVER, "job_args": args}}
+
+
+def workflow() -> dict[str, Any]:
+    """With a word in each label and note."""
+    printable = [word for word in WORDS if word.isprintable()]
+    jobs = [{"plugin": "shellplug", "label": word} for word in printable]
+    notes = [{"title": printable[0], "body": word} for word in WORDS]
+    nodes = [
+        {"id": f"n{place}", "type": "note" if "body" in data else "job", "data": data}
+        for place, data in enumerate([*jobs, *notes])
+    ]
+    wires = [{"source": "start", "dest": f"n{place}"} for place in range(len(jobs))]
+    return {
+        "id": "hostile",
+        "title": WORDS[0],
+        "type": "workflow",
+        "notes": WORDS[2],
+        "timings": [{"type": "manual", "id": "start"}],
+        "workflow": {"nodes": [{"id": "start", "type": "trigger"}, *nodes], "connections": wires},
+    }
 
 
 async def run_of(alice: Visitor) -> str:
@@ -257,6 +278,8 @@ def pages() -> Iterator[str]:
         yield f"/check?id={quote('web-1:' + word, safe='')}"
         yield f"/contact?id=contact-{number}"
         yield f"/cron/job?name={quote(word, safe='')}"
+    yield "/events/event?id=hostile"
+    yield "/events/event?id=hostile&tab=edit"
     yield f"/sign-in?next={quote(WORDS[0], safe='')}"
 
 

@@ -119,7 +119,7 @@ async def test_what_changes_before_a_component_listens_is_drawn(site: Site, visi
 
 async def test_a_new_page_is_told_to_screen_readers(site: Site, visit: Visits) -> None:
     page = await visit(site, "viewer", "/system")
-    await page.get_by_role("link", name="Alerts").press("Enter")
+    await page.get_by_role("link", name="Alerts", exact=True).press("Enter")
     await expect(page.get_by_role("heading", level=1)).to_be_focused()
     await expect(page).to_have_title("Alerts · Watchbell")
     await page.go_back()

@@ -94,7 +94,8 @@ async def test_a_run_that_was_triggered_meanwhile_begins_with_a_fresh_lock(folde
         with misconf(one.server):
             before = calls(one.server)["setrange"]
             await say(one.store, "trigger", "late")
-            await eventually(lambda: calls(one.server)["setrange"] > before + PROBES)
+            longer = "longer than its lock of a second would last"
+            await eventually(lambda: calls(one.server)["setrange"] > before + 5, why=longer)
         [done] = await ended(one.store, "late")
     assert (done.record.status, done.record.output) == ("success", "done\n"), done.detail.reason
 

@@ -12,7 +12,7 @@ from watchbell.archive.model import (
     Ownership,
     Pipeline,
 )
-from watchbell.archive.pipelines import Capacity, report
+from watchbell.archive.pipelines import Capacity, UploadProgress, report
 from watchbell.archive.submission import Starter, Submitted, submit
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
@@ -48,7 +48,9 @@ async def pipeline(store: Store, running: int = 1) -> None:
         load_average_5m=0.71,
         load_average_15m=0.55,
     )
-    await report(store, record, Capacity(concurrent=20, running=running, large=True))
+    uploads = UploadProgress(files=3, size=5 << 30, sent=1 << 30, problem="the bucket is away")
+    room = Capacity(concurrent=20, running=running, large=True, uploads=uploads)
+    await report(store, record, room)
 
 
 async def take(store: Store) -> Ownership:

@@ -7,7 +7,9 @@ from playwright.async_api import expect
 from tests.browser.archive import sample_crawls
 from tests.browser.visits import Visits
 from tests.web.site import Site
-from watchbell.archive import crawls
+from watchbell.archive import crawls, finishing, history
+from watchbell.archive.model import Ending, FinishedFile
+from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
 
 
@@ -25,12 +27,15 @@ async def test_a_first_crawl_is_added_in_a_dialog(site: Site, store: Store, visi
     await dialog.get_by_text("Options").click()
     await dialog.get_by_label("Downloaders").fill("7")
     await dialog.get_by_label("Obey robots.txt").check()
+    await dialog.get_by_label("Load pages in a browser").check()
+    await dialog.get_by_label("Times to scroll").fill("0")
     await dialog.get_by_role("button", name="Add crawl").click()
     row = page.locator(".crawl-row", has_text="https://example.com/")
     await expect(row).to_contain_text("It closes in May")
     await expect(row).to_contain_text("queued")
     [crawl] = await crawls.every(store, site.services.clock.now())
     assert (crawl.settings.concurrency, crawl.options.obeys_robots) == (7, True)
+    assert (crawl.grabber, crawl.phantomjs_wait, crawl.phantomjs_scroll) == ("phantomjs", 1, 0)
 
 
 async def test_a_row_shows_its_log_and_follows_it(site: Site, store: Store, visit: Visits) -> None:
@@ -85,7 +90,7 @@ async def test_settings_of_a_running_crawl_are_changed(
     visit.forgive("answered 422")
     found = await sample_crawls.filled(store)
     page = await visit(site, "operator", f"/archive/crawl?ident={found['running']}")
-    await expect(page.get_by_text("It runs on attic")).to_be_visible()
+    await expect(page.get_by_text("It has been running on attic")).to_be_visible()
     await expect(page.get_by_role("slider", name="Responses per minute")).to_be_visible()
     await expect(page.get_by_role("table", name="Hosts")).to_contain_text("cdn.news.example.com")
     await page.get_by_label("Shortest delay in ms").fill("900")
@@ -106,11 +111,37 @@ async def test_settings_of_a_running_crawl_are_changed(
     await expect(patterns).to_contain_text("/drafts/")
 
 
+async def test_a_page_of_a_crawl_has_all_figures_once_the_crawl_has_ended(
+    site: Site, store: Store, visit: Visits
+) -> None:
+    ident = await sample_crawls.add(store, "https://news.example.com/")
+    owned = await sample_crawls.take(store)
+    await sample_crawls.log(store, owned, 1, 10, "news.example.com")
+    page = await visit(site, "operator", f"/archive/crawl?ident={ident}")
+    hosts = page.get_by_role("table", name="Hosts")
+    patterns = page.get_by_role("table", name="Ignore patterns")
+    await expect(hosts).to_contain_text("10")
+    await expect(patterns.locator("tbody tr").first).to_contain_text("7")
+    await sample_crawls.log(store, owned, 2, 23, "news.example.com")
+    await finishing.finish(store, owned, Ending(finished_at=SYSTEM.now()))
+    await expect(page.get_by_text("It has completed.")).to_be_visible()
+    await expect(hosts).to_contain_text("33")
+    await expect(patterns.locator("tbody tr").first).to_contain_text("14")
+    await expect(page.get_by_text("Started", exact=True)).to_be_visible()
+
+
 async def test_a_crawl_of_the_past_lists_its_files(site: Site, store: Store, visit: Visits) -> None:
     found = await sample_crawls.filled(store)
+    (past,) = await history.of_ident(store, found["completed"])
+    name, queued_at = past.files[0].name, past.crawl.queued_at
+    assert queued_at
+    place = f"https://archive.org/download/bell_museum.example.com_20261116/{name}"
+    uploaded = FinishedFile(name, past.files[0].size, place, "ab" * 32)
+    assert await history.set_places(store, found["completed"], queued_at, [uploaded])
     page = await visit(site, "viewer", "/archive/history")
     await page.get_by_role("link", name="https://museum.example.com/").click()
     await expect(page.get_by_role("table", name="Files").locator("tbody tr")).to_have_count(3)
+    await expect(page.get_by_role("link", name=place)).to_be_visible()
     await expect(page.get_by_role("button", name="Abort")).to_have_count(0)
     assert found["completed"] in page.url
 
@@ -124,6 +155,8 @@ async def test_queues_pipelines_and_sets_are_shown(site: Site, store: Store, vis
     await expect(waiting.first).to_contain_text("shop-2")
     await page.get_by_role("link", name="Pipelines").click()
     await expect(page.get_by_text("2 of 20 crawls")).to_be_visible()
+    await expect(page.get_by_text("3 files, 4 GiB left")).to_be_visible()
+    await expect(page.get_by_text("the bucket is away")).to_be_visible()
     await page.get_by_role("link", name="Ignore sets").click()
     await page.get_by_role("button", name="New ignore set").click()
     dialog = page.get_by_role("dialog", name="New ignore set")

@@ -14,11 +14,13 @@ from tests.browser.house import House
 from tests.browser.visits import Visits
 from tests.conftest import bare_environment, watchbell
 from tests.fleet.crew import NOW, join, sample
+from tests.fleet.measured_servers import measured
 from tests.web.fleet.agents import joined
 from tests.web.site import Site
 from watchbell.clock import SYSTEM
-from watchbell.fleet import groups, samples, servers, tokens
+from watchbell.fleet import groups, servers, tokens
 from watchbell.fleet.messages import Sampled
+from watchbell.jobs import stock
 from watchbell.store.client import Store
 
 NASTY = "<img src=x onerror=alert(1)>"
@@ -192,18 +194,15 @@ async def test_a_server_that_somebody_else_changed_is_reloaded_and_removed(
 
 
 async def test_a_server_shows_what_it_used(site: Site, store: Store, visit: Visits) -> None:
-    server, _ = await join(store, "db-1")
-    now = int(SYSTEM.now())
-    for minute in range(70, 0, -1):
-        one = sample(now - 60 * minute, cpu=float(minute), jobs=2)
-        await samples.record(store, [samples.Sampled(server.id, one, True)])
+    await stock.ensure(store, NOW)
+    server = await measured(store, "db-1", SYSTEM.now(), loads=range(9, 0, -1))
     page = await visit(site, "viewer", f"/servers/server?id={server.id}", look="dark phone")
-    cpu = page.get_by_role("slider", name="CPU")
-    await expect(cpu).to_be_visible()
-    await expect(page.locator(".plot-values").first).to_contain_text("1 %")
-    await cpu.focus()
+    load = page.get_by_role("slider", name="CPU load average")
+    await expect(load).to_be_visible()
+    await expect(page.locator(".plot-values").first).to_contain_text("1 ·")
+    await load.focus()
     await page.keyboard.press("ArrowLeft")
-    await expect(page.locator(".plot-values").first).to_contain_text("2 %")
+    await expect(page.locator(".plot-values").first).to_contain_text("2 ·")
     await page.get_by_role("button", name="Month").click()
     await expect(page.locator(".server-plots, .card p").first).to_be_visible()
     await expect(page.get_by_role("button", name="Disable")).to_have_count(0)

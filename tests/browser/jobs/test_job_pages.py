@@ -18,7 +18,7 @@ from tests.jobs.test_job_history import finish, over
 from tests.web.site import Site
 from watchbell.actors import system
 from watchbell.clock import SYSTEM
-from watchbell.jobs import definitions, job_records, stock
+from watchbell.jobs import definition_removal, job_records, stock
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.model import Activity, Job
 from watchbell.store.client import Store
@@ -283,7 +283,7 @@ async def test_a_job_of_a_deleted_event_is_not_run_again(
     await finish(store, over(1, event=event, completed=SYSTEM.now()))
     page = await visit(site, "operator", "/jobs/job?id=j0001")
     await expect(page.get_by_role("button", name="Run again")).to_be_visible()
-    await definitions.remove(store, "event", event, system("tests"), SYSTEM.now())
+    await definition_removal.remove(store, "event", event, system("tests"), SYSTEM.now())
     await page.reload()
     await expect(banner(page)).to_contain_text("Succeeded")
     await expect(page.get_by_role("button", name="Run again")).to_have_count(0)
