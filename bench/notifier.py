@@ -8,7 +8,7 @@ import msgspec
 
 from bench.figures import Figure, repeated
 from bench.stores import fresh
-from watchbell.alerting import contacts, rules
+from watchbell.alerting import contacts, indexes, rules
 from watchbell.alerting.model import Contact, Medium, Notification, Rule
 from watchbell.alerting.notifier import Notifier, step
 from watchbell.roles.gc_tuning import COLLECT
@@ -124,6 +124,7 @@ async def rate(alerting: int) -> float:
     gc.set_threshold(*COLLECT)
     async with fresh() as (store, settings):
         await prepare(store, alerting=alerting)
+        await indexes.build(store)
         notifier = Notifier(store, settings.alerting)
         await notify_all(store, notifier, 0, CONTACTS)  # creates the general rules
         await notify_all(store, notifier, CONTACTS, WARMING)  # fills the caches

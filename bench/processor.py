@@ -16,7 +16,10 @@ import msgspec
 
 from bench.figures import Figure, repeated
 from bench.stores import fresh
+from watchbell.alerting import indexes
+from watchbell.alerting.keys import AlertingOwn
 from watchbell.alerting.processor import Processor, step
+from watchbell.alerting.record_lua import ON
 from watchbell.roles.gc_tuning import COLLECT
 from watchbell.store.client import Store
 from watchbell.store.effects import verbatim
@@ -88,12 +91,15 @@ async def rewriting(store: Store) -> bool:
 
 @asynccontextmanager
 async def known(
-    checks: int, appendfsync: str = "everysec"
+    checks: int, appendfsync: str = "everysec", *, with_records: bool = False
 ) -> AsyncIterator[tuple[Store, Processor]]:
     """A store with this many checks, all ok, and no rewrite in progress."""
     async with fresh(appendfsync) as (store, settings):
+        if with_records:
+            await store.call("SET", AlertingOwn(store.prefix).records(), ON)
         processor = Processor(store, settings.alerting, os.getpid())
         await processor.boot(NOW)
+        await indexes.build(store)
         for first in range(0, checks, EVENTS):
             await push(store, [event(n) for n in range(first, min(first + EVENTS, checks))])
             await processed(processor, NOW)
@@ -161,21 +167,29 @@ Work = Callable[[list[int], int], Coroutine[Any, Any, None]]
 
 
 class Costs:
-    """Microseconds of CPU per event without a state change, the store's included; one per part."""
+    """Microseconds of CPU per event, the store's included; one per part. So many of the events
+    change a state."""
 
-    def __init__(self, checks: int, store: Store, work: Work) -> None:
+    def __init__(self, checks: int, store: Store, work: Work, changing: float = 0) -> None:
         self.measured: list[float] = []
         self._store, self._work = store, work
         self._numbers, self._now = rounds(checks), NOW
+        self._changing, self._chance = changing, random.Random(checks)
+        self._failing: set[int] = set()
 
     async def measure(self) -> None:
         numbers = [next(self._numbers) for _ in range(PART)]
         self._now += 60
-        await push(self._store, [event(number) for number in numbers])
+        await push(self._store, [self._event(number) for number in numbers])
         before = await spent(self._store)
         await self._work(numbers, self._now)
         self.measured.append((await spent(self._store) - before) / PART * 1e6)
         await self._store.call("DEL", "events")
+
+    def _event(self, number: int) -> str:
+        if self._chance.random() < self._changing:
+            self._failing ^= {number}
+        return event(number, "critical" if number in self._failing else "ok")
 
 
 async def compared() -> tuple[list[Costs], list[Costs]]:
@@ -184,7 +198,7 @@ async def compared() -> tuple[list[Costs], list[Costs]]:
         ours, bares = [], []
         for checks in GROWTH:
             store, processor = await stack.enter_async_context(known(checks))
-            ours.append(Costs(checks, store, partial(_processes, processor)))
+            ours.append(Costs(checks, store, processes(processor)))
             store, _ = await stack.enter_async_context(fresh())
             await by_bare_script(store, list(range(checks)), NOW)
             bares.append(Costs(checks, store, partial(by_bare_script, store)))
@@ -194,8 +208,11 @@ async def compared() -> tuple[list[Costs], list[Costs]]:
     return ours, bares
 
 
-async def _processes(processor: Processor, numbers: list[int], now: int) -> None:
-    assert await processed(processor, now) == len(numbers)
+def processes(processor: Processor) -> Work:
+    async def process(numbers: list[int], now: int) -> None:
+        assert await processed(processor, now) == len(numbers)
+
+    return process
 
 
 def growth() -> list[Figure]:
