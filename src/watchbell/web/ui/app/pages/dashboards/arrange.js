@@ -1,7 +1,7 @@
 /** Arranges the panels of a dashboard: by mouse, finger and keyboard. */
 
 import { html } from "htm/preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button, Errors, Field } from "../../kit/form.js";
 import { Card, Empty, Page } from "../../kit/layout.js";
 import { moved, useDrag } from "./drag.js";
@@ -46,8 +46,8 @@ export function Arranging({ dashboard, monitors, problem, above, onSave, onCance
     setSaid(`${titleOf(item.panel, monitors)}: place ${to + 1} of ${items.length}`);
     focused.current = item.key;
   };
-  // A button that has moved in the document has lost the focus.
-  useEffect(() => {
+  // A button that has moved in the document has lost the focus; it gets it back before the next key.
+  useLayoutEffect(() => {
     if (focused.current !== null) handles.current.get(focused.current)?.focus();
     focused.current = null;
   }, [items]);
