@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from watchbell import logs
 from watchbell.clock import Clock
-from watchbell.errors import LeaseLost
 from watchbell.jobs import action_results, alert_results
 from watchbell.jobs.action_results import Recorded
 from watchbell.jobs.decide.actions import ActionItem
@@ -86,15 +85,7 @@ class ActionRunner:
             group.create_task(enduring(self._take, "conductor", "actions"))
 
     async def _take(self) -> None:
-        try:
-            async for batch in self._taker.batches():
-                try:
-                    async with self._taker.holding():
-                        await self.handle(batch)
-                except LeaseLost as error:
-                    self._log.warning("batch lost", reason=str(error))
-        finally:
-            await self._taker.release()
+        await self._taker.work(self.handle, role="conductor")
 
     async def once(self) -> bool:
         """Handles what is queued now. Whether there was anything."""

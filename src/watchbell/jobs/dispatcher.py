@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from watchbell import logs
 from watchbell.clock import Clock
-from watchbell.errors import LeaseLost
 from watchbell.jobs.dispatch_plan import FIELDS, QUEUE, Definitions, Plan, parsed
 from watchbell.jobs.dispatch_scripts import END, GIVE_PLACES, PLACE, SHARED
 from watchbell.jobs.fleet_view import FleetView
@@ -78,15 +77,7 @@ class Dispatcher:
         """Jobs handled so far."""
 
     async def run(self) -> None:
-        try:
-            async for batch in self.taker.batches():
-                try:
-                    async with self.taker.holding():
-                        await self.process(batch)
-                except LeaseLost as error:
-                    self._log.warning("batch lost", reason=str(error))
-        finally:
-            await self.taker.release()
+        await self.taker.work(self.process, role="conductor")
 
     async def process(self, batch: Batch) -> None:
         """Decides and applies, and acknowledges the batch."""

@@ -14,7 +14,7 @@ from redis.exceptions import ResponseError
 from watchbell import ids, logs
 from watchbell.actors import Actor
 from watchbell.clock import Clock
-from watchbell.errors import Changed, LeaseLost, NotFound, Refused
+from watchbell.errors import Changed, NotFound, Refused
 from watchbell.fleet.model import Server
 from watchbell.jobs import check_reports, definitions, finish_scripts, links
 from watchbell.jobs.decide import completion, event_changes
@@ -66,19 +66,11 @@ class Finisher:
 
     async def run(self) -> None:
         """Any number may run side by side."""
-        try:
-            async for batch in self.taker.batches():
-                try:
-                    async with self.taker.holding():
-                        await enduring(
-                            lambda batch=batch: self.process(batch),  # type: ignore[misc]
-                            "conductor",
-                            "finished jobs",
-                        )
-                except LeaseLost as error:
-                    self._log.warning("batch lost", reason=str(error))
-        finally:
-            await self.taker.release()
+
+        async def handle(batch: Batch) -> None:
+            await enduring(lambda: self.process(batch), "conductor", "finished jobs")
+
+        await self.taker.work(handle, role="conductor")
 
     async def process(self, batch: Batch) -> None:
         """Loads, decides and applies, and acknowledges the batch."""

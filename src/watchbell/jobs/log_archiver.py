@@ -3,7 +3,6 @@
 import asyncio
 
 from watchbell import logs
-from watchbell.errors import LeaseLost
 from watchbell.files.objects import Files
 from watchbell.jobs import job_files
 from watchbell.jobs.keys import Jobs
@@ -40,15 +39,7 @@ class LogArchiver:
 
     async def run(self) -> None:
         """Any number may run side by side."""
-        try:
-            async for batch in self.taker.batches():
-                try:
-                    async with self.taker.holding():
-                        await self.process(batch)
-                except LeaseLost as error:
-                    self._log.warning("batch lost", reason=str(error))
-        finally:
-            await self.taker.release()
+        await self.taker.work(self.process, role="conductor")
 
     async def process(self, batch: Batch) -> None:
         jobs = list(dict.fromkeys(text(item) for item in batch.items))

@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from watchbell import logs
 from watchbell.clock import Clock
-from watchbell.errors import LeaseLost
 from watchbell.jobs import workflow_scripts
 from watchbell.jobs.decide import launch, workflow, workflow_ends, workflow_jobs
 from watchbell.jobs.decide.launch import Defaults
@@ -71,15 +70,7 @@ class WorkflowRunner:
 
     async def run(self) -> None:
         """Any number may run side by side."""
-        try:
-            async for batch in self.taker.batches():
-                try:
-                    async with self.taker.holding():
-                        await self.process(batch)
-                except LeaseLost as error:
-                    self._log.warning("batch lost", reason=str(error))
-        finally:
-            await self.taker.release()
+        await self.taker.work(self.process, role="conductor")
 
     async def process(self, batch: Batch) -> None:
         """Loads, decides and applies, and acknowledges the batch."""

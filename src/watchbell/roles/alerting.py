@@ -12,11 +12,12 @@ from watchbell.alerting.record_watch import RecordWatch
 from watchbell.alerting.silence import Silence
 from watchbell.cron.reading import reading
 from watchbell.cron.unattended_jobs import UnattendedJobs
-from watchbell.errors import LeaseLost, LockLost, Refused
+from watchbell.errors import LockLost, Refused
 from watchbell.roles import gc_tuning
 from watchbell.roles.role import Context, Role
 from watchbell.store.client import patiently
 from watchbell.store.enduring import enduring
+from watchbell.store.queue import Batch
 
 _EVERY = 1.0
 _LOOK_EVERY = 10.0
@@ -64,18 +65,14 @@ async def notify(context: Context) -> None:
 async def _work(worker: Processor | Notifier, context: Context, what: str) -> None:
     done = 0
     gc_tuning.collect_seldom()
-    try:
-        async for batch in worker.taker.batches():
-            try:
-                async with worker.taker.holding():
-                    await worker.process(batch, int(context.clock.now()))
-            except LeaseLost as error:
-                logs.get().warning("batch lost", reason=str(error))
-                continue
-            done += len(batch.items)
-            context.show_status(f"{what} so far: {done:,}")
-    finally:
-        await worker.taker.release()
+
+    async def handle(batch: Batch) -> None:
+        nonlocal done
+        await worker.process(batch, int(context.clock.now()))
+        done += len(batch.items)
+        context.show_status(f"{what} so far: {done:,}")
+
+    await worker.taker.work(handle)
 
 
 async def report_silence(context: Context) -> None:

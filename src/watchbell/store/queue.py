@@ -9,13 +9,13 @@ A batch may be acknowledged piece by piece, in order: what is left of it stays i
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from watchbell import ids
+from watchbell import ids, logs
 from watchbell.errors import LeaseLost
 from watchbell.probes import probe
 from watchbell.store.client import BLOCK, Argument, Store, patiently
@@ -166,6 +166,21 @@ class Taker:
                 pause = min(pause * 2, _LONGEST_PAUSE)
             else:
                 await patiently(self._wait)
+
+    async def work(self, handle: Callable[[Batch], Awaitable[None]], **names: str) -> None:
+        """Has each batch handled under its lease; gives back what is in hand at the end.
+
+        `names` go into the log, next to the reason for which a batch was lost.
+        """
+        try:
+            async for batch in self.batches():
+                try:
+                    async with self.holding():
+                        await handle(batch)
+                except LeaseLost as error:
+                    logs.get(**names).warning("batch lost", reason=str(error))
+        finally:
+            await self.release()
 
     async def release(self) -> None:
         """Gives back what is in hand, at once, in its order."""
