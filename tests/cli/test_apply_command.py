@@ -11,7 +11,7 @@ import yaml  # type: ignore[import-untyped]
 from tests import servers
 from tests.cli.test_events_commands import address, event, place, ran
 from tests.conftest import bare_environment, watchbell
-from watchbell.cli.apply import CHANGED
+from watchbell.cli.apply import DIFFERENT
 
 __all__ = ["place"]
 
@@ -60,19 +60,19 @@ events:
 """
 
 
-def applied(place: servers.Single, text: str, *words: str, code: int) -> str:
+def applied(place: servers.Single, text: str, *words: str, code: int = 0) -> str:
     return ran(place, "apply", "-f", "-", *words, given=text, code=code)
 
 
 def test_a_file_is_applied_after_its_differences_were_shown(place: servers.Single) -> None:
-    said = applied(place, FILE, "--dry-run", code=CHANGED)
+    said = applied(place, FILE, "--dry-run", code=DIFFERENT)
     assert "+    echo one" in said
     assert "2 definitions would be changed" in said
     assert "There are no events" in ran(place, "events", "list")
     assert "add --yes" in applied(place, FILE, code=1)
-    assert "changed 2 definitions" in applied(place, FILE, "--yes", code=CHANGED)
+    assert "changed 2 definitions" in applied(place, FILE, "--yes")
     assert "nothing to change" in applied(place, FILE, code=0)
-    said = applied(place, FILE.replace("echo two", "echo 2"), "--dry-run", code=CHANGED)
+    said = applied(place, FILE.replace("echo two", "echo 2"), "--dry-run", code=DIFFERENT)
     assert [
         line for line in said.splitlines() if line[:1] in "+-" and line[:3] not in "+++---"
     ] == [
@@ -85,7 +85,7 @@ def test_a_file_is_applied_after_its_differences_were_shown(place: servers.Singl
 def test_what_is_exported_can_be_read_and_applied_again(
     place: servers.Single, tmp_path: Path
 ) -> None:
-    applied(place, FILE, "--yes", code=CHANGED)
+    applied(place, FILE, "--yes")
     text = ran(place, "events", "export")
     assert "      script: |\n        #!/bin/sh\n        echo one\n        echo two\n" in text
     assert not {"modified", "created", "revision", "username"} & set(text.replace(":", "").split())
@@ -94,18 +94,18 @@ def test_what_is_exported_can_be_read_and_applied_again(
     file.write_text(text)
     assert "nothing to change" in ran(place, "apply", "-f", str(file))
     ran(place, "events", "remove", "release", "--yes")
-    assert "changed 1 definition" in ran(place, "apply", "-f", str(file), "--yes", code=CHANGED)
+    assert "changed 1 definition" in ran(place, "apply", "-f", str(file), "--yes")
     assert ran(place, "events", "export") == text
 
 
 def test_a_secret_that_is_masked_in_the_file_stays(place: servers.Single) -> None:
-    applied(place, HOOK, "--yes", code=CHANGED)
+    applied(place, HOOK, "--yes")
     text = ran(place, "events", "export")
     assert "sesame" not in text
     assert "deep" not in text
     assert "sesame" in ran(place, "events", "export", "--secrets")
     changed = text.replace("title: Call", "title: Call home")
-    said = applied(place, changed, "--yes", code=CHANGED)
+    said = applied(place, changed, "--yes")
     assert "+title: Call home" in said
     assert event(place, "call")["params"] == {"token": "sesame"}
     assert "deep" in ran(place, "events", "export", "--secrets")
@@ -114,7 +114,7 @@ def test_a_secret_that_is_masked_in_the_file_stays(place: servers.Single) -> Non
 def test_what_was_changed_since_the_differences_were_shown_is_not_overwritten(
     place: servers.Single, tmp_path: Path
 ) -> None:
-    applied(place, FILE, "--yes", code=CHANGED)
+    applied(place, FILE, "--yes")
     file = tmp_path / "new.yaml"
     file.write_text(FILE.replace("echo two", "echo 2"))
     terminal, end = os.openpty()
@@ -128,7 +128,7 @@ def test_what_was_changed_since_the_differences_were_shown_is_not_overwritten(
     ) as process:
         assert process.stdout is not None
         assert "Apply this?" in read_until(process.stdout, "?")
-        applied(place, FILE.replace("echo one", "echo 1"), "--yes", code=CHANGED)
+        applied(place, FILE.replace("echo one", "echo 1"), "--yes")
         os.write(terminal, b"y\n")
         _, said = process.communicate(timeout=60)
         assert process.returncode == 1

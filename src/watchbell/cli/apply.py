@@ -24,8 +24,8 @@ from watchbell.settings import Loaded
 from watchbell.store.client import Store
 from watchbell.units import counted
 
-CHANGED = 5
-"""The exit code where something was changed, or would be."""
+DIFFERENT = 5
+"""The exit code of a dry run that found differences."""
 
 
 @click.command
@@ -35,8 +35,8 @@ CHANGED = 5
 @with_settings()
 def command(*, loaded: Loaded, file: str, dry_run: bool, yes: bool) -> int:
     """Make events, categories, plugins, channels, tags and server groups as a file says. What the
-    file does not name stays as it is. You see the differences before you confirm. The exit code is
-    5 if something was changed, or would be with --dry-run, and 0 if all was so already.
+    file does not name stays as it is. You see the differences before you confirm. With --dry-run,
+    the exit code is 5 if there are differences.
 
     \b
     Examples:
@@ -62,7 +62,7 @@ def command(*, loaded: Loaded, file: str, dry_run: bool, yes: bool) -> int:
         return 0
     if dry_run:
         click.echo(f"{counted(len(changed), 'definition')} would be changed")
-        return CHANGED
+        return DIFFERENT
     confirm("Apply this?", yes=yes)
 
     async def applied(store: Store) -> None:
@@ -74,7 +74,7 @@ def command(*, loaded: Loaded, file: str, dry_run: bool, yes: bool) -> int:
 
     with_store(loaded.settings, applied)
     click.echo(f"changed {counted(len(changed), 'definition')}")
-    return CHANGED
+    return 0
 
 
 def _check(made: list[Planned]) -> None:

@@ -70,8 +70,8 @@ EPILOG = """\
 \b
 Start here:  watchbell up
 Exit codes:  0 success, 1 failure or problems found, 2 wrong usage,
-             3 bad settings, 4 store not available, 5 `apply` changed something,
-             130 interrupted.
+             3 bad settings, 4 store not available, 5 `apply --dry-run` found
+             differences, 130 interrupted.
 """
 
 
