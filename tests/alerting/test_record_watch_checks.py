@@ -271,6 +271,25 @@ async def test_a_key_of_a_wrong_type_holds_up_nothing_else(store: Store) -> None
         await settled(store)
 
 
+async def test_a_key_of_a_wrong_type_loses_no_change_that_waits(store: Store) -> None:
+    other = Sandstorm(store)
+    async with watching(store):
+        await settled(store)
+        async with other.lock("contact"):
+            await other.save("contact", {"first_name": "Alice"}, "alice")
+            await _seen(store, "7")
+            await store.call("SET", "medium:x:belongs_to", "garbage")
+            await _seen(store, "8")
+        await becomes(lambda: store.call("HGET", "contact:alice", "first_name"), b"Alice")
+    await store.call("DEL", "medium:x:belongs_to")
+
+
+async def _seen(store: Store, entity: str) -> None:
+    """All that was changed before this has been looked at."""
+    await Sandstorm(store).entity_without_lock(entity, f"web-{entity}")
+    await eventually(lambda: store.call("HEXISTS", "all_entity_names_by_id", entity))
+
+
 async def test_what_the_store_refuses_altogether_ends_the_attempt(store: Store) -> None:
     await record_keeping.build(store, lambda _: None)
     await store.call("SET", "record_stamps", "garbage")

@@ -96,17 +96,25 @@ class Suspects:
         return self._changed.pop(kind, {})
 
     async def add(self, keys: Iterable[bytes]) -> None:
-        """Keys of one report, without the prefix and in no order."""
+        """Keys of one report, without the prefix and in no order. One that the store refuses to
+        read is raised when the others are noted."""
         before, self._changed = self._changed, {}
+        refused: ResponseError | None = None
         for raw in keys:
-            with suppress(UnicodeDecodeError):
+            try:
                 await self._add(raw.decode())
+            except UnicodeDecodeError:
+                pass
+            except ResponseError as error:
+                refused = error
         records, self._own_contacts = self._own_contacts, set()
         for event_id in (await owners(self._store, records)).values():
             self._note("own_contacts", event_id, RECORDS)
         for kind, names in self._changed.items():
             before.setdefault(kind, {}).update(names)
         self._changed = before
+        if refused is not None:
+            raise refused
 
     async def add_checks(self) -> None:
         """What the indexes of checks that were reported have now."""
