@@ -160,6 +160,25 @@ async def test_a_key_of_a_wrong_type_stops_no_other_unit(store: Store) -> None:
     await store.call("DEL", stage.keys.states("web", "disk"))
 
 
+async def test_a_part_of_a_contact_of_a_wrong_type_stops_no_other_part(store: Store) -> None:
+    stage = await a_day(store)
+    await written(store, units_of(await Picture.of(store)))
+    rules = await store.call("SMEMBERS", "contact:bob:notification_rules_ids")
+    await store.call("DEL", stage.keys.rule("nights"), stage.keys.timezone("bob"))
+    await store.call("SET", stage.keys.rule("nights"), "garbage")
+    await store.call("HSET", stage.keys.contact("bob"), "last_name", "Builder")
+    await store.call("HSET", stage.keys.media("bob"), "sms", "123")
+    done = await written(store, [("contact", "bob")])
+    assert [one.unit for one in done.refused] == ["contact bob"]
+    assert await store.call("HGET", "contact:bob:attrs", "last_name") == b"Builder"
+    assert await store.call("SCARD", "contact:bob:media_ids") == 2
+    assert await store.call("SMEMBERS", "contact:bob:notification_rules_ids") == rules
+    assert await store.call("SISMEMBER", "notification_rule::ids", "nights")
+    looked = await record_mirror.look(store, [("contact", "bob")])
+    assert (looked.differences, len(looked.refused)) == ([], 1)
+    await store.call("DEL", stage.keys.rule("nights"))
+
+
 async def test_a_record_of_another_program_keeps_its_id(store: Store) -> None:
     stage = await a_day(store)
     theirs, ours = "f" * 32, record_model.check_id("web:disk")

@@ -28,7 +28,6 @@ local function put_medium(contact, kind, address, interval, threshold)
   put_index(record.media_by_type, before[1], kind, id)
   put_member(key(record.media), id, true)
   put_fields(key(record.medium_belongs, id), {'contact_id'}, {contact_id = contact})
-  return id
 end
 
 local function drop_medium(id)
@@ -66,36 +65,66 @@ local function drop_rule(id)
   for set in pairs(RULE_SETS) do drop(key(record[set], id)) end
 end
 
--- contact(CONTACT_ID): a contact, its media and its rules.
-function mirror.contact(id)
-  local person = redis.call('HMGET', key(working.contact, id), 'first_name', 'last_name', 'email')
-  local is_there, values = person[1] and true or false, {}
-  local media, rules, pagerduty = {}, {}, {}
+local function put_person(id, is_there)
+  local values = {}
   if is_there then
-    values = {first_name = person[1], last_name = person[2], email = person[3],
+    local found = redis.call('HMGET', key(working.contact, id), 'first_name', 'last_name', 'email')
+    values = {first_name = found[1], last_name = found[2], email = found[3],
       timezone = redis.call('GET', key(working.timezone, id))}
-    local every, most = table_of(key(working.intervals, id)),
-      table_of(key(working.rollup_thresholds, id))
-    for kind, address in pairs(table_of(key(working.media, id))) do
-      media[#media + 1] = put_medium(id, kind, address, every[kind], most[kind])
-    end
-    for _, rule in ipairs(redis.call('SMEMBERS', key(working.rules, id))) do
-      if put_rule(id, rule) then rules[#rules + 1] = rule end
-    end
-    pagerduty = table_of(key(working.pagerduty, id))
   end
   put_member(key(record.contacts), id, is_there)
   put_fields(key(record.contact, id), {'first_name', 'last_name', 'email', 'timezone'}, values)
-  put_hash(key(record.contact_pagerduty, id), pagerduty)
+end
+
+local function put_media(id, is_there, try)
+  local media = {}
+  if is_there then
+    local every, most = table_of(key(working.intervals, id)),
+      table_of(key(working.rollup_thresholds, id))
+    for kind, address in pairs(table_of(key(working.media, id))) do
+      media[#media + 1] = medium_id(id, kind)
+      try(put_medium, id, kind, address, every[kind], most[kind])
+    end
+  end
   local _, gone = put_set(key(record.contact_media, id), media)
-  for _, medium in ipairs(gone) do drop_medium(medium) end
-  _, gone = put_set(key(record.contact_rules, id), rules)
+  for _, medium in ipairs(gone) do try(drop_medium, medium) end
+end
+
+-- Of a rule that can't be read the record stays as it is.
+local function put_rules(id, is_there, try)
+  local rules = {}
+  for _, rule in ipairs(is_there and redis.call('SMEMBERS', key(working.rules, id)) or {}) do
+    local is_done, is_rule = try(put_rule, id, rule)
+    if is_rule or not is_done then rules[#rules + 1] = rule end
+  end
+  local _, gone = put_set(key(record.contact_rules, id), rules)
   for _, rule in ipairs(gone) do
     -- A rule that moved to another contact is that one's.
     if redis.call('HGET', key(record.rule_belongs, rule), 'contact_id') == id then
-      drop_rule(rule)
+      try(drop_rule, rule)
     end
   end
+end
+
+local function put_pagerduty(id, is_there)
+  put_hash(key(record.contact_pagerduty, id),
+    is_there and table_of(key(working.pagerduty, id)) or {})
+end
+
+-- contact(CONTACT_ID): a contact, its media and its rules. A part that the store refuses stops none
+-- of the others, and is reported when they are done.
+function mirror.contact(id)
+  local refused
+  local function try(...)
+    local is_done, found = pcall(...)
+    if not is_done then refused = refused or found end
+    return is_done, found
+  end
+  local is_there = redis.call('HEXISTS', key(working.contact, id), 'first_name') == 1
+  for _, put in ipairs({put_person, put_media, put_rules, put_pagerduty}) do
+    try(put, id, is_there, try)
+  end
+  if refused then error(refused, 0) end
 end
 
 -- rule(CONTACT_ID, RULE_ID): one rule of a contact, who may have thousands.
