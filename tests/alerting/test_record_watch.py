@@ -91,6 +91,24 @@ async def test_a_contact_is_created_edited_and_deleted_by_records(store: Store) 
         await settled(store)
 
 
+async def test_a_medium_that_becomes_another_keeps_its_id_to_itself(store: Store) -> None:
+    media = {"sms": Medium(address="123")}
+    await contacts.save(store, Contact(id="alice", first_name="Alice", media=media))
+    other, keys = Sandstorm(store), Alerting(store.prefix)
+    async with watching(store):
+        await settled(store)
+        (medium,) = await store.call("SMEMBERS", "contact:alice:media_ids")
+        async with other.lock("medium"):
+            await other.call("HSET", f"medium:{medium.decode()}:attrs", "type", "jabber")
+            await other.call("SREM", "medium::by_type:sms", medium)
+            await other.call("SADD", "medium::by_type:jabber", medium)
+        await eventually(claim(lambda one: set(one.media) == {"jabber"}, store))
+        await store.call("HSET", keys.media("alice"), "sms", "456")
+        await eventually(lambda: store.call("SMEMBERS", "medium::by_type:sms"))
+        await settled(store)
+        assert await store.call("SMEMBERS", "medium::by_type:jabber") == {medium}
+
+
 def claim_tags(store: Store, tags: tuple[str, ...]) -> Callable[[], Awaitable[bool]]:
     async def asked() -> bool:
         return (await contacts.tags(store)).get("alice", ()) == tags

@@ -222,6 +222,37 @@ async def test_changes_made_while_nobody_watched_are_found(store: Store) -> None
     await store.call("DEL", "events")
 
 
+async def test_a_window_that_another_program_moved_keeps_its_id_to_itself(store: Store) -> None:
+    await a_check(store)
+    first, second = NOW + HOUR, NOW + 3 * HOUR
+    other = Sandstorm(store)
+
+    async def starts() -> list[int]:
+        return [one.start for one in await maintenance.windows(store, "web:disk", "scheduled")]
+
+    async def moved(window: str, start: int) -> None:
+        begin = f"check:{await record_of(store)}:scheduled_maintenances"
+        async with other.lock("check", "scheduled_maintenance"):
+            times: dict[str, str | int] = {"start_time": start, "end_time": start + 60}
+            await other.save("scheduled_maintenance", times, window)
+            await other.call("ZADD", f"{begin}_by_start_ids", start, window)
+            await other.call("ZADD", f"{begin}_by_end_ids", start + 60, window)
+
+    await maintenance.create_scheduled(store, "web:disk", first, 60, "moved", NOW)
+    async with watching(store):
+        await settled(store)
+        (window,) = map(text, await store.call("SMEMBERS", "scheduled_maintenance::ids"))
+        for place, free in ((second, first), (first, second)):
+            await moved(window, place)
+            await becomes(starts, [place])
+            await maintenance.create_scheduled(store, "web:disk", free, 60, "new", NOW)
+            await settled(store)
+            fields = await store.call("HGETALL", f"scheduled_maintenance:{window}:attrs")
+            assert (fields[b"start_time"], fields[b"summary"]) == (str(place).encode(), b"moved")
+            await maintenance.end(store, ["web:disk"], "scheduled", free, NOW, NOW)
+            await settled(store)
+
+
 async def test_what_suppresses_alerts_gets_a_block_until_it_expires(store: Store) -> None:
     begin = "drop_alerts_for_contact:alice:email"
     await store.call("SET", f"{begin}:web:disk", "d", "EX", 60)  # set before

@@ -114,10 +114,12 @@ class RecordAdoption:
                 self._seen.update(text(part[0]) for part in (*read[3], *read[4]))
             if one in known and self._only_new:
                 continue
-            rules = {rule.id: rule for rule in known[one].rules} if one in known else {}
+            before = known.get(one)
+            rules = {rule.id: rule for rule in before.rules} if before else {}
+            media = before.media if before else ()
             try:
                 record = record_reading.contact(one, read, rules)
-                await adopt_contact(self._store, record, tags.get(one, ()))
+                await adopt_contact(self._store, record, tags.get(one, ()), media)
             except Refused as error:
                 self._is_invalid(self._keys.contact(one), error)
                 continue
@@ -222,25 +224,45 @@ class RecordAdoption:
 _strays = record_verify.strays
 
 
-async def adopt_contact(store: Store, record: ContactRecord, tags_before: Iterable[str]) -> None:
+async def adopt_contact(
+    store: Store, record: ContactRecord, tags_before: Iterable[str], media_before: Iterable[str]
+) -> None:
     """Saves the contact; its media keep the ids of their records."""
     contact = record.contact
-    made = {f"medium:{contact.id}:{kind}": one for kind, one in record.media_ids.items()}
-    await remember_ids(store, made)
+
+    def named(kind: str) -> str:
+        return f"medium:{contact.id}:{kind}"
+
+    made = {named(kind): one for kind, one in record.media_ids.items()}
+    await remember_ids(store, made, map(named, media_before))
     probe("record_adopt.ids")
     await contacts.save(store, contact, with_rules=True, tags_before=tuple(tags_before))
 
 
-async def remember_ids(store: Store, records: dict[str, str]) -> None:
+async def remember_ids(store: Store, records: dict[str, str], before: Iterable[str] = ()) -> None:
     """Records that another program created keep their ids; each by what it is about."""
-    for command in command_for_ids(store, records):
+    for command in await commands_for_ids(store, records, before):
         await store.call(*command)
 
 
-def command_for_ids(store: Store, records: dict[str, str]) -> list[Command]:
-    ids = ((made_id(name), one) for name, one in records.items())
-    flat = [part for made, one in ids if made != one for part in (made, one)]
-    return [["HSET", AlertingOwn(store.prefix).record_ids(), *flat]] if flat else []
+async def commands_for_ids(
+    store: Store, records: dict[str, str], before: Iterable[str] = ()
+) -> list[Command]:
+    """`before` is what these records were about until now: where another program changed that, what
+    comes there next gets another id."""
+    names = list(dict.fromkeys((*records, *before)))
+    if not names:
+        return []
+    key, made = AlertingOwn(store.prefix).record_ids(), [made_id(name) for name in names]
+    found, taken = await store.call("HMGET", key, *made), set(records.values())
+    flat: list[str] = []
+    for name, own, given in zip(names, made, found, strict=True):
+        now = own if given is None else text(given)
+        free = made_id(f"{name}:{now}") if now in taken else now
+        wanted = records.get(name, free)
+        if wanted != now:
+            flat += (own, wanted)
+    return [["HSET", key, *flat]] if flat else []
 
 
 async def adopt_checks(

@@ -118,10 +118,15 @@ class Maintenance:
 
     async def adopt(self, name: str, _before: Sides, now: int) -> None:
         found = await self._records(name)
-        made = {f"{self._kind}:{name}:{one.start}": one.id for one in found}
+        made = {self._named(name, one): one.id for one in found}
         wanted = [Window(one.start, one.end - one.start, one.summary) for one in found]
-        ids = record_adopt.command_for_ids(self._store, made)
+        known = await maintenance.windows(self._store, name, self._kind)
+        before = [self._named(name, one) for one in known]
+        ids = await record_adopt.commands_for_ids(self._store, made, before)
         await maintenance.replace(self._store, name, self._kind, wanted, now, ids)
+
+    def _named(self, event_id: str, window: Window | WindowRecord) -> str:
+        return f"{self._kind}:{event_id}:{window.start}"
 
     async def remove(self, name: str, now: int) -> None:
         await maintenance.replace(self._store, name, self._kind, [], now)

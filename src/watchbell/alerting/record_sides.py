@@ -97,9 +97,10 @@ class Contacts:
     async def adopt(self, name: str, before: Sides, _now: int) -> None:
         known = (await contacts.load(self._store, [name])).get(name)
         rules = {rule.id: rule for rule in known.rules} if known else {}
+        media = known.media if known else ()
         async for _, read in record_reading.CONTACTS.over(self._store, [name]):
             record = record_reading.contact(name, read, rules)
-            await record_adopt.adopt_contact(self._store, record, before.tags)
+            await record_adopt.adopt_contact(self._store, record, before.tags, media)
 
     async def remove(self, name: str, _now: int) -> None:
         await contacts.remove(self._store, name)
