@@ -175,6 +175,20 @@ async def test_a_check_that_only_has_maintenance_gets_a_record(store: Store) -> 
         await settled(store)
 
 
+async def test_a_tag_of_an_entity_follows_own_contacts_of_its_checks(store: Store) -> None:
+    await a_check(store)
+    keys = Alerting(store.prefix)
+    async with watching(store):
+        await settled(store)
+        record = await record_of(store)
+        await store.call("SADD", keys.check_contacts("7", "disk"), "alice")
+        await becomes(lambda: store.call("SCARD", f"check:{record}:contacts_ids"), 1)
+        await store.call("SADD", keys.entity_tag("front"), "7")
+        await becomes(lambda: store.call("SMEMBERS", "entity:7:attrs:tags"), {b"front"})
+        await settled(store)
+    assert await store.call("SMEMBERS", keys.entity_tag("front")) == {b"7"}
+
+
 async def test_a_window_waits_for_its_lock_while_others_are_written(store: Store) -> None:
     await a_check(store)
     other = Sandstorm(store)

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from watchbell.alerting import contacts, entities, record_adopt, record_reading
 from watchbell.alerting.keys import Alerting, AlertingOwn
@@ -107,6 +108,8 @@ class Contacts:
 
 
 class Entities:
+    """Without the own contacts of their checks, which are a kind of their own."""
+
     name: str = "entity"
     classes: tuple[str, ...] = ("entity",)
 
@@ -120,7 +123,7 @@ class Entities:
             if isinstance(read, bytes) or read[0]:
                 try:
                     entity = record_reading.entity(one, read)
-                    record, tags = digest(entity), entity.tags
+                    record, tags = digest(replace(entity, check_contacts={})), entity.tags
                 except Refused:
                     record = _unreadable(read)
             name = text_or_none(await self._store.call("HGET", keys.entity_names(), one))
