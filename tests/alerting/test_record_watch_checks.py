@@ -189,6 +189,21 @@ async def test_a_tag_of_an_entity_follows_own_contacts_of_its_checks(store: Stor
     assert await store.call("SMEMBERS", keys.entity_tag("front")) == {b"7"}
 
 
+async def test_a_check_is_created_and_deleted_in_the_working_layout(store: Store) -> None:
+    await a_check(store)
+    keys = Alerting(store.prefix)
+    async with watching(store):
+        await settled(store)
+        await store.call("HSET", keys.current("web", "new"), "state", "ok", "last_update", NOW)
+        await store.call("ZADD", keys.current_checks("web"), NOW, "new")
+        await becomes(lambda: store.call("SCARD", "check::by_name:new"), 1)
+        await settled(store)
+        await store.call("DEL", keys.current("web", "new"))
+        await store.call("ZREM", keys.current_checks("web"), "new")
+        await becomes(lambda: store.call("SCARD", "check::by_name:new"), 0)
+        await settled(store)
+
+
 async def test_a_window_waits_for_its_lock_while_others_are_written(store: Store) -> None:
     await a_check(store)
     other = Sandstorm(store)

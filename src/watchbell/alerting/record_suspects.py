@@ -126,10 +126,11 @@ class Suspects:
         """Where entities that were reported have other checks enabled than their records have."""
         entities, self._entities = sorted(self._entities), set()
         for entity, checks, ids in await record_searches.miscounted(self._store, entities):
-            names = {f"{entity}:{check}" for check in checks}
+            names = {f"{entity}:{check}" for check in checks if check}
             names.update((await owners(self._store, ids)).values())
             for event_id in names:
-                self._note("enabled", event_id, WORKING)
+                for kind in ("enabled", "check"):
+                    self._note(kind, event_id, WORKING)
 
     def _note(self, kind: str, name: str, side: str) -> None:
         names = self._changed.setdefault(kind, {})
