@@ -1,11 +1,12 @@
 """Reads, saves and removes contacts."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Container, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from watchbell.alerting import contact_links, contact_loading, rule_format, rules
@@ -16,6 +17,7 @@ from watchbell.alerting.record_keys import Records
 from watchbell.alerting.validation import checked_contact
 from watchbell.errors import Changed, NotFound, Refused
 from watchbell.store.client import Argument, Store
+from watchbell.store.families import Named
 from watchbell.store.script import READ, Script
 from watchbell.store.search import memberships, scanned, turned
 
@@ -299,29 +301,68 @@ return there
 
 async def remove(store: Store, contact_id: str) -> None:
     """Removes a contact and all references to it; records of sent alerts stay."""
-    keys = Alerting(store.prefix)
-    begin = keys.alerting_checks(contact_id, "")
-    media = [key[len(begin.encode()) :] for key in await _keys_of(store, begin, "zset")]
+    async for _ in remove_each(store, [contact_id]):
+        pass
+
+
+async def remove_each(store: Store, ids: Sequence[str]) -> AsyncIterator[str]:
+    """The same for many, which are searched for once; yields each as soon as it is gone."""
+    keys, own = Alerting(store.prefix), AlertingOwn(store.prefix)
+    for one, named in (await _references(store, ids)).items():
+        named.gone += [keys.contact_drop(one), keys.alerts_by_contact(one)]
+        args: list[Argument] = [*_about(store, one), keys.rule("")]
+        args += [own.drops(), own.drop_expiries(), len(named.media), *named.media]
+        args += [len(named.sets), *named.sets, *named.gone]
+        if not await _REMOVE(store, _own_keys(keys, one), args, named.units):
+            raise NotFound(f"there is no contact {one}")
+        yield one
+
+
+class _References(Struct):
+    """Where a contact is named besides in its own keys."""
+
+    units: list[Unit]
+    media: list[bytes] = []
+    """Those that it may be alerted by about checks."""
     sets: list[str] = []
-    units: list[Unit] = [("contact", contact_id)]
+    """The sets that it is a member of."""
+    gone: list[str | bytes] = []
+    """Keys that end with it."""
+
+
+async def _references(store: Store, ids: Sequence[str]) -> dict[str, _References]:
+    keys, found = Alerting(store.prefix), {one: _References([("contact", one)]) for one in ids}
     for family in (keys.entity_contacts, keys.contact_tag):
-        found = await memberships(store, family(""))
-        rests = [rest for rest, members in found.items() if contact_id in members]
-        sets += [family(rest) for rest in rests]
-        if family is keys.contact_tag:
-            units += [("contact_tag", contact_id, tag) for tag in rests]
-        else:
-            units += [contact_links.unit(*rest.split(":", 1)) for rest in rests]
-    gone: list[str | bytes] = [keys.contact_drop(contact_id), keys.alerts_by_contact(contact_id)]
-    for drops in (keys.medium_drop, keys.rollup_drop):
-        gone += await _keys_of(store, drops(contact_id, ""), "string")
-    gone += await _keys_of(store, keys.alerts_by_medium(contact_id, ""), "zset")
-    own = AlertingOwn(store.prefix)
-    args: list[Argument] = [*_about(store, contact_id), keys.rule("")]
-    args += [own.drops(), own.drop_expiries(), len(media), *media, len(sets), *sets, *gone]
-    if not await _REMOVE(store, _own_keys(keys, contact_id), args, units):
-        raise NotFound(f"there is no contact {contact_id}")
+        for rest, members in (await memberships(store, family(""))).items():
+            for one in members & found.keys():
+                found[one].sets.append(family(rest))
+                is_tag = family is keys.contact_tag
+                unit = ("contact_tag", one, rest) if is_tag else contact_links.unit(*_split(rest))
+                found[one].units.append(unit)
+    async for one, _, medium in _keys_of(store, keys.alerting_checks, found):
+        found[one].media.append(medium)
+    for named in (keys.medium_drop, keys.rollup_drop, keys.alerts_by_medium):
+        async for one, key, _ in _keys_of(store, named, found):
+            found[one].gone.append(key)
+    return found
 
 
-async def _keys_of(store: Store, begin: str, kind: str) -> set[bytes]:
-    return {key async for _, page in scanned(store, begin, kind) for key in page}
+def _split(rest: str) -> tuple[str, str | None]:
+    """An entity's id, and the name of its check."""
+    entity, colon, check = rest.partition(":")
+    return entity, check if colon else None
+
+
+async def _keys_of(
+    store: Store, named: Named, ids: Container[str]
+) -> AsyncIterator[tuple[str, bytes, bytes]]:
+    """The keys of a family that belong to these contacts: contact, key, and what comes after the
+    contact in it. Ids of other programs may have colons."""
+    begin, joint, _ = named.literals
+    async for _, page in scanned(store, begin, named.family.kind):
+        for key in set(page):
+            rest, at = key[len(begin.encode()) :], -1
+            while (at := rest.find(joint.encode(), at + 1)) >= 0:
+                one = rest[:at].decode(errors="replace")
+                if one in ids:
+                    yield one, key, rest[at + len(joint) :]

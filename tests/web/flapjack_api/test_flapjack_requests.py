@@ -659,6 +659,37 @@ async def test_a_thousand_ids_in_one_path(client: Client, store: Store) -> None:
     assert (await client.post(f"/scheduled_maintenances/checks/{ids}", body)).status == 204
 
 
+async def test_many_contacts_take_as_few_searches_as_two(client: Client, store: Store) -> None:
+    tag = added("/contacts/0/links/tags/-", "night")
+    requests: list[tuple[str, str, Any]] = [
+        ("PATCH", "contacts/{0}", [tag, replaced("/contacts/0/last_name", "A")]),
+        ("POST", "contacts/{0}/media", {"media": [SMS]}),
+        ("PATCH", "media/{1}", [replaced("/media/0/interval", 60)]),
+        ("DELETE", "media/{1}", None),
+        ("DELETE", "contacts/{0}", None),
+    ]
+
+    async def searches(count: int) -> list[int]:
+        people = [f"person-{number}" for number in range(count)]
+        given = [{"id": one, "first_name": "A"} for one in people]
+        await client.post("/contacts", {"contacts": given})
+        ids, found = (",".join(people), ",".join(f"{one}_sms" for one in people)), list[int]()
+        for method, path, body in requests:
+            before = await _scans(store)
+            assert (await client.ask(method, f"/{path.format(*ids)}", body)).status in (201, 204)
+            found.append(await _scans(store) - before)
+        return found
+
+    assert await searches(20) == await searches(2)
+
+
+async def _scans(store: Store) -> int:
+    """How often the store was asked for a page of keys so far."""
+    stats = await store.call("INFO", "commandstats")
+    calls: int = stats["cmdstat_scan"]["calls"]
+    return calls
+
+
 async def test_the_place_of_many_new_ones_is_that_of_all(client: Client) -> None:
     given = [{"id": f"person-{number}", "first_name": "A"} for number in range(500)]
     reply = await client.post("/contacts", {"contacts": given})

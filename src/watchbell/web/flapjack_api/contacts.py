@@ -108,7 +108,7 @@ async def change(call: Call) -> Answer:
         checked_contact(changed(contact))
     for contact in found:
         if own:
-            await people.change(call, contact.id, changed)
+            await people.change(call, contact.id, changed, contact.tags)
         for link in links:
             await link(contact.id)
         call.directory.forget()
@@ -192,8 +192,7 @@ async def _remove_medium(call: Call, medium_id: str, contact_id: str) -> None:
 @endpoint("DELETE", "/contacts/IDS", "write")
 async def remove(call: Call) -> Answer:
     found = await people.find(call, call.ids)
-    for contact in found:
-        await contacts.remove(call.store, contact.id)
+    async for contact_id in contacts.remove_each(call.store, [one.id for one in found]):
         call.directory.forget()
-        await call.audit("contact.remove", contact.id)
+        await call.audit("contact.remove", contact_id)
     return DONE
