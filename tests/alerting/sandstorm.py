@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from tests.waiting import eventually
 from watchbell.store.client import Argument, Store
 
-LIFE = 60
+LIFE = 3_600
+"""Seconds of a lock: longer than Flapjack's, since no test waits for its end."""
 
 
 def escaped(value: str) -> str:

@@ -172,19 +172,19 @@ async def test_two_changes_in_one_second_become_two_seconds(store: Store) -> Non
 async def test_blocks_of_alerts_are_adopted_with_their_ids(store: Store) -> None:
     ids = await a_shop(store)
     other, mail, check = Sandstorm(store), ids["mail"], ids["check"]
-    state = await other.block(mail, check, NOW + 60, state="critical")
-    rollup = await other.block(mail, "", NOW + 70, rollup="true")
-    whole_check = await other.block(mail, check, NOW + 80)
-    medium = await other.block(mail, "", NOW + 90)
+    state = await other.block(mail, check, NOW + 60_000, state="critical")
+    rollup = await other.block(mail, "", NOW + 70_000, rollup="true")
+    whole_check = await other.block(mail, check, NOW + 80_000)
+    medium = await other.block(mail, "", NOW + 90_000)
     over = await other.block(mail, check, NOW - 1, state="warning")
     begin = "drop_alerts_for_contact:alice:email"
     found = await adopted(store)
     assert (found.blocks, found.invalid) == (5, [])
     expected = {
-        f"{begin}:web:HTTP: 80:critical": (state, NOW + 60),
-        "drop_rollup_alerts_for_contact:alice:email": (rollup, NOW + 70),
-        f"{begin}:web:HTTP: 80": (whole_check, NOW + 80),
-        begin: (medium, NOW + 90),
+        f"{begin}:web:HTTP: 80:critical": (state, NOW + 60_000),
+        "drop_rollup_alerts_for_contact:alice:email": (rollup, NOW + 70_000),
+        f"{begin}:web:HTTP: 80": (whole_check, NOW + 80_000),
+        begin: (medium, NOW + 90_000),
     }
     scores = await store.call("ZRANGE", "drops", 0, -1, "WITHSCORES")
     assert {key.decode(): int(end) for key, end in pairs(scores)} == {

@@ -284,11 +284,11 @@ async def test_a_window_that_another_program_moved_keeps_its_id_to_itself(store:
 
 async def test_what_suppresses_alerts_gets_a_block_until_it_expires(store: Store) -> None:
     begin = "drop_alerts_for_contact:alice:email"
-    await store.call("SET", f"{begin}:web:disk", "d", "EX", 60)  # set before
+    await store.call("SET", f"{begin}:web:disk", "d", "EX", HOUR)  # set before
     async with watching(store):
         assert await store.call("SCARD", "notification_block::ids") == 1
         await store.call("SET", f"{begin}:web:disk:critical", "d", "PX", 300)
-        await store.call("SET", "drop_rollup_alerts_for_contact:alice:email", "d", "EX", 60)
+        await store.call("SET", "drop_rollup_alerts_for_contact:alice:email", "d", "EX", HOUR)
         await becomes(lambda: store.call("SCARD", "notification_block::by_rollup:true"), 1)
         await becomes(lambda: store.call("SCARD", "notification_block::ids"), 2)
         await store.call("DEL", f"{begin}:web:disk")

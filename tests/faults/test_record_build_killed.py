@@ -98,7 +98,7 @@ async def _is_complete(store: Store) -> bool:
 
 async def test_two_do_not_build_at_once(server: servers.Single, store: Store) -> None:
     await without_records(store)
-    await store.call("SET", "record_builder", "another", "EX", 60)
+    await store.call("SET", "record_builder", "another", "EX", 3600)
     done = ran("records", "build", "--store", server.url)
     assert done.returncode == 1
     assert done.stderr == (
