@@ -287,6 +287,7 @@ async def test_changes_made_while_nobody_watched_are_found_at_the_next_start(sto
     for one in ("alice", "bob", "charlie"):
         media = {"email": Medium(address=f"{one}@example.com")}
         await contacts.save(store, Contact(id=one, first_name=one, media=media))
+    await entities.save(store, Entity(id="7", name="web"))
     other = Sandstorm(store)
     async with watching(store):
         names = [f"contact {one}" for one in ("alice", "bob", "charlie")]
@@ -294,7 +295,10 @@ async def test_changes_made_while_nobody_watched_are_found_at_the_next_start(sto
     await other.contact("alice", last_name="Archer")
     async with other.lock("contact"):
         await other.destroy("contact", "bob")
-    await store.call("HSET", Alerting(store.prefix).contact("charlie"), "last_name", "C")
+    keys = Alerting(store.prefix)
+    await store.call("HSET", keys.contact("charlie"), "last_name", "C")
+    await store.call("SADD", keys.contact_tag("night"), "charlie")
+    await store.call("SADD", keys.entity_tag("front"), "7")
     async with watching(store):
         await eventually(claim(lambda one: one.last_name == "Archer", store))
         await settled(store)
@@ -303,6 +307,8 @@ async def test_changes_made_while_nobody_watched_are_found_at_the_next_start(sto
             "charlie",
         ]
         assert await store.call("HGET", "contact:charlie:attrs", "last_name") == b"C"
+        assert await store.call("SMEMBERS", "contact:charlie:attrs:tags") == {b"night"}
+        assert await store.call("SMEMBERS", "entity:7:attrs:tags") == {b"front"}
 
 
 @pytest.mark.parametrize(

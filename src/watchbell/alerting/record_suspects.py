@@ -16,6 +16,7 @@ from watchbell.errors import Refused
 from watchbell.probes import probe
 from watchbell.store.client import Store
 from watchbell.store.replies import number, text, text_or_none
+from watchbell.store.search import memberships, turned
 
 RECORDS, WORKING, UNDECIDED = "records", "working", "undecided"
 
@@ -289,6 +290,12 @@ class Suspects:
             found += [(kind, text(one)) for one in await self._members(ids)]
         for kind, name in found:
             self._note(kind, name, "")
+        for kind, tag in (
+            ("contact", self._working.contact_tag),
+            ("entity", self._working.entity_tag),
+        ):
+            for name, tags in turned(await memberships(self._store, tag(""))).items():
+                self.tags.setdefault((kind, name), set()).update(tags)
         await self._add_all_checks(working["check"])
         for several in self._changed.values():
             several.update(dict.fromkeys(several, ""))
