@@ -3,6 +3,7 @@
 import asyncio
 
 from tests import servers
+from tests.alerting.record_model import made_id
 from tests.alerting.test_record_mirror import a_day
 from tests.cli.commands import printed, ran
 from tests.conftest import emptied
@@ -45,6 +46,25 @@ def test_records_are_built_verified_and_dropped(server: servers.Single) -> None:
     counts = printed("records", "status", *url)
     assert counts["keeping"] == "never"
     assert set(counts["records"].values()) == {0}
+
+
+def test_differences_of_one_field_are_listed_in_order(server: servers.Single) -> None:
+    """Two windows have one record, as in a store that somebody spoilt."""
+    url, ids = ["--store", server.url], list[str]()
+    _do(server.url)
+    for start, summary in (("500", "work"), ("900", "")):
+        _do(server.url, "ZADD", "web:disk:scheduled_maintenances", "60", start)
+        if summary:
+            _do(server.url, "SET", f"web:disk:{start}:scheduled_maintenance:summary", summary)
+        ids += [made_id(f"scheduled:web:disk:{start}"), "f" * 32]
+    _do(server.url, "HSET", "record_ids", *ids)
+    assert ran("records", "build", *url).returncode == 0
+    _do(server.url, "HSET", f"scheduled_maintenance:{'f' * 32}:attrs", "summary", "other")
+    wrong = ran("records", "verify", *url)
+    assert (wrong.returncode, wrong.stderr) == (1, "")
+    assert "summary: 'other' does not belong there\n" in wrong.stdout
+    assert "summary: is 'other', expected 'work'\n" in wrong.stdout
+    _do(server.url, "FLUSHALL")
 
 
 def test_records_of_another_program_are_adopted(server: servers.Single) -> None:

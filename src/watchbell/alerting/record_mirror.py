@@ -37,7 +37,7 @@ return {differences, refused}
 )
 
 
-class Difference(Struct, frozen=True, order=True):
+class Difference(Struct, frozen=True):
     """A record that is not what the working layout says."""
 
     key: str

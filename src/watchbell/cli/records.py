@@ -152,7 +152,7 @@ def verify(*, loaded: Loaded, show_all: bool, as_json: bool) -> None:
 
     Example: watchbell records verify
     """
-    found = sorted(set(with_store(loaded.settings, _differences)))
+    found = sorted(set(with_store(loaded.settings, _differences)), key=_place)
     _clear()
     if as_json:
         print_json(found)
@@ -176,6 +176,10 @@ async def _differences(store: Store) -> list[Difference]:
         found.append(one)
         _progress(len(found), "differences found")
     return found
+
+
+def _place(one: Difference) -> tuple[str, ...]:
+    return one.key, one.field, one.expected or "", one.found or ""
 
 
 def _words(one: Difference) -> str:
