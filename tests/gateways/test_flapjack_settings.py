@@ -1,5 +1,6 @@
 """Settings of Flapjack as its package installs them, in our words."""
 
+import math
 import tomllib
 from typing import Any
 
@@ -109,6 +110,14 @@ def test_a_file_without_the_environment_is_refused(document: Any) -> None:
 def test_odd_values_stop_nothing() -> None:
     odd = {"redis": 1, "processor": [], "gateways": {"email": None, "sns": {"enabled": True}}}
     assert translate({"production": odd}, "production").tables == {}
+
+
+@pytest.mark.parametrize("length", [math.nan, math.inf, -1, 10**30, True, None, "soon"])
+def test_what_is_no_length_of_time_is_listed(length: object) -> None:
+    given = {"processor": {"events_archive_maxage": length}}
+    found = translate({"production": given}, "production")
+    assert found.left == [f"processor.events_archive_maxage: {length!r} is no length of time"]
+    assert found.tables == {}
 
 
 def test_queues_with_names_of_their_own_are_listed() -> None:

@@ -103,10 +103,13 @@ def _redis(found: Translated, given: dict[Any, Any]) -> None:
     )
 
 
+_LONGEST = 1 << 33
+
+
 def _seconds(value: object) -> int | None:
     """A number, or words as `100 years`."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return int(value)
+        return int(value) if 0 <= value < _LONGEST else None  # not nan, of which neither is true
     try:
         return int(duration(str(value)))
     except (Refused, ValueError):
