@@ -1,5 +1,6 @@
 """Stores of every kind, and the watch over what tests leave in them."""
 
+import json
 import os
 import secrets
 import shutil
@@ -126,6 +127,11 @@ class Up:
         said = self.log.read_text()
         assert self.process.poll() is None, f"up ended: {said}"
         return '"event": "up"' in said
+
+    def records(self) -> list[dict[str, Any]]:
+        """What it has logged; its last line may still be on its way."""
+        whole, _, _ = self.log.read_text().rpartition("\n")
+        return [json.loads(line) for line in whole.splitlines() if line.startswith("{")]
 
     def again(self) -> Self:
         self.log.write_text("")

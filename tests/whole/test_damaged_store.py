@@ -1,7 +1,6 @@
 """`watchbell up` on damaged data: a torn tail is cut off, everything else is left to people."""
 
 import asyncio
-import json
 import os
 import subprocess
 from pathlib import Path
@@ -51,7 +50,7 @@ def test_a_torn_tail_is_cut_off_with_a_warning_and_kept(folder: Path, torn: str,
         os.truncate(file, whole + size)
         up.again()
         gone = asyncio.run(missing(up.url, 1000))
-        lines = [json.loads(line) for line in up.log.read_text().splitlines()]
+        lines = up.records()
     assert gone == (list(range(500, 1000)) if torn == "cut short" else [])
     copy = file.with_name(file.name + ".torn.2")
     (line,) = [line for line in lines if "torn" in line["event"]]

@@ -1,6 +1,5 @@
 """As outside testing reported: one error reply of the store silenced a gateway for good."""
 
-import json
 import signal
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,7 @@ from watchbell.store.client import Store
 
 
 def events(up: Up, level: str) -> list[dict[str, Any]]:
-    lines = [line for line in up.log.read_text().splitlines() if line.startswith("{")]
-    return [one for line in lines if (one := json.loads(line))["level"] == level]
+    return [one for one in up.records() if one["level"] == level]
 
 
 async def test_mail_flows_again_after_a_key_of_a_wrong_type_and_up_ends(folder: Path) -> None:

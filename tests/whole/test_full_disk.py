@@ -1,6 +1,5 @@
 """`watchbell up` whose disk fills up while a job runs, and has room again later."""
 
-import json
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -21,9 +20,7 @@ from watchbell.store.client import Store
 
 
 def lines(up: Up, event: str) -> list[dict[str, Any]]:
-    whole, _, _ = up.log.read_text().rpartition("\n")  # the last line may be on its way
-    said = [line for line in whole.splitlines() if line.startswith("{")]
-    return [one for line in said if (one := json.loads(line))["event"] == event]
+    return [one for one in up.records() if one["event"] == event]
 
 
 def logging_elsewhere(folder: Path, disk: Path) -> Up:
