@@ -1,9 +1,12 @@
 """What all pages share: the keyboard, phones, the dark, servers and sessions that end."""
 
+import asyncio
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from tests.browser.house import House
 from tests.browser.visits import Look, Visits
@@ -27,6 +30,18 @@ UNNAMED = """(() => {
     .filter((name) => name.endsWith(".js") && !named.has(name) && !name.includes("/theme/"));
 })()"""
 """Modules that the browser heard of by another that imports them, a round trip later."""
+
+AS_DRAWN = """([open, part, isReady]) => new Promise((resolve) => {
+  const watch = new MutationObserver(() => {
+    const found = document.querySelector(part);
+    if (!found) return;
+    watch.disconnect();
+    resolve(found.matches(isReady));
+  });
+  watch.observe(document.body, { childList: true, subtree: true });
+  document.querySelector(open).click();
+})"""
+"""Whether a part of the page is ready in the moment in which it is drawn."""
 
 
 async def opened(page: Page, path: str) -> None:
@@ -124,6 +139,56 @@ async def test_a_new_page_is_told_to_screen_readers(site: Site, visit: Visits) -
     await expect(page).to_have_title("Alerts · Watchbell")
     await page.go_back()
     await expect(page.get_by_role("heading", name="System")).to_be_visible()
+
+
+async def test_a_key_after_a_page_or_dialog_is_drawn_is_meant_for_it(
+    site: Site, visit: Visits
+) -> None:
+    page = await visit(site, "viewer", "/system")
+    await expect(page.get_by_role("heading", name="Queues")).to_be_visible()
+    button = "[aria-label='Keyboard shortcuts']"
+    assert await page.evaluate(AS_DRAWN, [button, "dialog", ":modal:focus-within"])
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    assert await page.evaluate(AS_DRAWN, ["a[href='/alerts']", ".bar-of", ".page:has(h1:focus) *"])
+
+
+async def test_search_begins_in_the_field_of_the_checks_however_long_they_load(
+    site: Site, visit: Visits
+) -> None:
+    page = await visit(site, "viewer", "/account")
+    await expect(page.get_by_role("heading", name="Account")).to_be_visible()
+    async with held(page, "app/pages/checks.js"):
+        await page.keyboard.press("/")
+        await expect(page).to_have_url(f"{site.url}/checks")
+    await expect(page.get_by_role("searchbox", name="Filter checks")).to_be_focused()
+
+
+async def test_a_page_that_was_left_while_it_loaded_is_not_shown(site: Site, visit: Visits) -> None:
+    page = await visit(site, "viewer", "/account")
+    heading = page.get_by_role("heading", name="Account")
+    await expect(heading).to_be_visible()
+    async with held(page, "app/pages/checks.js"):
+        await page.get_by_role("link", name="Checks", exact=True).click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Checks")
+        await page.go_back()
+        await expect(page.get_by_role("button", name="Sign out", exact=True)).to_be_visible()
+    await page.evaluate("url => import(url).then(() => null)", files().url("app/pages/checks.js"))
+    await expect(page.get_by_role("button", name="Sign out", exact=True)).to_be_visible()
+
+
+@asynccontextmanager
+async def held(page: Page, name: str) -> AsyncIterator[None]:
+    """A file of the pages does not arrive before the end of this block."""
+    arrives = asyncio.Event()
+
+    async def wait(route: Route) -> None:
+        await arrives.wait()
+        await route.continue_()
+
+    await page.route(f"**{files().url(name)}", wait)
+    yield
+    arrives.set()
 
 
 async def test_on_a_phone_the_menu_is_behind_a_button(site: Site, visit: Visits) -> None:

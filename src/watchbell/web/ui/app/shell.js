@@ -1,7 +1,7 @@
 /** The frame around every page: header, menu, keyboard shortcuts and the connection notice. */
 
 import { html } from "htm/preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { get, Problem } from "./api.js";
 import { useCell } from "./cell.js";
 import { known, useKeys } from "./keys.js";
@@ -29,7 +29,7 @@ export function Shell() {
   const who = useCell(me);
   const [isOpen, setIsOpen] = useState(false);
   const [isHelp, setIsHelp] = useState(false);
-  useEffect(() => setIsOpen(false), [path]);
+  useLayoutEffect(() => setIsOpen(false), [path]);
   useKeys("Everywhere", [
     ["/", "search", search],
     ["?", "show keyboard shortcuts", () => setIsHelp(true)],
@@ -74,14 +74,20 @@ function MenuPart({ part, words, path }) {
   </div>`;
 }
 
+/** Whether the next page that is drawn begins at its search field. */
+let startsAtSearch = false;
+
+/** @returns {HTMLInputElement | null} */
+const searchField = () => document.querySelector("input[data-search]");
+
 function search() {
-  const field = document.querySelector("[data-search]");
-  if (field instanceof HTMLInputElement) {
+  const field = searchField();
+  if (field) {
     field.focus();
     field.select();
   } else {
+    startsAtSearch = true;
     go("/checks");
-    requestAnimationFrame(() => setTimeout(() => /** @type {HTMLElement | null} */ (document.querySelector("[data-search]"))?.focus(), 100));
   }
 }
 
@@ -149,11 +155,11 @@ function Shown({ path }) {
   const [loaded, setLoaded] = useState(/** @type {{path: string, Body: any, error: unknown} | null} */ (null));
   const [tries, setTries] = useState(0);
   useEffect(() => {
-    if (!page) return;
-    page.load().then(
-      (module) => setLoaded({ path, Body: module.default, error: null }),
-      (error) => setLoaded({ path, Body: null, error }),
-    );
+    if (!page) return undefined;
+    let isLeft = false;
+    const set = (/** @type {any} */ Body, /** @type {unknown} */ error) => isLeft || setLoaded({ path, Body, error });
+    page.load().then((module) => set(module.default, null), (error) => set(null, error));
+    return () => void (isLeft = true);
   }, [page, tries]);
   useReloadOnReturn(loaded?.path === path && !loaded.Body);
   useFocusOnTitle(path, !page || loaded?.path === path);
@@ -187,17 +193,19 @@ function useReloadOnReturn(isFailed) {
 }
 
 /**
- * Moves the focus to the title of a new page once it is drawn, so that screen readers and the
- * keyboard start there. The browser announces the first page itself.
+ * Moves the focus to the title of a new page when it is drawn, so that screen readers and the
+ * keyboard start there, or to its search field. The browser announces the first page itself.
  * @param {string} path
  * @param {boolean} isDrawn
  */
 function useFocusOnTitle(path, isDrawn) {
   const first = useRef(path);
-  useEffect(() => {
-    if (path === first.current || !isDrawn) return;
+  useLayoutEffect(() => {
+    if ((path === first.current && !startsAtSearch) || !isDrawn) return;
     first.current = "";
-    document.querySelector("h1")?.focus({ preventScroll: true });
+    const field = startsAtSearch ? searchField() : null;
+    startsAtSearch = false;
+    (field ?? document.querySelector("h1"))?.focus({ preventScroll: true });
   }, [path, isDrawn]);
 }
 

@@ -1,7 +1,7 @@
 /** Dialogs, built on the browser's own: they trap the focus, close on Escape and restore the focus. */
 
 import { html } from "htm/preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Cell, useCell } from "../cell.js";
 import { Form } from "./form.js";
 
@@ -12,7 +12,8 @@ import { Form } from "./form.js";
 export function Dialog({ title, onClose, wide = false, children }) {
   const id = useId();
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
-  useEffect(() => {
+  // A key pressed after it is drawn is meant for it, so it opens before that.
+  useLayoutEffect(() => {
     const opener = document.activeElement;
     const shown = dialog.current;
     shown?.showModal();

@@ -1,7 +1,7 @@
 /** The list of all checks, live: filtered while typing, selected, and changed in bulk. */
 
 import { html } from "htm/preact";
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { url, useFetched } from "../api.js";
 import { useKeys } from "../keys.js";
 import { useLive } from "../live.js";
@@ -34,12 +34,12 @@ export default function Checks() {
   const selection = useSelection(rows);
 
   const isHeld = isOver || !isAtTop || (hasFocus && selection.current >= 0) || selection.ids.size > 0 || doing !== null;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (table?.hold(isHeld)) redraw();
   }, [table, isHeld]);
 
   const sight = JSON.stringify(asked(by, { withStates: true }));
-  useEffect(selection.clear, [sight]);
+  useLayoutEffect(selection.clear, [sight]);
 
   const begin = useCallback((/** @type {Kind} */ kind) => {
     if (!may(ACTS[kind].needs)) return;

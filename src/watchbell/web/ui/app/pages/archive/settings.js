@@ -1,7 +1,7 @@
 /** What may change while a crawl runs: its pace, its note, and whether ignored URLs are logged. */
 
 import { html } from "htm/preact";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { patch } from "../../api.js";
 import { NumberField } from "../../kit/amounts.js";
 import { Field, Form, Toggle } from "../../kit/form.js";
@@ -29,7 +29,7 @@ export function Settings({ shown, onDone }) {
   const [serial, setSerial] = useState(0);
   // Somebody else's changes are shown unless they would replace what is being typed.
   const latest = JSON.stringify(draftOf(shown));
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isTouched || latest === JSON.stringify(base)) return;
     setBase(draftOf(shown));
     setDraft(draftOf(shown));

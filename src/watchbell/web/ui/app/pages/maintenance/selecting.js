@@ -1,6 +1,6 @@
 /** Selects a range of slots by mouse, touch or keyboard. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 const HOLD_MS = 350;
 const SLIP_PX = 8;
@@ -31,7 +31,7 @@ export function useSelecting({ count, at, step, first, onDone }) {
   };
 
   // While a finger draws, the page is not to be moved by it; only a listener that is not passive can say so.
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = ground.current;
     const hold = (/** @type {TouchEvent} */ event) => drag.current.isOn && event.preventDefault();
     element?.addEventListener("touchmove", hold, { passive: false });
@@ -40,7 +40,7 @@ export function useSelecting({ count, at, step, first, onDone }) {
       element?.removeEventListener("touchmove", hold);
     };
   }, []);
-  useEffect(() => show(null, null), [count]);
+  useLayoutEffect(() => show(null, null), [count]);
 
   const begin = (/** @type {number} */ slot, /** @type {PointerEvent} */ event) => {
     drag.current.isOn = true;

@@ -1,7 +1,7 @@
 /** The week view of the calendar; days with a clock change are longer or shorter. */
 
 import { html } from "htm/preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { beginning, DAY, dayNumber, HOUR, plus, SLOT, slots, spanName, time, weekday, zoneName } from "./days.js";
 import { barred, isLong, placed } from "./layout.js";
 import { useSelecting } from "./selecting.js";
@@ -60,7 +60,8 @@ export function Week({ days, windows, today, now, canPlan, onPlan, onOpen, onMor
       selecting.clear();
     },
   });
-  useEffect(() => {
+  // Nobody is to point at a time that moves away when it is drawn.
+  useLayoutEffect(() => {
     const [box, element] = [frame.current, selecting.ground.current];
     if (!box || !element) return;
     const column = columns.findIndex((one) => one.day === today);
@@ -69,7 +70,7 @@ export function Week({ days, windows, today, now, canPlan, onPlan, onOpen, onMor
     const day = element.querySelectorAll("[data-day]")[column];
     if (day instanceof HTMLElement) box.scrollLeft = day.offsetLeft - (box.clientWidth - day.offsetWidth) / 2;
   }, [days[0]]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (selecting.head !== null) selecting.ground.current?.querySelector(".cal-selected-head")?.scrollIntoView({ block: "nearest" });
   }, [selecting.head]);
 

@@ -1,7 +1,7 @@
 /** Adds a server: creates the command to run there, and waits until the server has joined. */
 
 import { html } from "htm/preact";
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { get, post, Problem, useInterval } from "../../api.js";
 import { Command } from "../../kit/copy.js";
 import { Dialog } from "../../kit/dialog.js";
@@ -47,7 +47,7 @@ export function Waiting({ created, onClose }) {
   const joined = useJoined(created.token);
   const frame = useRef(/** @type {HTMLDivElement | null} */ (null));
   // The button that had the focus is gone.
-  useEffect(() => /** @type {HTMLElement | null | undefined} */ (frame.current?.querySelector(".button"))?.focus(), []);
+  useLayoutEffect(() => /** @type {HTMLElement | null | undefined} */ (frame.current?.querySelector(".button"))?.focus(), []);
   return html`<div class="stack" ref=${frame}>
     <p>Run this on the machine, as the user that runs its jobs. Watchbell has to be installed there.</p>
     <${Command} text=${created.command} />

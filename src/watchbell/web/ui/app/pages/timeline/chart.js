@@ -1,7 +1,7 @@
 /** The chart of the timeline: a row per event or server, bars for what ran, dots for what will run. */
 
 import { html } from "htm/preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useCell } from "../../cell.js";
 import { go } from "../../location.js";
 import { Card } from "../../kit/layout.js";
@@ -132,7 +132,7 @@ function focus(frame, item) {
 
 /** The chart is one stop of the Tab key: at the last run that was focused, or else at the first. @param {{current: HTMLElement | null}} frame */
 function useTabStop(frame) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = frame.current;
     if (!element || element.querySelector("[data-at][tabindex='0']")) return;
     element.querySelector("[data-at]")?.setAttribute("tabindex", "0");
@@ -142,7 +142,7 @@ function useTabStop(frame) {
 /** The width of the tracks in pixels. @param {{current: HTMLElement | null}} frame */
 function useWidth(frame) {
   const [width, setWidth] = useState(900);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const track = frame.current?.querySelector(".timeline-hours");
     if (!track) return undefined;
     const observer = new ResizeObserver(() => track.clientWidth > 0 && setWidth(track.clientWidth));

@@ -70,7 +70,7 @@ export function GraphEditor(props) {
     return one && html`<${Button} onClick=${one.act} disabled=${one.isOff} title=${`${one.words} (${one.keys[0]})`} ...${label ? { label } : {}}>${words}<//>`;
   };
   const added = graph.nodes.at(-1);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (added && editing.selected.has(added.id)) viewing.show(added);
   }, [added?.id]);
   return html`<div class=${isFull ? "workflow workflow-full" : "workflow"} onKeyDown=${(/** @type {KeyboardEvent} */ event) => {

@@ -1,6 +1,6 @@
 /** Which part of a graph is shown, and how large. */
 
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { firstView, fitView, reveal, zoomAt } from "./geometry.js";
 
 /**
@@ -39,7 +39,7 @@ export function useView(graph) {
   const show = useCallback((/** @type {import("./graph.js").GraphNode} */ node) => set((old) => reveal(old, node, size())), []);
   const open = useCallback(() => set(firstView(latest.current.nodes, size())), []);
   useLayoutEffect(open, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = frame.current;
     if (!element) return undefined;
     const seen = new ResizeObserver(() => isMoved.current || open());
@@ -56,7 +56,7 @@ export function useView(graph) {
  * @param {{current: HTMLElement | null}} frame @param {(change: (view: View) => View) => void} setView
  */
 function useWheel(frame, setView) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = frame.current;
     if (!element) return undefined;
     const turn = (/** @type {WheelEvent} */ event) => {
