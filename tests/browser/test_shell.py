@@ -10,6 +10,7 @@ from playwright.async_api import Page, Route, expect
 
 from tests.browser.house import House
 from tests.browser.visits import Look, Visits
+from tests.waiting import eventually
 from tests.web.site import BY, PASSWORD, Site, served
 from watchbell.clock import SYSTEM, SetClock
 from watchbell.store.client import Store
@@ -130,6 +131,42 @@ async def test_what_changes_before_a_component_listens_is_drawn(site: Site, visi
         [files().url("app/cell.js"), files().url("lib/preact.js")],
     )
     await expect(page.locator("output").last).to_have_text("new")
+
+
+async def test_a_reload_waits_for_the_answer_before_it(site: Site, visit: Visits) -> None:
+    page = await visit(site, "viewer", "/system")
+    await expect(page.get_by_role("heading", name="Queues")).to_be_visible()
+    answers = [asyncio.Event(), asyncio.Event()]
+    requests: list[Route] = []
+
+    async def answer(route: Route) -> None:
+        requests.append(route)
+        number = len(requests)
+        await answers[number - 1].wait()
+        await route.fulfill(json=number)
+
+    await page.route("**/api/v1/roles", answer)
+    await page.evaluate(
+        """async ([api, preact]) => {
+          const [{ useFetched }, { h, render }] = [await import(api), await import(preact)];
+          const place = document.createElement("output");
+          document.body.append(place);
+          render(h(() => {
+            const fetched = useFetched("/roles");
+            window.reload = fetched.reload;
+            return `answer ${fetched.value}`;
+          }), place);
+        }""",
+        [files().url("app/api.js"), files().url("lib/preact.js")],
+    )
+    await eventually(lambda: len(requests) == 1)
+    for _ in range(3):
+        await page.evaluate("() => { reload(); return new Promise(requestAnimationFrame) }")
+    answers[0].set()
+    await expect(page.locator("output").last).to_have_text("answer 1")
+    await eventually(lambda: len(requests) == 2)
+    answers[1].set()
+    await expect(page.locator("output").last).to_have_text("answer 2")
 
 
 async def test_a_new_page_is_told_to_screen_readers(site: Site, visit: Visits) -> None:

@@ -105,9 +105,13 @@ export const patch = (path, body) => ask("PATCH", path, body);
 /** @param {string} path */
 export const remove = (path) => ask("DELETE", path);
 
+/** After this time, `reload` gives up on a request that was not answered. */
+const LONGEST_WAIT_MS = 10_000;
+
 /**
  * The answer of a path: fetched when the path changes, on `reload`, at an interval, and when the
- * server is back. The last good answer stays until the next one arrives.
+ * server is back. The last good answer stays until the next one arrives. A reload waits for the
+ * answer to the request before it: if each gave up on the last, a slow server would answer none.
  *
  * @template [T=any]
  * @param {string | null} path null to fetch nothing
@@ -121,31 +125,48 @@ export function useFetched(path, { every = 0 } = {}) {
     ({ path: null, value: null, problem: null, isLoading: path !== null }),
   );
   const [asked, setAsked] = useState(0);
-  const reload = useCallback(() => setAsked((count) => count + 1), []);
+  /** When the request in progress was sent; null if there is none. */
+  const sent = useRef(/** @type {number | null} */ (null));
+  const isOutdated = useRef(false);
+  const askAgain = useCallback(() => setAsked((count) => count + 1), []);
+  const reload = useCallback(() => {
+    if (sent.current !== null && performance.now() < sent.current + LONGEST_WAIT_MS) isOutdated.current = true;
+    else askAgain();
+  }, []);
 
   useEffect(() => {
     if (path === null) return undefined;
     const abort = new AbortController();
+    sent.current = performance.now();
+    isOutdated.current = false;
+    const settle = (/** @type {(old: typeof state) => typeof state} */ change) => {
+      sent.current = null;
+      setState(change);
+      if (isOutdated.current) askAgain();
+    };
     setState((old) => ({ ...old, isLoading: true }));
     ask("GET", path, undefined, { signal: abort.signal }).then(
-      (value) => setState({ path, value, problem: null, isLoading: false }),
+      (value) => abort.signal.aborted || settle(() => ({ path, value, problem: null, isLoading: false })),
       (problem) => {
         if (abort.signal.aborted) return;
         if (!(problem instanceof Problem)) throw problem;
-        setState((old) => ({ path, value: old.path === path ? old.value : null, problem, isLoading: false }));
+        settle((old) => ({ path, value: old.path === path ? old.value : null, problem, isLoading: false }));
       },
     );
-    return () => abort.abort();
+    return () => {
+      sent.current = null;
+      abort.abort();
+    };
   }, [path, asked]);
 
   useInterval(reload, path === null ? 0 : every);
   useEffect(() => {
     let last = connection.value;
     return connection.listen((now) => {
-      if (last === "lost" && now === "fine") reload();
+      if (last === "lost" && now === "fine") askAgain();
       last = now;
     });
-  }, [reload]);
+  }, []);
 
   const isCurrent = state.path === path;
   return {
