@@ -189,6 +189,22 @@ async def test_the_page_follows_the_check(site: Site, visit: Visits) -> None:
     await expect(page.get_by_role("table", name="State changes")).to_contain_text("it is back")
 
 
+async def test_the_state_that_the_keyboard_has_reached_stays_selected(
+    site: Site, visit: Visits
+) -> None:
+    stage = await staged(site.store)
+    page = await visit(site, "viewer", PATH)
+    picture = page.get_by_role("slider", name="States over time")
+    await expect(picture).to_have_attribute("aria-valuemax", "6")
+    await picture.focus()
+    await page.keyboard.press("ArrowLeft")
+    await page.keyboard.press("ArrowLeft")
+    await expect(picture).to_have_attribute("aria-valuetext", _begins("ok, for 1 h"))
+    await stage.send("ok", NAME, summary="it is back")
+    await expect(picture).to_have_attribute("aria-valuemax", "7")
+    await expect(picture).to_have_attribute("aria-valuetext", _begins("ok, for 1 h"))
+
+
 async def test_a_check_that_is_not_there_says_so(site: Site, visit: Visits) -> None:
     visit.forgive("answered 404")
     page = await visit(site, "viewer", "/check?id=web-9%3AHTTP")

@@ -1,7 +1,7 @@
 /** One check: state, actions, timeline, and who gets notified. */
 
 import { html } from "htm/preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { url, useFetched } from "../api.js";
 import { useKeys } from "../keys.js";
 import { useLive } from "../live.js";
@@ -51,8 +51,14 @@ export default function Check() {
   const id = query.get("id") ?? "";
   const found = useFetched(id ? url("/check", { check: id }) : null, { every: 15 });
   const entity = id.split(":")[0]?.toLowerCase() ?? "";
+  const followed = useRef("");
   useLive(entity ? url("/checks/live", { entity, enabled: "any" }) : null, {
-    changed: (/** @type {Changed} */ change) => names(change).includes(`${entity}${id.slice(entity.length)}`) && found.reload(),
+    changed: (/** @type {Changed} */ change) => {
+      // What changed before the stream began is in none of its events.
+      const isFirst = followed.current !== entity;
+      followed.current = entity;
+      if (isFirst || names(change).includes(`${entity}${id.slice(entity.length)}`)) found.reload();
+    },
     reset: found.reload,
   });
   if (!id) {

@@ -1,7 +1,7 @@
 /** A check's states drawn over time, with maintenance below. */
 
 import { html } from "htm/preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { url, useFetched, useInterval } from "../../api.js";
 import { useKeys } from "../../keys.js";
 import { useQuery } from "../../location.js";
@@ -86,29 +86,29 @@ function seen() {
 function Picture({ course }) {
   const frame = useRef(/** @type {HTMLDivElement | null} */ (null));
   const width = useWidth(frame);
-  const [at, setAt] = useState(/** @type {number | null} */ (null));
-  useEffect(() => setAt(null), [course.start, course.end]);
+  // By its start, so that the same state stays selected when the course goes on.
+  const [start, setStart] = useState(/** @type {number | null} */ (null));
+  const at = start === null ? -1 : course.segments.findIndex((one) => start < one.end);
   const x = (/** @type {number} */ time) =>
     (Math.min(Math.max(time, course.start), course.end) - course.start) / (course.end - course.start) * width;
-  const selected = at === null ? null : (course.segments[at] ?? null);
+  const selected = course.segments[at] ?? null;
   const count = course.segments.length;
   const point = (/** @type {PointerEvent} */ event) => {
     const box = frame.current?.getBoundingClientRect();
     if (!box) return;
     const time = course.start + ((event.clientX - box.left) / box.width) * (course.end - course.start);
-    const found = course.segments.findIndex((one) => time < one.end);
-    setAt(found < 0 ? null : found);
+    setStart(course.segments.find((one) => time < one.end)?.start ?? null);
   };
   const move = (/** @type {KeyboardEvent} */ event) => {
     const by = /** @type {Record<string, number>} */ ({ ArrowLeft: -1, ArrowRight: 1, Home: -count, End: count })[event.key];
     if (by === undefined || count === 0) return;
     event.preventDefault();
-    setAt(Math.min(Math.max((at ?? count) + by, 0), count - 1));
+    setStart(course.segments[Math.min(Math.max((at < 0 ? count : at) + by, 0), count - 1)]?.start ?? null);
   };
   return html`<div class="check-course" ref=${frame} tabindex="0" role="slider" aria-label="States over time" aria-description="Use the arrow keys to move between states."
-    aria-valuemin="0" aria-valuemax=${Math.max(count - 1, 0)} aria-valuenow=${at ?? Math.max(count - 1, 0)}
+    aria-valuemin="0" aria-valuemax=${Math.max(count - 1, 0)} aria-valuenow=${at < 0 ? Math.max(count - 1, 0) : at}
     aria-valuetext=${spoken(selected ?? course.segments[count - 1])}
-    onKeyDown=${move} onPointerMove=${point} onPointerDown=${point} onPointerLeave=${() => setAt(null)} onBlur=${() => setAt(null)}>
+    onKeyDown=${move} onPointerMove=${point} onPointerDown=${point} onPointerLeave=${() => setStart(null)} onBlur=${() => setStart(null)}>
     ${width > 0 && html`<svg width=${width} height="78" aria-hidden="true">
       <defs>
         <pattern id="hatched" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line x1="0" x2="0" y1="0" y2="6" class="check-course-hatch" /></pattern>
@@ -186,7 +186,7 @@ function percent(value) {
 /** @param {{current: HTMLElement | null}} frame */
 function useWidth(frame) {
   const [width, setWidth] = useState(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = frame.current;
     if (!element) return undefined;
     const observer = new ResizeObserver(() => setWidth(element.clientWidth));
