@@ -1,11 +1,12 @@
 """Archived pages in a real browser: they look as they did, and can do nothing for their reader."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest_asyncio
 from msgspec.structs import replace
-from playwright.async_api import Request, expect
+from playwright.async_api import Request, Route, expect
 
 from tests.archive.archived_site import HOME, TIMESTAMP, archived
 from tests.archive.crawling import SITE
@@ -106,6 +107,24 @@ async def test_details_follow_links_inside_of_the_page(museum: Site, visit: Visi
     await expect(page.get_by_role("heading", name=f"{HOME}next")).to_be_visible()
     await page.reload()
     await expect(frame.get_by_role("heading", name="The next page")).to_be_visible()
+
+
+async def test_a_link_is_followed_before_the_page_has_loaded(museum: Site, visit: Visits) -> None:
+    page = await visit(museum, "viewer")
+    is_left = asyncio.Event()
+
+    async def wait(route: Route) -> None:
+        await is_left.wait()
+        await route.abort()
+
+    await page.route("**/dot.svg", wait)
+    visit.forgive("dot.svg failed: net::ERR_FAILED")
+    await page.goto(link(""), wait_until="commit")
+    frame = page.frame_locator("iframe")
+    await frame.get_by_role("link", name="Next page").click()
+    await expect(frame.get_by_role("heading", name="The next page")).to_be_visible()
+    is_left.set()
+    await expect(page.get_by_role("heading", name=f"{HOME}next")).to_be_visible()
 
 
 async def test_a_hostile_page_reaches_nothing(museum: Site, store: Store, visit: Visits) -> None:

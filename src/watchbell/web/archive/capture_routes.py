@@ -198,6 +198,8 @@ async def open_view(request: Asked, ident: Ident, data: JSONBody[ViewAsked]) -> 
         id=made.id,
         address=f"{VIEWS}/{made.token}/{stored.timestamp}/{name_of(stored.url)}",
         expires_in=opened_views.LASTS,
+        url=stored.url,
+        timestamp=stored.timestamp,
     )
 
 

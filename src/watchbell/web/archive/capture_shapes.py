@@ -71,6 +71,9 @@ class ViewOpened(Struct, frozen=True, kw_only=True):
     session that opened it lasts, and only for this crawl."""
     expires_in: int
     """Seconds."""
+    url: str
+    """Of the capture that it shows first."""
+    timestamp: str
 
 
 class ViewPlace(Struct, frozen=True, kw_only=True):

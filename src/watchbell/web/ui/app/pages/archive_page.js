@@ -14,11 +14,15 @@ import { crawlLink, crawlPath, pagesLink } from "./archive/words.js";
  * @typedef {{timestamp: string, at: number, status: number, media_type: string}} Time
  * @typedef {{url: string, timestamp: string, at: number, status: number, reason: string, media_type: string,
  *   headers: {name: string, value: string}[], captures: Time[]}} Capture
- * @typedef {{id: string, address: string}} View
+ * @typedef {{url: string, timestamp: string}} Place
+ * @typedef {Place & {id: string, address: string}} View
  */
 
 /** Without a time, the newest capture is meant. */
 const NEWEST = "99991231235959";
+
+/** @param {Place} place */
+const named = ({ url, timestamp }) => `${url} ${timestamp}`;
 
 export default function ArchivedPage() {
   const [query, setQuery] = useQuery();
@@ -39,7 +43,7 @@ function Known({ ident, page, at, setQuery }) {
   const download = html`<${Button} href=${`/api/v1${withQuery(`${crawlPath(ident)}/capture/body`, wanted)}`} data-native download>Download<//>`;
   return html`<${Page} wide title=${page} above=${above} actions=${fetched.value && download}>
     <${Fetched} of=${fetched} lines=${4}>${(/** @type {Capture} */ capture) => html`<${About} capture=${capture} onSelect=${(/** @type {string} */ one) => setQuery({ at: one })} />`}<//>
-    ${!fetched.problem && html`<${Frame} ident=${ident} page=${page} at=${at} onFollowed=${(/** @type {{url: string, timestamp: string}} */ to) => setQuery({ url: to.url, at: to.timestamp })} />`}
+    ${!fetched.problem && html`<${Frame} ident=${ident} page=${page} at=${at} onFollowed=${(/** @type {Place} */ to) => setQuery({ url: to.url, at: to.timestamp })} />`}
   <//>`;
 }
 
@@ -62,32 +66,38 @@ function About({ capture, onSelect }) {
 
 /**
  * The page has an origin of its own and runs no scripts, so that it can't act for its reader.
- * @param {{ident: string, page: string, at: string, onFollowed: (to: {url: string, timestamp: string}) => void}} props
+ * @param {{ident: string, page: string, at: string, onFollowed: (to: Place) => void}} props
  */
 function Frame({ ident, page, at, onFollowed }) {
   const [view, setView] = useState(/** @type {View | null} */ (null));
   const [problem, setProblem] = useState(/** @type {Problem | null} */ (null));
   const [tries, setTries] = useState(0);
   const shown = useRef("");
-  const loads = useRef(0);
-  const wanted = `${page} ${at}`;
+  const loaded = useRef("");
+  const wanted = named({ url: page, timestamp: at });
   useEffect(() => {
     if (shown.current === wanted) return;
     shown.current = wanted;
-    loads.current = 0;
     setProblem(null);
-    post(`${crawlPath(ident)}/views`, { url: page, timestamp: at }).then(setView, (found) => {
+    const isWanted = () => shown.current === wanted;
+    post(`${crawlPath(ident)}/views`, { url: page, timestamp: at }).then((/** @type {View} */ found) => {
+      if (!isWanted()) return;
+      loaded.current = named(found);
+      setView(found);
+    }, (found) => {
       if (!(found instanceof Problem)) throw found;
+      if (!isWanted()) return;
       shown.current = "";
       setProblem(found);
     });
   }, [wanted, tries]);
-  const loaded = async () => {
-    loads.current += 1;
-    if (loads.current < 2 || !view) return;
+  // A link may be followed before the first page has loaded completely.
+  const follow = async () => {
+    if (!view) return;
     try {
       const place = await get(`/archive/views/${view.id}`);
-      shown.current = `${place.url} ${place.timestamp}`;
+      if (named(place) === loaded.current) return;
+      loaded.current = shown.current = named(place);
       onFollowed(place);
     } catch (found) {
       if (!(found instanceof Problem)) throw found;
@@ -96,7 +106,7 @@ function Frame({ ident, page, at, onFollowed }) {
   if (problem) return html`<${Card}><${Failed} problem=${problem} retry=${() => setTries(tries + 1)} /><//>`;
   if (!view) return html`<${Card}><${Loading} lines=${8} /><//>`;
   return html`<section class="card card-flush capture-frame" aria-label="Page">
-    <iframe key=${view.address} src=${view.address} sandbox="" referrerpolicy="no-referrer" title="Archived page" onLoad=${loaded}></iframe>
+    <iframe key=${view.address} src=${view.address} sandbox="" referrerpolicy="no-referrer" title="Archived page" onLoad=${follow}></iframe>
   </section>
   <p class="soft">Scripts and forms are switched off, and nothing is loaded from the Internet. To use the site as it was, replay its files with <code>watchbell archive replay</code>.</p>`;
 }
