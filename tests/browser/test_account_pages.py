@@ -134,7 +134,11 @@ async def test_a_ping_key_works_from_a_shell_until_it_is_revoked(
     await page.get_by_role("button", name="Create", exact=True).click()
     line = await page.locator("dialog code").first.inner_text()
     await page.get_by_role("button", name=re.compile("^Copy: curl")).click()
-    assert await page.evaluate("navigator.clipboard.readText()") == line
+
+    async def is_copied() -> bool:
+        return bool(await page.evaluate("navigator.clipboard.readText()") == line)
+
+    await eventually(is_copied)
     assert line.startswith("curl -fsS ")
     assert await curl(line) == (0, "OK")
     await page.get_by_role("button", name="Done").click()

@@ -6,6 +6,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.browser.visits import Look, Visits
+from tests.waiting import eventually
 from tests.web.site import Site
 
 EVENTS = "POST /api/v1/check-events"
@@ -26,9 +27,13 @@ async def test_an_operation_is_found_and_its_example_is_copied(site: Site, visit
     await page.locator("summary", has_text=EVENTS).press("Enter")
     await expect(page.get_by_role("table", name="Fields of CheckEvent")).to_contain_text("entity")
     await page.get_by_role("button", name=re.compile("^Copy: curl")).click()
-    copied = await page.evaluate("navigator.clipboard.readText()")
-    assert copied.startswith('curl -H "Authorization: Bearer $KEY"')
-    assert copied.endswith(f'"{site.url}/api/v1/check-events"')
+
+    async def is_copied() -> bool:
+        text = await page.evaluate("navigator.clipboard.readText()")
+        begins = text.startswith('curl -H "Authorization: Bearer $KEY"')
+        return bool(begins and text.endswith(f'"{site.url}/api/v1/check-events"'))
+
+    await eventually(is_copied)
 
 
 async def test_an_open_operation_can_be_linked_to(site: Site, visit: Visits) -> None:

@@ -318,8 +318,8 @@ async def test_jobs_are_listed_filtered_and_paused_by_keyboard(
     await expect(spark).to_be_visible()
     await page.keyboard.press("/")
     await page.keyboard.type("tidy")
-    await expect(rows).to_have_count(1)
     await expect(page).to_have_url(re.compile(r"\?text=tidy"))
+    await expect(rows).to_have_count(1)
     await page.keyboard.press("Enter")
     for key in ("j", "x"):
         await page.keyboard.press(key)

@@ -1,5 +1,6 @@
 """Maintenance in the calendar: planned by mouse, by finger and by keyboard, changed and ended."""
 
+import asyncio
 import re
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -178,10 +179,9 @@ async def test_a_finger_that_holds_draws_and_one_that_moves_scrolls(
     expected = Window(at(monday, 9), 5_400)
     assert await maintenance.windows(store, "db-1:MySQL", "scheduled") == [expected]
 
-    await finger("touchStart", (x, y + 60))
-    for step in (10, 30, 50):
-        await finger("touchMove", (x, y + 60 - step))
-    await finger("touchEnd")
+    # All at once: a finger that rests in between would draw.
+    moves = [finger("touchMove", (x, y + 60 - step)) for step in (10, 30, 50)]
+    await asyncio.gather(finger("touchStart", (x, y + 60)), *moves, finger("touchEnd"))
     await expect(page.locator(".cal-selected")).not_to_be_attached()
     await expect(page.get_by_role("dialog")).not_to_be_attached()
 

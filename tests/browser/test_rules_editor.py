@@ -41,6 +41,9 @@ def cell(page: Page, day: str, time: str) -> Locator:
 
 
 async def painted_by_mouse(page: Page) -> None:
+    """Once the sentence above the grid has followed, which may move the grid."""
+    await expect(page.get_by_label("Rule summary")).to_contain_text("tagged database")
+    await expect(page.get_by_label("Loading")).to_have_count(0)
     grid = page.get_by_role("grid")
     await grid.scroll_into_view_if_needed()
     begin = await cell(page, "Monday", "08:00").bounding_box()
@@ -153,6 +156,8 @@ async def test_a_week_is_painted_by_finger_on_a_phone(
     await rules.save(store, Rule(id="r", contact_id="alice", critical_media=("sms",)))
     page = await visit(site, "editor", PAGE, look="phone")
     await page.get_by_role("button", name="Edit rule 1").tap()
+    await expect(page.get_by_text("Without conditions this is a general rule.")).to_be_visible()
+    await expect(page.get_by_label("Loading")).to_have_count(0)
     await cell(page, "Tuesday", "03:00").scroll_into_view_if_needed()
     begin = await cell(page, "Tuesday", "03:00").bounding_box()
     end = await cell(page, "Wednesday", "04:30").bounding_box()

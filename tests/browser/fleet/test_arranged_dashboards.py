@@ -91,6 +91,7 @@ async def test_panels_are_dragged_with_the_mouse(site: Site, store: Store, visit
     await fleet(store)
     await dashboard(store)
     page = await visit(site, "editor", "/dashboards/dashboard?id=night&edit=yes")
+    await expect(page.get_by_role("slider")).to_be_visible()  # nothing moves any more
     await page.get_by_role("button", name="Move Server alerts", exact=True).hover()
     await page.mouse.down()
     await page.locator(".panel", has_text="CPU load average").hover()
@@ -123,7 +124,7 @@ async def test_panels_are_dragged_with_a_finger(site: Site, store: Store, visit:
         await touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(points)})
 
     handle = page.get_by_role("button", name="Move Note", exact=True)
-    await expect(page.get_by_role("slider")).to_be_visible()
+    await expect(page.get_by_role("slider")).to_be_visible()  # nothing moves any more
     await handle.scroll_into_view_if_needed()
     await finger("touchStart", await middle(handle))
     await finger("touchMove", await middle(page.locator(".panel-head").nth(2)))

@@ -199,8 +199,8 @@ async def test_events_are_listed_filtered_and_changed_together(
     await page.get_by_label(f"Select {second}").check()
     await bulk.get_by_role("button", name="Delete").click()
     await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    await expect(rows).to_have_count(2)
     await expect(page.get_by_text("1 event deleted.")).to_be_visible()
+    await expect(rows).to_have_count(2)
     assert await page.evaluate(FITS)
 
 
