@@ -77,8 +77,7 @@ async def test_the_keyboard_leads_everywhere(site: Site, visit: Visits) -> None:
     await page.keyboard.press("Escape")
     await expect(page.get_by_role("dialog")).to_have_count(0)
 
-    await page.keyboard.press("g")
-    await page.keyboard.press("u")
+    await page.keyboard.type("gu")
     await expect(page.get_by_role("row", name=re.compile("^bob"))).to_be_visible()
     await page.keyboard.press("j")
     await expect(page.get_by_role("row", name=re.compile("^alice"))).to_be_focused()

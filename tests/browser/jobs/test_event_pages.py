@@ -135,8 +135,7 @@ async def test_an_event_is_written_with_the_keyboard_alone(
     site: Site, store: Store, visit: Visits
 ) -> None:
     page = await visit(site, "editor", "/checks")
-    await page.keyboard.press("g")
-    await page.keyboard.press("v")
+    await page.keyboard.type("gv")
     new = page.get_by_role("link", name="Create your first event")
     await expect(new).to_be_visible()
     await new.focus()

@@ -45,6 +45,9 @@ export function Window({ output, wraps, hasTimes, isFollowing, isLive, onLeave, 
   useLayoutEffect(() => {
     const element = frame.current;
     if (!element) return;
+    // The event about a scroll by the scrollbar comes later; until then it must not be undone.
+    const isMovedBack = element.scrollTop < last.current.top - 1 && element.scrollTop + element.clientHeight < element.scrollHeight - ROW;
+    if (isFollowing && isMovedBack) return;
     const wanted = isFollowing ? element.scrollHeight - element.clientHeight : lines.top(last.current.place) * ROW + last.current.rest;
     if (Math.abs(element.scrollTop - wanted) < 1) return;
     element.scrollTop = wanted;
