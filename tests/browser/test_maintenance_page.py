@@ -10,7 +10,7 @@ import pytest_asyncio
 from playwright.async_api import Locator, Page, expect
 
 from tests.alerting.scenes import Stage
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, held
 from tests.web.site import Site, served
 from watchbell.alerting import maintenance
 from watchbell.alerting.windows import Window
@@ -225,6 +225,16 @@ async def test_the_list_and_the_month_show_the_same_and_what_others_do_comes_by_
     await page.keyboard.press("Escape")
     await page.get_by_label("Filter by check").fill("db-*")
     await expect(shown).not_to_be_attached()
+
+
+async def test_a_calendar_without_its_windows_is_loading(
+    site: Site, visit: Visits, monday: datetime
+) -> None:
+    page = await visit(site, "viewer")
+    async with held(page, "**/api/v1/maintenance?*"):
+        await page.goto(week_of(monday))
+        await expect(page.get_by_role("status", name="Loading")).to_be_attached()
+    await expect(page.get_by_role("status", name="Loading")).to_have_count(0)
 
 
 async def test_an_end_that_is_refused_is_told_at_its_field(

@@ -2,14 +2,12 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 from playwright.async_api import Page, Route, expect
 
 from tests.browser.house import House
-from tests.browser.visits import Look, Visits
+from tests.browser.visits import Look, Visits, held
 from tests.waiting import eventually
 from tests.web.site import BY, PASSWORD, Site, served
 from watchbell.clock import SYSTEM, SetClock
@@ -31,6 +29,8 @@ UNNAMED = """(() => {
     .filter((name) => name.endsWith(".js") && !named.has(name) && !name.includes("/theme/"));
 })()"""
 """Modules that the browser heard of by another that imports them, a round trip later."""
+
+CHECKS_PAGE = "**/app/pages/checks.js"
 
 AS_DRAWN = """([open, part, isReady]) => new Promise((resolve) => {
   const watch = new MutationObserver(() => {
@@ -194,7 +194,7 @@ async def test_search_begins_in_the_field_of_the_checks_however_long_they_load(
 ) -> None:
     page = await visit(site, "viewer", "/account")
     await expect(page.get_by_role("heading", name="Account")).to_be_visible()
-    async with held(page, "app/pages/checks.js"):
+    async with held(page, CHECKS_PAGE):
         await page.keyboard.press("/")
         await expect(page).to_have_url(f"{site.url}/checks")
     await expect(page.get_by_role("searchbox", name="Filter checks")).to_be_focused()
@@ -204,27 +204,13 @@ async def test_a_page_that_was_left_while_it_loaded_is_not_shown(site: Site, vis
     page = await visit(site, "viewer", "/account")
     heading = page.get_by_role("heading", name="Account")
     await expect(heading).to_be_visible()
-    async with held(page, "app/pages/checks.js"):
+    async with held(page, CHECKS_PAGE):
         await page.get_by_role("link", name="Checks", exact=True).click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("Checks")
         await page.go_back()
         await expect(page.get_by_role("button", name="Sign out", exact=True)).to_be_visible()
     await page.evaluate("url => import(url).then(() => null)", files().url("app/pages/checks.js"))
     await expect(page.get_by_role("button", name="Sign out", exact=True)).to_be_visible()
-
-
-@asynccontextmanager
-async def held(page: Page, name: str) -> AsyncIterator[None]:
-    """A file of the pages does not arrive before the end of this block."""
-    arrives = asyncio.Event()
-
-    async def wait(route: Route) -> None:
-        await arrives.wait()
-        await route.continue_()
-
-    await page.route(f"**{files().url(name)}", wait)
-    yield
-    arrives.set()
 
 
 async def test_on_a_phone_the_menu_is_behind_a_button(site: Site, visit: Visits) -> None:

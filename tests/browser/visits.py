@@ -1,7 +1,10 @@
 """Signed-in browser pages, and a record of everything that goes wrong in them."""
 
+import asyncio
 import os
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self
@@ -16,6 +19,7 @@ from playwright.async_api import (
     Page,
     Request,
     Response,
+    Route,
 )
 
 from tests.web.site import BY
@@ -172,6 +176,20 @@ class Visits:
         # Aborted by the page itself, as on leaving it, or by its policy, which the console reports.
         if "ERR_ABORTED" not in reason and reason != "csp":
             self._complaints.append(f"{request.method} {request.url} failed: {reason}")
+
+
+@asynccontextmanager
+async def held(page: Page, pattern: str) -> AsyncIterator[None]:
+    """Requests for what matches have no answer before the end of this block."""
+    ends = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await ends.wait()
+        await route.continue_()
+
+    await page.route(pattern, hold)
+    yield
+    ends.set()
 
 
 async def sign_in(context: BrowserContext, place: Place, role: Role, name: str = "") -> None:

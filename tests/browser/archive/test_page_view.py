@@ -1,18 +1,17 @@
 """Archived pages in a real browser: they look as they did, and can do nothing for their reader."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest_asyncio
 from msgspec.structs import replace
-from playwright.async_api import Request, Route, expect
+from playwright.async_api import Request, expect
 
 from tests.archive.archived_site import HOME, TIMESTAMP, archived
 from tests.archive.crawling import SITE
 from tests.archive.exchanges import http
 from tests.browser.test_accessibility import in_both_schemes
-from tests.browser.visits import Visits
+from tests.browser.visits import Visits, held
 from tests.web.site import Site, chosen, serving_services
 from watchbell.archive import crawls
 from watchbell.clock import SYSTEM
@@ -111,19 +110,11 @@ async def test_details_follow_links_inside_of_the_page(museum: Site, visit: Visi
 
 async def test_a_link_is_followed_before_the_page_has_loaded(museum: Site, visit: Visits) -> None:
     page = await visit(museum, "viewer")
-    is_left = asyncio.Event()
-
-    async def wait(route: Route) -> None:
-        await is_left.wait()
-        await route.abort()
-
-    await page.route("**/dot.svg", wait)
-    visit.forgive("dot.svg failed: net::ERR_FAILED")
-    await page.goto(link(""), wait_until="commit")
-    frame = page.frame_locator("iframe")
-    await frame.get_by_role("link", name="Next page").click()
-    await expect(frame.get_by_role("heading", name="The next page")).to_be_visible()
-    is_left.set()
+    async with held(page, "**/dot.svg"):
+        await page.goto(link(""), wait_until="commit")
+        frame = page.frame_locator("iframe")
+        await frame.get_by_role("link", name="Next page").click()
+        await expect(frame.get_by_role("heading", name="The next page")).to_be_visible()
     await expect(page.get_by_role("heading", name=f"{HOME}next")).to_be_visible()
 
 

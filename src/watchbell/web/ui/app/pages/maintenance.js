@@ -72,6 +72,7 @@ export default function Maintenance() {
   ]);
   /** @type {Window[]} */
   const windows = found.value?.items ?? [];
+  const isWaiting = found.isLoading && !found.value;
   const open = query.get("id");
   const opened = windows.find((one) => one.id === open);
   const common = {
@@ -100,7 +101,8 @@ export default function Maintenance() {
     ${found.problem && html`<${Failed} problem=${found.problem} retry=${found.reload} />`}
     ${found.value?.next && html`<p class="notice">Not everything is shown. Select a shorter period or use filters.</p>`}
     ${view !== "agenda" && canPlan && html`<p class="soft cal-hint">Drag over a period to schedule maintenance, or use the arrow keys and Enter.</p>`}
-    <div class=${found.isLoading && !found.value ? "cal-waiting" : ""} aria-busy=${found.isLoading ? "true" : "false"}>
+    <div class=${isWaiting ? "cal-waiting" : ""} aria-busy=${found.isLoading ? "true" : "false"}>
+      ${isWaiting && view !== "agenda" && html`<span class="unseen" role="status" aria-label="Loading"></span>`}
       ${view === "week" && html`<${Card} flush><${Week} ...${common} days=${days} now=${now} /><//>`}
       ${view === "month" && html`<${Card} flush><${Month} ...${common} days=${days} month=${day.slice(0, 7)} /><//>`}
       ${view === "agenda" && (found.value === null && !found.problem ? html`<${Card}><${Loading} lines=${6} /><//>` : html`<${Agenda} ...${common} from=${from}
