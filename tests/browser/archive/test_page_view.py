@@ -14,6 +14,7 @@ from tests.browser.test_accessibility import in_both_schemes
 from tests.browser.visits import Visits, held
 from tests.web.site import Site, chosen, serving_services
 from watchbell.archive import crawls
+from watchbell.archive.warc.limited_rewriting import name_of
 from watchbell.clock import SYSTEM
 from watchbell.store.client import Store
 from watchbell.web.app import open_services
@@ -110,7 +111,7 @@ async def test_details_follow_links_inside_of_the_page(museum: Site, visit: Visi
 
 async def test_a_link_is_followed_before_the_page_has_loaded(museum: Site, visit: Visits) -> None:
     page = await visit(museum, "viewer")
-    async with held(page, "**/dot.svg"):
+    async with held(page, f"**/{name_of(f'{HOME}dot.svg')}"):
         await page.goto(link(""), wait_until="commit")
         frame = page.frame_locator("iframe")
         await frame.get_by_role("link", name="Next page").click()
