@@ -1,5 +1,6 @@
 """Runs and jobs in a browser: followed, aborted, run again, searched, and driven by keyboard."""
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from msgspec.structs import replace
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, Page, Route, expect
 
 from tests.browser.house import House
 from tests.browser.jobs.test_event_pages import FITS, HOSTILE, define
@@ -126,6 +127,33 @@ async def test_a_hundred_thousand_lines_are_followed_live_and_searched(
     await end(store, one)
     await expect(banner(page)).to_contain_text("Succeeded")
     await expect(page.get_by_label("Follow")).to_have_count(0)
+
+
+async def test_an_answer_that_new_lines_have_overtaken_takes_none_away(
+    site: Site, store: Store, visit: Visits
+) -> None:
+    await running(store)
+    printer = Printer(store)
+    await printer.print(b"".join(b"line %d\n" % n for n in range(1, 1_001)), SYSTEM.now())
+    page = await visit(site, "viewer")
+    is_overtaken = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        response = await route.fetch()
+        await is_overtaken.wait()
+        await route.fulfill(response=response)
+
+    await page.route("**/api/v1/jobs/j1/output?*", late)
+    await page.goto("/jobs/job?id=j1")
+    log = page.get_by_role("log")
+    await expect(log).to_contain_text("line 1000")
+    await printer.print(b"the end\n", SYSTEM.now())
+    await expect(log).to_contain_text("the end")
+    async with page.expect_event("requestfinished", lambda one: "/j1/output?" in one.url):
+        is_overtaken.set()
+    await page.evaluate("fetch('/api/v1/session').then(() => null)")  # it has been handled, too
+    await expect(page.get_by_text("1,001 lines")).to_be_visible()
+    await expect(log).to_contain_text("the end")
 
 
 async def test_progress_and_status_are_shown_as_they_are_reported(

@@ -26,13 +26,23 @@ export class Lines {
     this.rows = [];
     /** Characters per row if lines are wrapped, else 0. */
     this.width = 0;
+    /** How many pieces of new lines have come. */
+    this.news = 0;
   }
 
   /**
    * @param {Piece} piece
-   * @param {{isNews?: boolean}} [options] `isNews`: printed since the last piece
+   * @param {{isNews?: boolean, isOld?: boolean}} [options] `isNews`: printed since the last piece;
+   *   `isOld`: requested before news that have come since
    */
-  add(piece, { isNews = false } = {}) {
+  add(piece, { isNews = false, isOld = false } = {}) {
+    if (isOld) {
+      // It knows of fewer lines than there are; those that are complete keep their places.
+      const end = Math.min(piece.complete, this.complete);
+      piece.lines.forEach((line, i) => piece.start + i < end && this.set(piece.start + i, line));
+      return;
+    }
+    if (isNews) this.news += 1;
     // Beyond `complete` only the newest lines are kept, and their places change during the run.
     const hasMoved = piece.complete < piece.total && (isNews || this.differs(piece));
     if (hasMoved || piece.total < this.total) this.forget(Math.min(piece.complete, this.complete));

@@ -30,10 +30,11 @@ export function useOutput(source, news) {
   const load = useCallback(
     async (/** @type {{start?: number, limit: number}} */ where) => {
       const mine = lines.current;
+      const before = mine.news;
       try {
         const piece = await source.load(where);
         if (mine !== lines.current) return;
-        mine.add(piece);
+        mine.add(piece, { isOld: mine.news !== before });
         changed();
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
