@@ -331,6 +331,61 @@ async def test_an_end_that_is_on_its_way_counts_and_not_the_one_that_is_reported
     assert (run.code, run.data) == (0, {"x": 1})
 
 
+async def test_waits_and_limits_that_are_lost_are_found_again(store: Store, tmp_path: Path) -> None:
+    nodes = [node("q", "wait", wait=3_600), node("x", event="a")]
+    limits = [{"type": "time", "duration": 7_200}]
+    known = await put(store, *events(*nodes, wires=("start > q", "q > x"), limits=limits))
+    async with site(store, tmp_path) as agent:
+        await launch_run(store, known, "w")
+        await eventually(lambda: store.call("ZCARD", KEYS.workflow_later()))
+        before = await timed(store)
+        await store.call("DEL", KEYS.workflow_later())
+        for _ in range(2):
+            await WorkflowSurveyor(store).survey()
+        assert await timed(store) == before
+        assert [step.what for step in before] == ["wait", "limit"]
+        await store.call("ZADD", KEYS.workflow_later(), 1, msgspec.json.encode(next(iter(before))))
+        assert (await over(store)).code == 0
+    assert agent.places == {Place("x", 0, 0): 1}
+
+
+async def timed(store: Store) -> dict[Step, str]:
+    found = await texts(store, "ZRANGE", KEYS.workflow_later(), 0, -1, "WITHSCORES")
+    steps = [msgspec.json.decode(one, type=Step) for one in found[::2]]
+    return dict(zip(steps, found[1::2], strict=True))
+
+
+async def test_a_run_ends_although_the_request_to_abort_it_was_lost(
+    store: Store, tmp_path: Path
+) -> None:
+    known = await put(store, *events(node("x", event="a"), wires=("start > x",)))
+    async with at_work(WorkflowAgent(store, lambda _: None)) as agent:
+        assert isinstance(agent, WorkflowAgent)
+        async with conducting(store, tmp_path):
+            await launch_run(store, known, "w")
+            await eventually(lambda: agent.held)
+        await aborts.abort(store, "jrun", "Aborted by Alice", ALICE, now=SYSTEM.now())
+        assert await store.call("DEL", KEYS.workflow_steps())
+        async with conducting(store, tmp_path):
+            await WorkflowSurveyor(store).survey()
+            run = await over(store)
+    assert (run.code, run.description) == ("abort", "Aborted by Alice")
+
+
+async def test_a_run_with_a_spoiled_state_and_no_jobs_in_progress_ends(
+    store: Store, tmp_path: Path
+) -> None:
+    nodes = [node("q", "wait", wait=3_600), node("x", event="a")]
+    known = await put(store, *events(*nodes, wires=("start > q", "q > x")))
+    async with site(store, tmp_path):
+        await launch_run(store, known, "w")
+        await eventually(lambda: store.call("ZCARD", KEYS.workflow_later()))
+        await store.call("HSET", KEYS.job("jrun"), "_workflow", "{")
+        await WorkflowSurveyor(store).survey()
+        run = await over(store)
+    assert (run.code, run.description) == ("abort", "The state of the workflow can't be read")
+
+
 async def test_a_run_whose_start_was_lost_begins(store: Store, tmp_path: Path) -> None:
     known = await put(store, *events(node("x", event="a"), wires=("start > x",)))
     await launch_run(store, known, "w")

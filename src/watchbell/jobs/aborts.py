@@ -25,17 +25,27 @@ class Outcome(Enum):
 
 _OUTCOMES = {b"ended": Outcome.ENDED, b"asked": Outcome.ASKED, b"over": Outcome.OVER}
 
+# Needs LAYOUT. `end_run` lets a run of a workflow end as JSON for the agent says. The run ignores a
+# second request.
+END_RUN = """
+local function end_run(id, wanted)
+  local wish = list_of(wanted)
+  redis.call('RPUSH', jobs.workflow_steps, cjson.encode({
+    run = id, what = 'abort', reason = wish.reason, retry_ok = wish.retry_ok, by = wish.by
+  }))
+end
+"""
+
 # Needs SHARED and END. `abort` takes a job, the result that it has if no agent has it, and JSON for
 # the agent: reason, retry_ok, by. It returns 'ended', 'asked', 'over', or 'none' where there is no
 # such job in progress. A job that is being aborted keeps its first reason. A run of a workflow
 # ends once its jobs have.
-ABORT = """
+ABORT = (
+    END_RUN
+    + """
 local function abort_run(id, wanted, before)
   if not before then
-    local wish = cjson.decode(wanted)
-    redis.call('RPUSH', jobs.workflow_steps, cjson.encode({
-      run = id, what = 'abort', reason = wish.reason, retry_ok = wish.retry_ok, by = wish.by
-    }))
+    end_run(id, wanted)
     redis.call('HSET', jobs.job .. id, '_abort', wanted)
     redis.call('PUBLISH', jobs.news, id)
   end
@@ -63,6 +73,7 @@ local function abort(id, result, wanted)
   return 'asked'
 end
 """
+)
 
 # KEYS[1] ready; ARGV[1] result of a job that no agent has, ARGV[2] JSON for the agent; ARGV[3…]
 # ids. Returns for each what `abort` does.

@@ -1,10 +1,11 @@
-"""Finds what runs of workflows would wait for in vain: jobs whose end was never reported, because
-another program has removed or spoiled their records, or what was queued."""
+"""Finds what runs of workflows would wait for in vain, because another program has removed or
+spoiled records of jobs, or what was queued."""
 
 import asyncio
 
 from watchbell import logs
-from watchbell.jobs import job_records, workflow_runs
+from watchbell.jobs import job_records, workflow_runs, workflow_scripts, workflow_waits
+from watchbell.jobs.aborts import END_RUN
 from watchbell.jobs.decide import completion
 from watchbell.jobs.decide.workflow_state import EndedJob, Step
 from watchbell.jobs.keys import Jobs
@@ -17,26 +18,31 @@ _EVERY = 30.0
 _PAGE = 20
 GONE = "The record of the job is gone"
 
-# KEYS[1] ready; ARGV[1] cursor, ARGV[2] how many. Returns the next cursor, runs that have no state
-# yet, and jobs without a hash as {run, job}. The end of such a job is in the queue, or lost.
+# KEYS[1] ready; ARGV[1] cursor, ARGV[2] how many. Asks runs again to end that have not noticed it.
+# Returns the next cursor; runs that have not begun, or whose state is spoiled; jobs without a hash
+# as {run, job}: their end is in the queue, or lost; and runs that wait for a time.
 _SURVEY = Script(
     LAYOUT
     + READ
+    + END_RUN
     + """
+redis.call('LLEN', jobs.workflow_steps)
 local found = redis.call('ZSCAN', jobs.live, ARGV[1], 'COUNT', ARGV[2])
-local idle, missing = {}, {}
+local idle, missing, timed = {}, {}, {}
 for i = 1, #found[2], 2 do
   local id = found[2][i]
-  local fields = read('HMGET', jobs.job .. id, 'type', 'state', '_workflow') or {}
+  local fields = read('HMGET', jobs.job .. id, 'type', 'state', '_workflow', '_abort') or {}
   if fields[1] == '"workflow"' and fields[2] == '"active"' then
-    if not fields[3] then idle[#idle + 1] = id end
-    local active = list_of(fields[3]).active
-    for job in pairs(type(active) == 'table' and active or {}) do
+    local state = list_of(fields[3])
+    if type(state.nodes) ~= 'table' then idle[#idle + 1] = id end
+    if fields[4] and not state.aborted then end_run(id, fields[4]) end
+    if state.waits or state.deadlines then timed[#timed + 1] = id end
+    for job in pairs(type(state.active) == 'table' and state.active or {}) do
       if redis.call('EXISTS', jobs.job .. job) == 0 then missing[#missing + 1] = {id, job} end
     end
   end
 end
-return {found[1], idle, missing}
+return {found[1], idle, missing, timed}
 """
 )
 
@@ -53,15 +59,18 @@ class WorkflowSurveyor:
             await patiently(self.survey)
 
     async def survey(self) -> None:
-        """Reports ends again that may be lost. A run takes its steps in order, and ignores an end
-        that it knows: one that is still in the queue counts, and this one does not."""
+        """Reports again what may be lost. A run takes its steps in order, and ignores one that it
+        has taken: what is still in the queue counts, and this does not."""
         cursor = 0
         while True:
-            found, idle, missing = await _SURVEY(self._store, [self._ready], [cursor, _PAGE])
+            found, idle, missing, timed = await _SURVEY(self._store, [self._ready], [cursor, _PAGE])
             for run in idle:
                 await workflow_runs.add_step(self._store, Step(run=text(run), what="start"))
             for run, job in missing:
                 await self._report(text(run), text(job))
+            for record in await workflow_scripts.load(self._store, [text(run) for run in timed]):
+                if record and await workflow_waits.restore(self._store, record):
+                    self._log.warning("a wait or limit is queued again", job=record.job.id)
             cursor = int(found)
             if not cursor:
                 return

@@ -2,10 +2,14 @@
 
 import asyncio
 
+import msgspec
+
+from watchbell.jobs import workflow_scripts
+from watchbell.jobs.job_records import JobRecord
 from watchbell.jobs.keys import Jobs
 from watchbell.jobs.lua import LAYOUT
 from watchbell.probes import probe
-from watchbell.store.client import Store, patiently
+from watchbell.store.client import Argument, Store, patiently
 from watchbell.store.script import Script
 
 LONGEST = 0.25
@@ -31,6 +35,33 @@ local left = first[2] and math.ceil((tonumber(first[2]) - now) * 1000) or -1
 return {#due, math.min(left, 1e9)}
 """
 )
+
+# KEYS[1] ready; ARGV[1] run, ARGV[2] its state as it was read, then steps, each after its time.
+# Adds those that are missing, unless the run has gone on. Returns how many.
+_RESTORE = Script(
+    LAYOUT
+    + """
+local added = 0
+if redis.call('HGET', jobs.job .. ARGV[1], '_workflow') ~= ARGV[2] then return added end
+for i = 3, #ARGV, 2 do
+  added = added + redis.call('ZADD', jobs.workflow_later, 'NX', ARGV[i], ARGV[i + 1])
+end
+return added
+"""
+)
+
+
+async def restore(store: Store, record: JobRecord) -> int:
+    """Adds the steps for which a run waits, where they are lost. Returns how many were. One that
+    is in the queue already counts as lost; the run ignores the second one."""
+    run, state = record.job.id, workflow_scripts.state_of(record)
+    steps = state.timed_steps(run) if state else []
+    if not steps:
+        return 0
+    args: list[Argument] = [run, record.own[workflow_scripts.STATE]]
+    for at, step in steps:
+        args += [f"{at:.6f}", msgspec.json.encode(step)]
+    return int(await _RESTORE(store, [Jobs(store.prefix).ready()], args))
 
 
 class WaitEnder:

@@ -73,7 +73,8 @@ class Run(Controllers):
                 self._fire_all(wait.node, wait.input)
             case "abort" if not state.aborted:
                 self._abort(step.reason, retry_ok=step.retry_ok)
-            case "limit" if not state.aborted:
+            case "limit" if step.limit in state.deadlines and not state.aborted:
+                del state.deadlines[step.limit]
                 self._reach_limit(step)
             case "suspend" if not state.suspended and not state.aborted:
                 state.suspended = step.reason
@@ -84,11 +85,10 @@ class Run(Controllers):
     def _start(self) -> None:
         start, self._state.data = self._workflow.start, dict(self._job.workflowData)
         self._set(start, started=self._now, completed=self._now)
-        limits = enumerate(self._job.limits)
-        for n, limit in limits:
+        for place, limit in enumerate(self._job.limits):
             if limit.type == "time" and limit.enabled and limit.duration:
-                step = Step(run=self._job.id, what="limit", limit=n)
-                self._decision.later.append((self._now + limit.duration, step))
+                self._state.deadlines[place] = self._now + limit.duration
+        self._decision.later += self._state.timed_steps(self._job.id)
         self._fire_all(start, self._given())
 
     def _given(self) -> Input:
@@ -97,10 +97,7 @@ class Run(Controllers):
         return Input(data=given.get("data"), files=_files(given.get("files", ())))
 
     def _reach_limit(self, step: Step) -> None:
-        limits = self._job.limits
-        if not 0 <= step.limit < len(limits):
-            return
-        limit = limits[step.limit]
+        limit = self._job.limits[step.limit]
         reason = f"The limit of {outcomes.seconds(limit.duration or 0)} was reached"
         if limit.abort:
             self._state.limit = step.limit

@@ -121,12 +121,12 @@ class Controllers(RunStep):
             return
         state.numbered += 1
         name = str(state.numbered)
-        state.waits[name] = Wait(node.id, token.input)
+        until = self._now + float(node.data.get("wait", 0))
+        state.waits[name] = Wait(node.id, until, token.input)
         self._set(
             node.id,
             started=known.started or self._now,
             active=known.active + 1,
             count=known.count + 1,
         )
-        until = self._now + float(node.data.get("wait", 0))
         self._decision.later.append((until, Step(run=self._job.id, what="wait", wait=name)))

@@ -101,6 +101,7 @@ class Group(Struct, omit_defaults=True):
 
 class Wait(Struct, frozen=True, omit_defaults=True):
     node: str
+    until: float
     input: Input = Input()
 
 
@@ -113,6 +114,8 @@ class RunState(Struct, kw_only=True, omit_defaults=True):
     joins: dict[str, tuple[Input, ...]] = {}
     """What has arrived at joins that still wait."""
     waits: dict[str, Wait] = {}
+    deadlines: dict[int, float] = {}
+    """When limits of time will be reached, by their places among the limits of the run."""
     held: tuple[Token, ...] = ()
     """What is to run once the run is resumed."""
     launched: int = 0
@@ -137,6 +140,16 @@ class RunState(Struct, kw_only=True, omit_defaults=True):
     html: Any = None
     cpu: Usage | None = None
     mem: Usage | None = None
+
+    def timed_steps(self, run: str) -> list[tuple[float, Step]]:
+        """What will happen to the run by itself, and when."""
+        waits = [
+            (one.until, Step(run=run, what="wait", wait=name)) for name, one in self.waits.items()
+        ]
+        limits = [
+            (at, Step(run=run, what="limit", limit=place)) for place, at in self.deadlines.items()
+        ]
+        return [*waits, *limits]
 
 
 class End(Struct, frozen=True, kw_only=True):

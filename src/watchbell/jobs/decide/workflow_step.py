@@ -128,6 +128,7 @@ class RunStep:
             why = "the run was aborted"
             self._set(node, active=0, error=True, completed=self._now, reason=why)
         state.joins, state.waits, state.held, state.groups = {}, {}, (), {}
+        state.deadlines = {}
         for node, job in self._decision.launches:
             known = self._of(node)
             self._set(node, active=known.active - 1, max=known.max - 1)
