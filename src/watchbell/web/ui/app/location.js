@@ -5,15 +5,42 @@ import { Cell, useCell } from "./cell.js";
 
 const here = () => window.location.pathname + window.location.search;
 const place = new Cell(here());
-window.addEventListener("popstate", () => place.set(here()));
+/** @typedef {(leave: () => void) => void} Guard asks whether the page may be left, and then calls `leave` */
+/** @type {Guard | null} */
+let guard = null;
+
+window.addEventListener("popstate", () => {
+  if (!guard || here() === place.value) {
+    place.set(here());
+    return;
+  }
+  // The browser has left already; this page comes back as a new entry, after the one that was wanted.
+  window.history.pushState(null, "", place.value);
+  guard(() => {
+    guard = null;
+    window.history.back();
+  });
+});
+
+/** @param {Guard} asks before the page is left @returns {() => void} ends that */
+export function guardPage(asks) {
+  guard = asks;
+  return () => {
+    if (guard === asks) guard = null;
+  };
+}
 
 /**
  * Opens a page of this application.
  * @param {string} to
- * @param {{replace?: boolean}} [options] `replace`: leave no entry in the history
+ * @param {{replace?: boolean, ask?: boolean}} [options] `replace`: leave no entry in the history; `ask`: whether a guard may keep people here
  */
-export function go(to, { replace = false } = {}) {
+export function go(to, { replace = false, ask = true } = {}) {
   if (to === place.value) return;
+  if (ask && guard) {
+    guard(() => go(to, { replace, ask: false }));
+    return;
+  }
   window.history[replace ? "replaceState" : "pushState"](null, "", to);
   const samePath = to.split("?")[0] === place.value.split("?")[0];
   place.set(here());

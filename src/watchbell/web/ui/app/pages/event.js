@@ -38,7 +38,7 @@ function New({ from, plugin, type }) {
   const save = async (/** @type {any} */ body) => {
     const saved = await post("/events", body);
     showToast(`${body.title} created. It runs ${saved.words}.`);
-    go(eventLink(saved.id));
+    go(eventLink(saved.id), { ask: false });
   };
   const copied = source.value && { ...source.value.event, title: `Copy of ${source.value.event.title}` };
   const isReady = options.value && (!from || copied);
@@ -117,7 +117,7 @@ function Edit({ shown, options, reload }) {
     try {
       const saved = await ask("PUT", path, body, { headers: { "if-match": `"${revision}"` } });
       showToast(`Saved. It runs ${saved.words}.`);
-      go(eventLink(id));
+      go(eventLink(id), { ask: false });
       reload();
     } catch (error) {
       setIsOutdated(error instanceof Problem && error.status === 412);
@@ -131,7 +131,7 @@ function Edit({ shown, options, reload }) {
       yes: "Delete",
       async act() {
         await remove(path);
-        go("/events");
+        go("/events", { ask: false });
         showToastWithUndo(`${title} deleted.`, () => post(`${path}/revisions/${revision}/restore`), `${title} restored.`, () => go(eventLink(id)));
       },
     });

@@ -5,6 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import { Errors, Field, Form, Toggle } from "../../kit/form.js";
 import { Card } from "../../kit/layout.js";
 import { Tokens } from "../../kit/tokens.js";
+import { useUnsaved } from "../../kit/unsaved.js";
 import { usePreview } from "../../runs/preview.js";
 import { Actions } from "./actions.js";
 import { defined, drafted, itemsOf } from "./draft.js";
@@ -30,9 +31,11 @@ export function Editor({ event, isNew, options, onSave, cancel, extra }) {
   const timings = useMemo(() => itemsOf({ timings: draft.timings }).timings, [draft.timings]);
   const preview = /** @type {import("../../runs/preview.js").Preview<import("./preview.js").Previewed>} */ (usePreview("/events/preview", { timings }));
   const shown = html`<${Previewing} preview=${preview} />`;
+  const body = useMemo(() => defined(draft), [draft]);
+  useUnsaved(body);
   const parts = { draft, change, options };
   return html`<div class="editor">
-    <${Form} onSubmit=${() => onSave(defined(draft))} submit=${isNew ? "Create event" : "Save"} cancel=${cancel} extra=${extra}>
+    <${Form} onSubmit=${() => onSave(body)} submit=${isNew ? "Create event" : "Save"} cancel=${cancel} extra=${extra}>
       <${Errors} errors=${preview.value?.errors ?? NONE}>
         <${Basics} ...${parts} first=${event?.params ? { plugin: event.plugin, params: event.params } : null} isNew=${isNew} />
         <${Where} ...${parts} />

@@ -6,6 +6,7 @@ import { Problem } from "../../api.js";
 import { Errors, Field, Form, Toggle } from "../../kit/form.js";
 import { Card } from "../../kit/layout.js";
 import { Tokens } from "../../kit/tokens.js";
+import { useUnsaved } from "../../kit/unsaved.js";
 import { usePreview } from "../../runs/preview.js";
 import { Actions } from "../events/actions.js";
 import { drafted, itemsOf } from "../events/draft.js";
@@ -42,11 +43,11 @@ export function WorkflowForm({ event, isNew, options, onSave, cancel, extra }) {
   const preview = /** @type {import("../../runs/preview.js").Preview<import("../events/preview.js").Previewed>} */ (usePreview("/events/preview", { timings: defined.timings }));
   const problems = useMemo(() => readable(check.value?.problems ?? [], graph, modifiers.length, facts), [check.value, graph, modifiers, facts]);
   const change = (/** @type {Partial<Draft>} */ changes) => setDraft((old) => ({ ...old, ...changes }));
+  const body = useMemo(() => ({ ...shared(draft), type: "workflow", ...defined }), [draft, defined]);
+  useUnsaved(body);
   const save = async () => {
-    const { title, enabled, icon, category, tags, targets, algo, notes, limits, actions } = draft;
-    const common = { title: title.trim(), enabled, icon, category, tags, targets, algo, notes, ...itemsOf({ limits, actions }) };
     try {
-      await onSave({ ...common, type: "workflow", ...defined });
+      await onSave(body);
     } catch (error) {
       const node = error instanceof Problem && nodeOfField(error.errors[0]?.field ?? "", graph, modifiers.length);
       if (node) editing.select([node.id], node.id);
@@ -70,6 +71,11 @@ export function WorkflowForm({ event, isNew, options, onSave, cancel, extra }) {
       <//>
     <//>
   </div>`;
+}
+
+/** What a workflow has like any event. @param {Draft} draft */
+function shared({ title, enabled, icon, category, tags, targets, algo, notes, limits, actions }) {
+  return { title: title.trim(), enabled, icon, category, tags, targets, algo, notes, ...itemsOf({ limits, actions }) };
 }
 
 /** @param {import("../events/draft.js").Parts & {isNew: boolean}} props */
