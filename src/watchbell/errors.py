@@ -1,5 +1,7 @@
 """What can go wrong in a way that somebody can act on, each with the exit code of its command."""
 
+from collections.abc import Sequence
+
 
 class WatchbellError(Exception):
     """Its text is one clear line for a person; commands print it and leave with `exit_code`."""
@@ -17,6 +19,20 @@ class Refused(WatchbellError):
     def __init__(self, reason: str, *, field: str = "", code: str = "") -> None:
         super().__init__(f"{field}: {reason}" if field else reason)
         self.reason, self.field, self.code = reason, field, code
+        self.others: tuple[Refused, ...] = ()
+        """What else is wrong with the same request."""
+
+    @property
+    def every(self) -> tuple["Refused", ...]:
+        return (self, *self.others)
+
+
+def refuse_for(reasons: Sequence[Refused]) -> None:
+    """Raises the first one, with the others; nothing where there is none."""
+    if reasons:
+        first, *others = reasons
+        first.others = tuple(others)
+        raise first
 
 
 class Changed(WatchbellError):

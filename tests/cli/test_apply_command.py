@@ -147,6 +147,31 @@ def read_until(stream: IO[str], end: str) -> str:
     return text
 
 
+def test_all_that_is_wrong_with_a_definition_is_shown(place: servers.Single) -> None:
+    unreadable = FILE.replace("hours: [2]", "hours: [99]").replace("x: 100", "x: far")
+    assert [line.split(": expected")[0] for line in wrong(place, unreadable)] == [
+        "event 'Release': timings[0].hours",
+        "event 'Release': workflow.nodes[1].x",
+    ]
+    wires = "        - {source: one, dest: two}\n        - {source: two, dest: three}\n"
+    assert [line.partition(";")[0] for line in wrong(place, FILE + wires)] == [
+        "event 'Release': workflow.connections[2]: there are two wires from 'one' to 'two'",
+        "event 'Release': workflow.connections[3].dest: there is no node 'three'",
+    ]
+    absent = FILE.replace("event: build}", "event: gone}").replace(": shellplug", ": nothing")
+    assert wrong(place, absent.replace("id: build", "id: bui ld")) == [
+        "event 'Build': id: expected an id: 1 to 64 letters, digits and _, not 'bui ld'",
+        "event 'Release': workflow.nodes[1].data.event: there is no event 'gone'",
+        "event 'Release': workflow.nodes[2].data.plugin: there is no plugin 'nothing'",
+    ]
+
+
+def wrong(place: servers.Single, text: str) -> list[str]:
+    first, *found = applied(place, text, code=1).splitlines()
+    assert first == "watchbell: nothing was changed:"
+    return [line.strip() for line in found]
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -79,8 +79,10 @@ def command(*, loaded: Loaded, file: str, dry_run: bool, yes: bool) -> int:
 
 def _check(made: list[Planned]) -> None:
     if wrong := [one for one in made if one.state == "invalid"]:
-        reasons = "\n  ".join(f"{plain(one.item.name)}: {plain(one.problem)}" for one in wrong)
-        raise Refused(f"nothing was changed:\n  {reasons}")
+        reasons = [
+            f"{plain(one.item.name)}: {plain(reason)}" for one in wrong for reason in one.problems
+        ]
+        raise Refused("\n  ".join(["nothing was changed:", *reasons]))
 
 
 def _content(file: str) -> str:

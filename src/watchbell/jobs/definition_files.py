@@ -210,8 +210,8 @@ _Dumper.add_representer(list, _list)
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """Dates, times such as 12:30 and numbers with a leading zero stay texts, no key is there twice,
-    and an anchor is no way to make much of little."""
+    """Dates, times such as 12:30, numbers with a leading zero, infinities and all keys stay texts,
+    no key is there twice, and an anchor is no way to make much of little."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -222,6 +222,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         seen = set[str]()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            key.tag = f"{_TAG}str"
             if key.value in seen:
                 reason = f"{key.value!r} is there twice"
                 raise yaml.MarkedYAMLError(problem=reason, problem_mark=key.start_mark)
@@ -231,10 +232,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
 
 _TAG = "tag:yaml.org,2002:"
 _INT = r"[-+]?(?:0|[1-9][0-9_]*|0b[01_]+|0x[0-9a-fA-F_]+)"
-_FLOAT = (
-    r"[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?"
-    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
-)
+_FLOAT = r"[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?"
 _READ_BY_US = [f"{_TAG}{name}" for name in ("timestamp", "int", "float")]
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in found if tag not in _READ_BY_US]

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from watchbell.errors import Refused
+from watchbell.errors import Refused, refuse_for
 from watchbell.fleet.model import Monitor, OutputFormat
 from watchbell.fleet.monitoring import trial
 from watchbell.jobs import (
@@ -78,7 +78,8 @@ def read(
     is_admin: bool = True,
 ) -> Record:
     """The record. `current` is the one it replaces. Raises Refused, and nothing else, whatever the
-    value. Without `known`, references and parameters are not checked."""
+    value; it has all that is wrong, as far as the value can be read. Without `known`, references
+    and parameters are not checked."""
     stored = read_value.plain(current) if current is not None else None
     plain = read_value.mapping("", read_value.plain(value))
     record: Record = _READERS[True][kind]("", aliases.canonical(kind, plain, stored))
@@ -86,15 +87,11 @@ def read(
         timing_rules.check_together(record.timings)
         record = _checked_type(record)
         _check_graph(record, known)
-        if known is not None:
-            record = _checked_event(record, known, current, is_admin=is_admin)
     if isinstance(record, Monitor):
         trial.check_monitor(record)
     if isinstance(record, AlertDef):
         trial.check_alert(record)
-    if known is not None:
-        _check_references(record, known, current)
-    return record
+    return record if known is None else _checked(record, known, current, is_admin=is_admin)
 
 
 def stored(kind: str, raw: bytes) -> Record:
@@ -132,6 +129,18 @@ def limit(value: object, field: str = "", *, strict: bool = False) -> Limit:
     return found
 
 
+def _checked(record: Record, known: Known, current: Record | None, *, is_admin: bool) -> Record:
+    """The record as other records demand it."""
+    wrong = list[Refused]()
+    if isinstance(record, Event):
+        try:
+            record = _checked_event(record, known, current, is_admin=is_admin)
+        except Refused as error:
+            wrong += error.every
+    refuse_for([*wrong, *_missing_references(record, known, current)])
+    return record
+
+
 def _checked_type(event: Event) -> Event:
     """A workflow has no plugin of its own, and every workflow has nodes."""
     if event.type == "workflow":
@@ -145,9 +154,8 @@ def _check_graph(event: Event, known: Known | None) -> None:
     if event.workflow is None:
         return
     events = known.events if known is not None else {}
-    for one in workflow_graph.problems(event.workflow, event.id, event.timings, events):
-        if not one.is_warning:
-            raise Refused(one.reason, field=one.field)
+    found = workflow_graph.problems(event.workflow, event.id, event.timings, events)
+    refuse_for([Refused(one.reason, field=one.field) for one in found if not one.is_warning])
 
 
 def _checked_event(event: Event, known: Known, current: Record | None, *, is_admin: bool) -> Event:
@@ -193,14 +201,14 @@ def _with_params(event: Event, plugin: Plugin | None, before: Event, *, is_admin
     return replace(event, params=params, timings=tuple(timings))
 
 
-def _check_references(record: Record, known: Known, current: Record | None) -> None:
+def _missing_references(record: Record, known: Known, current: Record | None) -> Iterator[Refused]:
     """A reference that was there before is not refused, although what it named is gone."""
     accepted = {reference[1:] for reference in references(current)} if current else set()
     if isinstance(record, Event):
         accepted.add(("event", record.id))
     for field, kind, name in references(record):
         if (kind, name) not in accepted and name not in named(known, kind):
-            raise Refused(f"there is no {kind} {name!r}", field=field)
+            yield Refused(f"there is no {kind} {name!r}", field=field)
 
 
 def named(known: Known, kind: str) -> Mapping[str, Struct]:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from watchbell.errors import Refused
+from watchbell.errors import Refused, refuse_for
 from watchbell.jobs.big_numbers import SUSPECT, bounded
 from watchbell.schedule.fields import integer, refuse
 
@@ -196,7 +196,14 @@ def items(reader: Reader, most: int = MOST_ITEMS) -> Reader:
     def read(field: str, value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list) or len(value) > most:
             refuse(field, f"a list of at most {most} objects", value)
-        return tuple(reader(f"{field}[{place}]", one) for place, one in enumerate(value))
+        found, wrong = [], list[Refused]()
+        for place, one in enumerate(value):
+            try:
+                found.append(reader(f"{field}[{place}]", one))
+            except Refused as error:
+                wrong += error.every
+        refuse_for(wrong)
+        return tuple(found)
 
     return read
 
@@ -232,15 +239,21 @@ def fields(
     path: str, value: Mapping[str, Any], readers: Mapping[str, Reader], *, strict: bool
 ) -> dict[str, Any]:
     """What the readers make of the properties; None counts as absent. An unknown property is
-    refused if it has a value and `strict`, and else ignored."""
-    found = {}
+    refused if it has a value and `strict`, and else ignored. All that is wrong is refused at
+    once."""
+    found, wrong = {}, list[Refused]()
     for name, each in value.items():
         if each is None:
             continue
-        reader = readers.get(name)
-        if reader is not None:
-            found[name] = reader(f"{path}.{name}" if path else name, each)
-        elif strict and each not in ("", [], {}, False, 0):
-            reason = f"there is no such property; expected {', '.join(readers)}"
-            raise Refused(reason, field=f"{path}.{name}" if path else name)
+        field, reader = f"{path}.{name}" if path else name, readers.get(name)
+        if reader is None:
+            if strict and each not in ("", [], {}, False, 0):
+                reason = f"there is no such property; expected {', '.join(readers)}"
+                wrong.append(Refused(reason, field=field))
+            continue
+        try:
+            found[name] = reader(field, each)
+        except Refused as error:
+            wrong += error.every
+    refuse_for(wrong)
     return found

@@ -20,7 +20,7 @@ def problems(event: str, draft: object, timings: Sequence[Any], known: Known) ->
         try:
             times.append(_timing(f"timings[{place}]", value))
         except Refused as error:
-            found.append(Problem(field=error.field, reason=error.reason))
+            found += [Problem(field=one.field, reason=one.reason) for one in error.every]
     found += workflow_graph.problems(workflow, event, times, known.events)
     found += _missing(event, workflow, known)
     before = known.events.get(event)

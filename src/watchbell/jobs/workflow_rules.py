@@ -7,7 +7,7 @@ from typing import Any, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from watchbell.errors import Refused
+from watchbell.errors import Refused, refuse_for
 from watchbell.expressions import Expression, ExpressionError
 from watchbell.jobs import action_rules, aliases, limit_rules
 from watchbell.jobs import value_readers as read
@@ -127,12 +127,11 @@ def properties(kind: str, controller: str = "") -> Collection[str]:
 
 
 def reader(*, strict: bool) -> Reader:
-    """The first problem is raised as Refused."""
+    """All problems are raised together, as Refused."""
 
     def workflow(field: str, value: Any) -> Workflow:
         found, problems = parsed(value, field, strict=strict)
-        for one in problems:
-            raise Refused(one.reason, field=one.field)
+        refuse_for([Refused(one.reason, field=one.field) for one in problems])
         return found
 
     return workflow
@@ -180,7 +179,9 @@ def _nodes(values: list[Any], path: str, problems: list[Problem], *, strict: boo
             found.append(replace(node, data=data))
         except Refused as error:
             name = node.id if node else ""
-            problems.append(Problem(field=error.field, reason=error.reason, node=name))
+            problems += [
+                Problem(field=one.field, reason=one.reason, node=name) for one in error.every
+            ]
             found.append(node or UNREADABLE)
     return found
 
@@ -242,7 +243,7 @@ def _wires(
         try:
             found.append(_named(_wire(field, value, strict=strict), taken))
         except Refused as error:
-            problems.append(Problem(field=error.field, reason=error.reason))
+            problems += [Problem(field=one.field, reason=one.reason) for one in error.every]
             found.append(Connection(id="", source="", dest=""))
     return found
 

@@ -131,7 +131,7 @@ def problem_of(
     if isinstance(error, Changed):
         return _problem(409, str(error)), {}
     if isinstance(error, Refused):
-        errors = [field_error(error)] if error.field else []
+        errors = [field_error(one) for one in error.every if one.field]
         status = 403 if error.code == "forbidden" else 422
         return _problem(status, error.reason, errors, error.code), {}
     if isinstance(error, HTTPException) and (error.status_code < 500 or error.detail == _GONE):

@@ -34,9 +34,14 @@ class Planned(Struct, frozen=True, kw_only=True):
     id: str
     state: State
     """Whether there is none of this id yet, or the same, or another one; or it is not valid."""
-    problem: str = ""
+    problems: tuple[str, ...] = ()
     record: Record | None = None
     """A valid definition as it would be stored."""
+
+    @property
+    def problem(self) -> str:
+        """All that is wrong in one line; empty if nothing is."""
+        return "; ".join(self.problems)
 
 
 class ImportedItem(Struct, frozen=True, kw_only=True):
@@ -90,11 +95,15 @@ def _definition(item: Item, name: str, catalogue: Catalogue, drafts: Facts) -> P
     try:
         record = validation.read(item.kind, _values(item, name, current), drafts)
     except Refused as error:
-        return Planned(item=item, id=name, state="invalid", problem=str(error))
+        return _invalid(item, name, error)
     if current is None and (item.kind, name) not in catalogue.invalid:
         return Planned(item=item, id=name, state="new", record=record)
     state: State = "same" if record == current else "other"
     return Planned(item=item, id=name, state=state, record=record)
+
+
+def _invalid(item: Item, name: str, error: Refused) -> Planned:
+    return Planned(item=item, id=name, state="invalid", problems=tuple(map(str, error.every)))
 
 
 def _values(item: Item, name: str, current: Record | None) -> dict[str, Any]:
@@ -110,7 +119,7 @@ async def _group(store: Store, item: Item, name: str) -> Planned:
         fleet_validation.changed_group(Group(id=name, title=""), given)
         current = await groups.get(store, name)
     except Refused as error:
-        return Planned(item=item, id=name, state="invalid", problem=str(error))
+        return _invalid(item, name, error)
     except NotFound:
         return Planned(item=item, id=name, state="new")
     is_same = all(item.values.get(f, getattr(current, f)) == getattr(current, f) for f in _GROUP)
