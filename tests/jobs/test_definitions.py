@@ -237,6 +237,25 @@ async def test_what_events_need_is_not_removed(ready: Store) -> None:
     await definition_removal.remove(ready, "plugin", "p1", ALICE, LATER)
 
 
+async def test_an_event_that_a_workflow_runs_is_removed_only_by_force(ready: Store) -> None:
+    await created(ready, id="e1")
+    graph = {
+        "nodes": [
+            {"id": "start", "type": "trigger"},
+            {"id": "x", "type": "event", "data": {"event": "e1"}},
+        ],
+        "connections": [{"source": "start", "dest": "x"}],
+    }
+    timings = [{"type": "manual", "id": "start"}]
+    flow = {"id": "w", "title": "W", "type": "workflow", "timings": timings, "workflow": graph}
+    await definitions.create(ready, "event", flow, ALICE, NOW)
+    with pytest.raises(Refused, match="the event 'w' needs this event"):
+        await definition_removal.remove(ready, "event", "e1", ALICE, LATER)
+    await definition_removal.remove(ready, "event", "e1", ALICE, LATER, force=True)
+    with pytest.raises(NotFound):
+        await definitions.get(ready, "event", "e1")
+
+
 async def test_a_record_that_another_program_spoiled_can_be_repaired_or_removed(
     ready: Store,
 ) -> None:

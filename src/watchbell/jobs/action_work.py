@@ -215,7 +215,7 @@ class ActionWork:
     async def _delete(self, task: Task) -> Done:
         try:
             await definition_removal.remove(
-                self._store, "event", task.job.event, _who(task), task.now
+                self._store, "event", task.job.event, _who(task), task.now, force=True
             )
         except NotFound:
             return Done(f"the event {task.job.event} is deleted already")

@@ -43,9 +43,18 @@ return 1
 """)
 
 
-async def remove(store: Store, kind: str, id: str, who: Actor, now: float) -> None:  # noqa: A002
-    """Removes a record. Raises Refused where events need it."""
-    await _check_unused(store, kind, id)
+async def remove(
+    store: Store,
+    kind: str,
+    id: str,  # noqa: A002
+    who: Actor,
+    now: float,
+    *,
+    force: bool = False,
+) -> None:
+    """Removes a record. Raises Refused where events need it, unless it is to go by `force`."""
+    if not force:
+        await check_unused(store, kind, id)
     keys = Jobs(store.prefix)
     family = [definitions.records(store, kind)(), keys.revisions(kind, id), keys.changes()]
     family += [named() for named in _belongings(store, kind)]
@@ -97,8 +106,9 @@ def _belongings(store: Store, kind: str) -> tuple[Named, ...]:
     )
 
 
-async def _check_unused(store: Store, kind: str, id: str) -> None:  # noqa: A002
-    if kind not in ("category", "plugin"):
+async def check_unused(store: Store, kind: str, id: str) -> None:  # noqa: A002
+    """Raises Refused where events need the record, or it has to exist."""
+    if kind not in ("category", "plugin", "event"):
         return
     if kind == "category" and id == "general":
         raise Refused("the category 'general' can't be deleted; events without one belong to it")
@@ -128,6 +138,7 @@ async def _users(store: Store, kind: str, id: str) -> Sequence[str]:  # noqa: A0
 
 
 def _needed(event: Event, kind: str) -> set[str]:
-    """The categories or plugins that an event needs."""
+    """The categories, plugins or events that an event needs."""
     nodes = event.workflow.nodes if event.workflow else ()
-    return {getattr(event, kind), *(one.data.get(kind, "") for one in nodes)}
+    own = () if kind == "event" else (getattr(event, kind),)
+    return {*own, *(one.data.get(kind, "") for one in nodes)}

@@ -86,4 +86,5 @@ class Scheduling:
         return int(seconds) + int(microseconds) / 1e6, None
 
     async def _remove(self, event: str) -> None:
-        await definition_removal.remove(self._store, "event", event, _WHO, self.clock.now())
+        now = self.clock.now()
+        await definition_removal.remove(self._store, "event", event, _WHO, now, force=True)

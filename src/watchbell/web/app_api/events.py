@@ -159,6 +159,7 @@ async def delete_event(call: Call) -> Answer:
         access.check("delete_jobs", event.category, event.targets)
     if any(one.event == id for one in await job_records.live(call.store)):
         raise Refused(f"jobs of {event.title} are in progress; abort them first")
+    await definition_removal.check_unused(call.store, "event", id)
     if with_jobs:
         await _delete_jobs(call, id)
     await definition_removal.remove(call.store, "event", id, call.actor, call.now)
