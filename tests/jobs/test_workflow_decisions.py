@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.jobs.simulated_workflow import SERVERS, Simulation, catalogue, node_of, read
 from tests.jobs.workflows import node, workflow
+from watchbell.jobs.decide import workflow_view
 from watchbell.jobs.decide.workflow_state import EndedJob, Step
 from watchbell.jobs.model import Code, Event, Job, Timing
 from watchbell.jobs.workflow_graph import Graph
@@ -309,6 +310,20 @@ def test_a_run_that_launches_too_many_jobs_is_aborted() -> None:
     assert run.end.code == "abort"
     assert "launched 4 jobs, which is the most it may" in run.end.description
     assert run.count.total() == 4
+
+
+def test_a_node_whose_jobs_are_not_launched_has_not_run() -> None:
+    run: Any = simulated(
+        [A, node("r", "repeat", repeat=4), B], "start > a", "a > r", "r > b", most=4
+    )
+    run.go_on()
+    seen = {one.id: one for one in workflow_view.view(run.run, run.state, run.stubs, 0).nodes}
+    assert (seen["a"].condition, seen["r"].condition, seen["b"].condition) == (
+        "succeeded",
+        "failed",
+        "idle",
+    )
+    assert (seen["b"].max, seen["b"].active, run.end.code) == (0, 0, "abort")
 
 
 def test_a_run_that_multiplies_without_launching_jobs_is_aborted() -> None:

@@ -269,14 +269,14 @@ class Run(Controllers):
             self._replay(node, token)
             return
         state, most = self._state, self._around.most_jobs
-        known = self._of(node.id)
-        index = known.max
-        self._set(node.id, started=known.started or self._now, max=index + 1)
-        active = ActiveJob(node.id, index, token.group)
         if state.launched >= most:
             self._abort(f"The workflow has launched {most:,} jobs, which is the most it may")
             return
-        self._set(node.id, active=known.active + 1)
+        known = self._of(node.id)
+        index = known.max
+        started = known.started or self._now
+        self._set(node.id, started=started, active=known.active + 1, max=index + 1)
+        active = ActiveJob(node.id, index, token.group)
         made = self._prepared(node, token, index)
         if isinstance(made, str):
             self._log(f"{self._name(node.id)} can't be launched: {made}")

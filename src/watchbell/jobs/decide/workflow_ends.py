@@ -59,10 +59,10 @@ def ended(
 
 
 def _by_node(stubs: Iterable[Stub]) -> dict[str, tuple[Stub, ...]]:
-    found: dict[str, tuple[Stub, ...]] = {}
+    found: dict[str, list[Stub]] = {}
     for one in stubs:
-        found[one.node] = (*found.get(one.node, ()), one)
-    return found
+        found.setdefault(one.node, []).append(one)
+    return {node: tuple(some) for node, some in found.items()}
 
 
 def result(run: Job, end: End, now: float) -> bytes:

@@ -131,7 +131,8 @@ class RunStep:
         state.deadlines = {}
         for node, job in self._decision.launches:
             known = self._of(node)
-            self._set(node, active=known.active - 1, max=known.max - 1)
+            started = known.started if known.max > 1 else 0
+            self._set(node, started=started, active=known.active - 1, max=known.max - 1)
             del state.active[job.id]
             state.launched -= 1
         self._decision.launches, self._decision.later = [], []
