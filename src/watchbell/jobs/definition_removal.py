@@ -116,8 +116,8 @@ async def check_unused(store: Store, kind: str, id: str) -> None:  # noqa: A002
         raise Refused(f"the plugin {id!r} is part of Watchbell; disable it instead")
     users = await _users(store, kind, id)
     if users:
-        more = f" and {len(users) - 1} more" if len(users) > 1 else ""
-        raise Refused(f"the event {users[0]!r}{more} needs this {kind}", code="in_use")
+        more = f" and {len(users) - 1} more need" if len(users) > 1 else " needs"
+        raise Refused(f"the event {users[0]!r}{more} this {kind}", code="in_use")
 
 
 async def _is_stock(store: Store, id: str) -> bool:  # noqa: A002

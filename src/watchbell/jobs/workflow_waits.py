@@ -15,6 +15,8 @@ from watchbell.store.script import Script
 LONGEST = 0.25
 """Seconds between two looks: other processes add steps, too."""
 _BATCH = 500
+_ON_ITS_WAY = 60
+"""Seconds around its time in which a step is not looked for."""
 
 # KEYS[1] ready; ARGV[1] most steps. Moves those that are due to the queue. Returns how many, and in
 # how many milliseconds the next one is due, -1 if there is none.
@@ -36,15 +38,18 @@ return {#due, math.min(left, 1e9)}
 """
 )
 
-# KEYS[1] ready; ARGV[1] run, ARGV[2] its state as it was read, then steps, each after its time.
-# Adds those that are missing, unless the run has gone on. Returns how many.
+# KEYS[1] ready; ARGV[1] run, ARGV[2] its state as it was read, ARGV[3] seconds, then steps, each
+# after its time. Adds those that are missing, unless the run has gone on. One that is due within
+# these seconds, or was, is most likely on its way. Returns how many were added.
 _RESTORE = Script(
     LAYOUT
     + """
-local added = 0
+local added, now = 0, redis.call('TIME')[1]
 if redis.call('HGET', jobs.job .. ARGV[1], '_workflow') ~= ARGV[2] then return added end
-for i = 3, #ARGV, 2 do
-  added = added + redis.call('ZADD', jobs.workflow_later, 'NX', ARGV[i], ARGV[i + 1])
+for i = 4, #ARGV, 2 do
+  if math.abs(ARGV[i] - now) > tonumber(ARGV[3]) then
+    added = added + redis.call('ZADD', jobs.workflow_later, 'NX', ARGV[i], ARGV[i + 1])
+  end
 end
 return added
 """
@@ -52,13 +57,12 @@ return added
 
 
 async def restore(store: Store, record: JobRecord) -> int:
-    """Adds the steps for which a run waits, where they are lost. Returns how many were. One that
-    is in the queue already counts as lost; the run ignores the second one."""
+    """Adds the steps for which a run waits, where they are lost. Returns how many were."""
     run, state = record.job.id, workflow_scripts.state_of(record)
     steps = state.timed_steps(run) if state else []
     if not steps:
         return 0
-    args: list[Argument] = [run, record.own[workflow_scripts.STATE]]
+    args: list[Argument] = [run, record.own[workflow_scripts.STATE], _ON_ITS_WAY]
     for at, step in steps:
         args += [f"{at:.6f}", msgspec.json.encode(step)]
     return int(await _RESTORE(store, [Jobs(store.prefix).ready()], args))

@@ -219,6 +219,7 @@ class Run(Controllers, Results):
     def _prepared(self, node: Node, token: Token, index: int) -> Job | str:
         passed = self._resolved(token.input)
         launch = Launch(
+            graph=self._graph,
             node=node,
             index=index,
             source=token.source,

@@ -100,7 +100,7 @@ def _job_id(run: Job, wanted: Launch) -> str:
 
 
 def _wish(run: Job, wanted: Launch, event: Event, shared: dict[str, Any], now: float) -> Wish:
-    data, limits, actions = wanted.node.data, *_attached(run, wanted.node)
+    data, limits, actions = wanted.node.data, *_attached(wanted.graph, wanted.node)
     own = {one.type for one in event.limits if one.enabled}
     limits = tuple(one for one in limits if one.type not in own)
     is_apart = wanted.node.type == "job" or any(one.type == "job" for one in limits)
@@ -144,10 +144,9 @@ def _place(run: Job, wanted: Launch, event: Event, *, queue: str) -> JobWorkflow
     )
 
 
-def _attached(run: Job, node: Node) -> tuple[tuple[Limit, ...], tuple[Action, ...]]:
+def _attached(graph: Graph, node: Node) -> tuple[tuple[Limit, ...], tuple[Action, ...]]:
     """The limits and actions that wires attach to a node."""
     limits, actions = list[Limit](), list[Action]()
-    graph = Graph(run.workflow.graph if run.workflow else JobWorkflow().graph)
     for wire in graph.outputs.get(node.id, ()):
         dest = graph.nodes[wire.dest]
         if dest.type == "limit":

@@ -20,6 +20,7 @@ _EMPTY: dict[str, Any] = {}
 class Launch(Struct, frozen=True, kw_only=True):
     """A job that is to be launched."""
 
+    graph: Graph
     node: Node
     index: int
     source: str

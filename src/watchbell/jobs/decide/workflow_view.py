@@ -204,9 +204,9 @@ def words(one: NodeView) -> str:
         return one.label + kind
     parts = [f"{one.label}{kind}: {one.condition}"]
     if one.max and one.type in RUNNING:
-        parts.append(f"{one.count} of {counted(one.max, 'job')}")
+        parts.append(f"{one.count:,} of {counted(one.max, 'job')}")
         if one.failed:
-            parts.append(f"{one.failed} failed")
+            parts.append(f"{one.failed:,} failed")
     if one.started and one.elapsed:
         parts.append(outcomes.seconds(one.elapsed))
     return ", ".join(parts) + (f" ({one.reason})" if one.reason else "")
