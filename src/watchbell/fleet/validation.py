@@ -91,7 +91,8 @@ def machine(packed: bytes, hostname: str, now: float) -> MachineSample:
         given = _machine.decode(content)
     except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(f"a sample was not understood: {error}"[:500]) from None
-    command_values.check(given.commands)
+    for output in given.commands.values():
+        command_values.check(output)
     return msgspec.structs.replace(given, hostname=hostname, date=round(now, 3))
 
 

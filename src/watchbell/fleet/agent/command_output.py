@@ -45,7 +45,7 @@ def _xml(content: bytes) -> Any:
     parser.buffer_text = True
     try:
         parser.Parse(content, True)  # noqa: FBT003
-    except expat.ExpatError as error:
+    except (expat.ExpatError, LookupError, ValueError) as error:  # the latter two: of its encoding
         raise Refused(f"it printed no XML: {error}") from None
     return document.root
 

@@ -19,7 +19,7 @@ from watchbell.fleet import command_values
 from watchbell.fleet.agent import accounts, command_output, job_command
 from watchbell.fleet.machine_sample import MOST_COMMANDS
 from watchbell.fleet.messages import RanOnce
-from watchbell.fleet.model import Command, CommandOutcome
+from watchbell.fleet.model import Command, CommandOutcome, OutputFormat
 from watchbell.process import command as process
 from watchbell.process.command import Ending
 from watchbell.process.output import Volume
@@ -129,20 +129,16 @@ class Commands:
         begun = self._clock.monotonic()
         try:
             content, error = await self._printed(command)
+            output, problem = _parsed(command.format, content)
         except (Refused, OSError) as refused:
             return CommandOutcome(id=command.id, error=str(refused)[:_LONGEST_ERROR])
         except Exception as failure:  # noqa: BLE001 one command must not end the agent
             logs.get(role="agent").exception("a command failed", command=command.id)
             return CommandOutcome(id=command.id, error=f"the agent has failed: {failure!r}")
-        output = None
-        try:
-            output = command_output.parsed(command.format, content)
-        except Refused as refused:
-            error = error or str(refused)
         return CommandOutcome(
             id=command.id,
             output=output,
-            error=error[:_LONGEST_ERROR],
+            error=(error or problem)[:_LONGEST_ERROR],
             text=content.decode(errors="replace") if with_text else "",
             elapsed=round(self._clock.monotonic() - begun, 3),
         )
@@ -211,6 +207,14 @@ async def _read(run: Run) -> tuple[bytes, bool]:
             if len(content) > command_values.MOST_BYTES:
                 return content[: command_values.MOST_BYTES], True
     return content, False
+
+
+def _parsed(kind: OutputFormat, content: bytes) -> tuple[Any, str]:
+    """The value, and what was wrong."""
+    try:
+        return command_output.parsed(kind, content), ""
+    except Refused as refused:
+        return None, str(refused)
 
 
 def _problem(ended: Ended, timeout: float) -> str:
