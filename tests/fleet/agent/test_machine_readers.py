@@ -78,10 +78,10 @@ def test_shares_of_processes_are_those_since_the_sample_before(folder: Path) -> 
         "11__stat": stat(11, "kworker", "I", 5, 200),
     }
     table = ProcessTable(1_000.0, proc(folder, **files))
-    for _ in table.slices(ProcessesSeen(1_100.0)):
+    for _ in table.slices(ProcessesSeen(100.0)):
         pass
     proc(folder, **{"10__stat": stat(10, "a) (b", "S", 3_000, 100)})
-    seen = ProcessesSeen(1_160.0)
+    seen = ProcessesSeen(160.0)
     for _ in table.slices(seen):
         pass
     found = table.summary(seen, 1 << 30, lambda text: text.replace("worker", "***"))
@@ -91,7 +91,7 @@ def test_shares_of_processes_are_those_since_the_sample_before(folder: Path) -> 
     assert (thread.command, thread.cpu, thread.state) == ("[k***]", 0.0, "Idle")
     assert (found.all, found.running, found.sleeping) == (2, 0, 2)
     proc(folder, **{"10__stat": stat(10, "new", "R", 60, 11_000)})  # another process of that pid
-    seen = ProcessesSeen(1_120.0)
+    seen = ProcessesSeen(120.0)
     for _ in table.slices(seen):
         pass
     again = next(one for one in table.summary(seen, 1 << 30, str).list if one.pid == 10)

@@ -123,6 +123,15 @@ async def test_a_sample_is_sent_again_by_a_new_connection_once_a_minute(
     assert len(sampled.machines) <= count + 1  # of a minute that began meanwhile
 
 
+async def test_a_step_of_the_clock_makes_no_process_older(
+    sampled: LinkServer, clock: Minutes
+) -> None:
+    clock.ahead += 10 * 86_400
+    found = await next_machine(sampled, clock)
+    assert all(one.age <= found.uptime_sec for one in found.processes.list)
+    assert any(one.cpu for one in found.processes.list)
+
+
 async def test_commands_run_and_are_read_by_their_formats(
     sampled: LinkServer, clock: Minutes
 ) -> None:

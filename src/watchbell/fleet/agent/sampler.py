@@ -20,12 +20,13 @@ class MachineSampler:
         self._network = _network_bytes()
         self._at = 0.0
 
-    def sample(self, now: float, jobs: int) -> Sample:
+    def sample(self, now: float, at: float, jobs: int) -> Sample:
+        """`at`: by the monotonic clock."""
         cpu, network = _cpu_ticks(), _network_bytes()
-        seconds = now - self._at if self._at else 0.0
+        seconds = at - self._at if self._at else 0.0
         busy, total = (new - old for new, old in zip(cpu, self._cpu, strict=True))
         received, sent = (new - old for new, old in zip(network, self._network, strict=True))
-        self._cpu, self._network, self._at = cpu, network, now
+        self._cpu, self._network, self._at = cpu, network, at
         memory = memory_bytes()
         disk = shutil.disk_usage(self._folder)
         return Sample(

@@ -81,7 +81,7 @@ class Sampling:
             self._commands.start_all()
         if at >= self._next_summary:
             self._next_summary = at + welcome.sample_every - _SECOND / 2
-            sample = self._summary.sample(now, self._jobs())
+            sample = self._summary.sample(now, at, self._jobs())
             is_minute = self._begins("summary", minute)
             quick = tuple(self._quick)
             self._quick.clear()

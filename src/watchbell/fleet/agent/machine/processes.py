@@ -70,9 +70,8 @@ class ProcessTable:
     def slices(self, seen: "ProcessesSeen") -> Iterator[None]:
         """Reads the processes, some at a time."""
         pids = [int(name) for name in names(self._proc) if name.isdigit()]
-        seen.total, now = len(pids), seen.now
+        seen.total, uptime = len(pids), seen.uptime
         self._users = _accounts(read("/etc/passwd"))
-        uptime = now - self._booted
         passed = uptime - self._at if self._at else 0.0
         facts: dict[int, _Facts] = {}
         for place, pid in enumerate(pids[:MOST_READ]):
@@ -135,7 +134,7 @@ class ProcessTable:
         if len(commands) != len(top):  # a secret has one
             commands = [mask(self._facts[one.pid].command) for one in top]
         listed = [
-            self._process(one, command, seen.now, memory)
+            self._process(one, command, seen.uptime, memory)
             for one, command in zip(top, commands, strict=True)
         ]
         counts = Counter(_STATES.get(one.state, "Sleeping") for one in seen.all)
@@ -149,9 +148,9 @@ class ProcessTable:
             list=tuple(listed),
         )
 
-    def _process(self, one: _Seen, command: str, now: float, memory: int) -> Process:
+    def _process(self, one: _Seen, command: str, uptime: float, memory: int) -> Process:
         facts = self._facts[one.pid]
-        started = self._booted + facts.started / _TICK
+        started = facts.started / _TICK
         return Process(
             pid=one.pid,
             parent=one.parent,
@@ -162,8 +161,8 @@ class ProcessTable:
             resident=one.resident,
             virtual=one.virtual if one.virtual < 1 << 62 else 0,
             state=_STATES.get(one.state, one.state.decode(errors="replace")),
-            started=round(max(started, 0), 2),
-            age=round(max(now - started, 0), 1),
+            started=round(max(self._booted + started, 0), 2),
+            age=round(max(uptime - started, 0), 1),
             time=round(one.ticks / _TICK, 2),
             threads=one.threads,
             nice=max(min(one.nice, 19), -20),
@@ -171,8 +170,9 @@ class ProcessTable:
 
 
 class ProcessesSeen:
-    def __init__(self, now: float) -> None:
-        self.now, self.total = now, 0
+    def __init__(self, uptime: float) -> None:
+        """`uptime`: of the machine, which no change of its clock moves."""
+        self.uptime, self.total = uptime, 0
         self.all: list[_Seen] = []
 
     def top(self) -> list[_Seen]:

@@ -53,7 +53,7 @@ class MachineReader:
         """Reads a sample; between the steps, others get a turn."""
         last, new = self._counted, counters.counted(at)
         memory = counters.memory()
-        seen = ProcessesSeen(now)
+        seen = ProcessesSeen(_uptime())
         for _ in self._processes.slices(seen):
             yield
         processes = self._processes.summary(seen, memory["total"], around.mask)
