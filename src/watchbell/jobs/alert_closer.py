@@ -43,7 +43,8 @@ class AlertCloser:
         while True:
             await asyncio.sleep(_LIMITED_EVERY)
             limit = partial(alerts.limit, self._store, self._clock.now())
-            await enduring(partial(patiently, limit), "conductor", "old alerts")
+            while await enduring(partial(patiently, limit), "conductor", "old alerts"):
+                pass
 
     async def close(self) -> int:
         """How many it has ended."""

@@ -83,7 +83,7 @@ def _fields(alert: AlertRecord, action: Action, facts: AlertFacts) -> Iterator[t
     yield "Active since", utc_time(int(alert.date))
     if is_over(action) and alert.cleared:
         yield "Cleared", utc_time(int(alert.cleared))
-        yield "Duration", in_words(int(alert.cleared - alert.date))
+        yield "Duration", in_words(max(int(alert.cleared - alert.date), 0))
     if alert.reason:
         yield "Reason", alert.reason
     if facts.link:

@@ -49,6 +49,15 @@ async def test_an_alert_becomes_active_once_and_is_cleared_at_zero(store: Store)
     assert "after 5 minutes" in found.clear_reason
 
 
+async def test_an_alert_that_ends_before_it_began_has_lasted_no_time(store: Store) -> None:
+    scene = Scene(store)
+    await scene.put()
+    for minute, load in [(0, 9), (1, 9), (-40, 1), (-39, 1)]:  # the clock is set back
+        await scene.see(minute, sample(load))
+    (found,) = (await alerts.search(store, Query())).alerts
+    assert found.clear_reason.endswith("after 0 seconds")
+
+
 async def test_a_repetition_changes_nothing(store: Store) -> None:
     scene = Scene(store)
     await scene.put()
@@ -182,6 +191,22 @@ async def test_an_active_alert_is_not_deleted(store: Store) -> None:
         await scene.see(minute, sample(1))
     assert await alerts.limit(store, START + 500 * 86_400) == 1
     assert (await alerts.search(store, Query())).alerts == []
+
+
+async def test_the_oldest_being_active_keeps_no_others_from_being_deleted(store: Store) -> None:
+    scene = Scene(store)
+    busy = [f"s{number}" for number in range(250)]
+    for name in (*busy, "flaps"):
+        await scene.put(name)
+    for minute in range(2):
+        for name in busy:
+            await scene.see(minute, sample(9), name)
+    for minute, load in enumerate([9, 9, 1, 1] * 2, start=2):
+        await scene.see(minute, sample(load), "flaps")
+    assert await alerts.limit(store, START, most=251) == 1
+    assert await alerts.limit(store, START + 500 * 86_400) == 1
+    assert await alerts.limit(store, START + 500 * 86_400, most=1) == 0
+    assert {one.server for one in await scene.active()} == set(busy)
 
 
 async def test_a_record_of_a_wrong_type_counts_as_none_and_is_deleted_in_time(

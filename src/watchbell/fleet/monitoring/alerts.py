@@ -218,14 +218,17 @@ async def _delete(store: Store, found: Sequence[AlertRecord]) -> int:
 
 
 async def limit(store: Store, now: float, most: int = MOST, kept: float = KEPT) -> int:
-    """Deletes alerts that are too old, or more than `most`. Returns how many."""
-    keys, count = Fleet(store.prefix), 0
-    old = await store.call("ZRANGEBYSCORE", keys.alerts(), "-inf", now - kept, "LIMIT", 0, _PAGE)
-    excess = int(await store.call("ZCARD", keys.alerts())) - most
-    if excess > 0:
-        old = [*old, *await store.call("ZRANGE", keys.alerts(), 0, min(excess, _PAGE) - 1)]
-    ids = list(dict.fromkeys(map(text, old)))
-    known = {one.id: one for one in await some(store, ids)}
+    """Deletes some of those that are too old, or more than `most`; active ones stay. Returns how
+    many; there may be more until it is 0."""
+    key = Fleet(store.prefix).alerts()
+    staying = {one.id for one in await active(store)}
+    page = _PAGE + len(staying)
+    old = await store.call("ZRANGEBYSCORE", key, "-inf", now - kept, "LIMIT", 0, page)
+    oldest = await store.call("ZRANGE", key, 0, page - 1)
+    excess = max(int(await store.call("ZCARD", key)) - most, 0)
+    aged, first = ([id_ for id_ in map(text, ids) if id_ not in staying] for ids in (old, oldest))
+    ids = list(dict.fromkeys([*aged, *first[:excess]]))[:_PAGE]
+    known, count = {one.id: one for one in await some(store, ids)}, 0
     for id_ in ids:  # there may be no record any more, or none that can be read
         one = known.get(id_) or AlertRecord(id=id_, alert="", server="")
         count += await _delete(store, [one])

@@ -179,4 +179,4 @@ def cleared_reason(rule: AlertRule, lasted: float) -> str:
         words = f"a sample made `{rule.expression}` false"
     else:
         words = f"as many samples made `{rule.expression}` false as had made it true"
-    return f"{words}, after {in_words(int(lasted))}"
+    return f"{words}, after {in_words(max(int(lasted), 0))}"
