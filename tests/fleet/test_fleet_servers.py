@@ -125,6 +125,15 @@ async def test_an_hour_is_the_average_of_its_minutes(store: Store) -> None:
     assert [one.at for one in await samples.hours(store, "s1")] == [begun + 3600, begun]
 
 
+async def test_hours_are_kept_after_the_clock_was_a_year_ahead(store: Store) -> None:
+    begun = NOW - NOW % 3600
+    ahead = begun + 365 * 86_400
+    for at in (ahead, ahead + 3600, begun, begun + 3600, begun + 3600, begun + 7200):
+        await samples.record(store, [Sampled("s1", sample(at), True)])
+    found = [one.at for one in await samples.hours(store, "s1")]
+    assert found == [begun + 3600, begun, ahead + 3600, ahead]
+
+
 async def test_a_day_of_minutes_is_kept(store: Store) -> None:
     begun = NOW - NOW % 3600
     many = [Sampled("s1", sample(begun + 60 * n), True) for n in range(samples.MINUTES + 10)]
@@ -143,3 +152,8 @@ async def test_spoilt_samples_are_left_out_and_replaced(store: Store) -> None:
     await samples.record(store, [Sampled("s1", sample(NOW + 3600), True)])
     assert [one.at for one in await samples.minutes(store, "s1")] == [NOW + 3600, NOW]
     assert len(await samples.hours(store, "s1")) == 1
+    await store.call("DEL", Fleet().sample_minutes("s1"), Fleet().sample_hours("s1"))
+    await store.call("SET", Fleet().sample_minutes("s1"), "garbage")
+    assert await samples.minutes(store, "s1") == []
+    assert await samples.hours(store, "s1") == []
+    await store.call("DEL", Fleet().sample_minutes("s1"))

@@ -1,6 +1,7 @@
 """Snapshots and watches in the store."""
 
 import pytest
+from redis.exceptions import ResponseError
 
 from tests.fleet.crew import NOW
 from tests.fleet.snapshot_scene import packed, process, quick, resample, sampled
@@ -108,6 +109,22 @@ async def test_what_others_have_spoiled_stops_nothing(store: Store) -> None:
     await store.call("HDEL", keys.watches(), "server:x", "server:y")
 
 
+@pytest.mark.parametrize("spoiled", ["snapshots", "snapshot_heads"])
+async def test_keys_of_a_wrong_type_are_read_as_empty(store: Store, spoiled: str) -> None:
+    keys = Fleet(store.prefix)
+    server = await sampled(store)
+    key = getattr(keys, spoiled)()
+    await store.call("SET", key, "garbage")
+    assert await snapshots.heads(store, 10) == []
+    with pytest.raises(NotFound):
+        await snapshots.head(store, "sn1")
+    with pytest.raises(ResponseError):
+        await snapshots.take(store, server.id, source="user", now=NOW, id="sn1")
+    left = [keys.snapshots(), keys.snapshot_heads(), keys.snapshot("sn1")]
+    assert await store.call("EXISTS", *left) == 1  # nothing but the garbage
+    await store.call("DEL", key)
+
+
 async def test_a_server_that_is_removed_leaves_nothing_but_its_snapshots(store: Store) -> None:
     server = await sampled(store)
     await snapshots.take(store, server.id, source="user", now=NOW, id="sn1")
@@ -142,6 +159,29 @@ def test_a_watch_takes_one_snapshot_of_each_minute_after_its_sample() -> None:
     assert again
     assert again.minute == first.minute + 1
     assert Watched(watch, b"x").occasion(NOW + 3_600) is None
+    assert Watched(watch, b"x", first.minute + 10).occasion(begins) is None
+    assert (
+        Watched(watch, b"x", first.minute + 11).occasion(begins) == first
+    )  # the clock is set back
+
+
+async def test_a_watch_goes_on_when_the_clock_is_set_back(store: Store) -> None:
+    server = await sampled(store)
+    await watches.begin(store, Watch(type="server", target=server.id, until=NOW + 1e6))
+
+    async def taken(now: float) -> int:
+        (watched,) = await watches.every(store)
+        occasion = watched.occasion(now)
+        assert occasion
+        count = 0
+        for number in range(2):  # the second finds that of the first
+            taking = Taking(source="watch", now=now, id=f"sn{now:.0f}{number}")
+            _, is_new = await snapshots.take_server(store, server, taking, occasion)
+            count += is_new
+        return count
+
+    assert [await taken(NOW + ahead) for ahead in (86_400, 86_460, 0, 60)] == [1] * 4
+    await watches.end(store, "server", server.id)
 
 
 async def test_two_snapshots_are_compared(store: Store) -> None:

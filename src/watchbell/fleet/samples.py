@@ -64,14 +64,16 @@ return ended
 """
 )
 
-# KEYS hours; ARGV[1] sample, ARGV[2] its hour, ARGV[3] how many are kept. One of the same hour, or
-# a later one, is not replaced.
+# KEYS hours; ARGV[1] sample, ARGV[2] its hour, ARGV[3] how many are kept. It is left out where the
+# last one is of the same hour or the next; one that is still later is from before the clock was set
+# back.
 _RECORD_HOUR = Script(
     READ
     + """
 local known, last = pcall(cjson.decode, read('LINDEX', KEYS[1], 0) or '')
 local at = known and type(last) == 'table' and tonumber(last.at) or 0
-if math.floor(at / 3600) >= tonumber(ARGV[2]) then return end
+local later = math.floor(at / 3600) - ARGV[2]
+if later == 0 or later == 1 then return end
 redis.pcall('LPUSH', KEYS[1], ARGV[1])
 redis.pcall('LTRIM', KEYS[1], 0, ARGV[3] - 1)
 """
@@ -92,6 +94,9 @@ end
 return found
 """
 )
+
+# KEYS a list; ARGV[1] how many. Returns the first ones.
+_LIST = Script(READ + "return read('LRANGE', KEYS[1], 0, ARGV[1] - 1) or {}")
 
 _NONE: Mapping[str, Sequence[Quick]] = {}
 _encode = msgspec.msgpack.Encoder().encode
@@ -191,14 +196,16 @@ async def latest(store: Store) -> dict[str, Sample]:
 
 async def minutes(store: Store, server: str, most: int = MINUTES) -> list[Sample]:
     """Newest first."""
-    key = Fleet(store.prefix).sample_minutes(server)
-    return _samples(await store.call("LRANGE", key, 0, most - 1))
+    return await _newest_first(store, Fleet(store.prefix).sample_minutes(server), most)
 
 
 async def hours(store: Store, server: str, most: int = HOURS) -> list[Sample]:
     """Newest first; each is the average of its hour."""
-    key = Fleet(store.prefix).sample_hours(server)
-    return _samples(await store.call("LRANGE", key, 0, most - 1))
+    return await _newest_first(store, Fleet(store.prefix).sample_hours(server), most)
+
+
+async def _newest_first(store: Store, key: str, most: int) -> list[Sample]:
+    return _samples(await _LIST(store, [key], [most]))
 
 
 async def newest(store: Store, servers: Sequence[str]) -> dict[str, Newest]:

@@ -14,6 +14,7 @@ from watchbell import ids
 from watchbell.errors import NotFound, Refused
 from watchbell.fleet import presence, samples, servers
 from watchbell.fleet.keys import Fleet
+from watchbell.fleet.minutes import LATE_MINUTES
 from watchbell.fleet.model import (
     Group,
     Server,
@@ -37,19 +38,21 @@ _SLICE = 100
 
 # KEYS snapshots, heads, the snapshot, watches, watched; ARGV[1] id, ARGV[2] date, ARGV[3] head,
 # ARGV[4] the snapshot, ARGV[5] the field of the watch it is for, empty for none, ARGV[6] the watch
-# as it was read, ARGV[7] the minute of the watch. Returns 0 where there is such a snapshot, or the
-# watch is over or has one of this minute.
+# as it was read, ARGV[7] the minute of the watch, ARGV[8] how late that may be. Returns 0
+# where there is such a snapshot, or the watch is over or has one of this minute or of a later one.
+# A key of a wrong type ends it before anything is written.
 _KEEP = Script("""
 if redis.call('HEXISTS', KEYS[2], ARGV[1]) == 1 then return 0 end
 if ARGV[5] ~= '' then
   if redis.call('HGET', KEYS[4], ARGV[5]) ~= ARGV[6] then return 0 end
-  local last = tonumber(redis.call('HGET', KEYS[5], ARGV[5]) or '') or -1
-  if last >= tonumber(ARGV[7]) then return 0 end
-  redis.call('HSET', KEYS[5], ARGV[5], ARGV[7])
+  local last = tonumber(redis.call('HGET', KEYS[5], ARGV[5]) or '')
+  local later = last and last - ARGV[7]
+  if later and later >= 0 and later <= tonumber(ARGV[8]) then return 0 end
 end
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+if ARGV[5] ~= '' then redis.call('HSET', KEYS[5], ARGV[5], ARGV[7]) end
 redis.call('SET', KEYS[3], ARGV[4])
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[3])
-redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
 return 1
 """)
 
@@ -88,6 +91,22 @@ _FIND = Script(
     READ
     + """
 return {read('HGET', KEYS[2], ARGV[1]), read('GET', KEYS[3])}
+"""
+)
+
+
+# KEYS snapshots, heads; ARGV[1] how many. Returns the heads of the newest.
+_HEADS = Script(
+    READ
+    + """
+local ids, found = read('ZREVRANGE', KEYS[1], 0, ARGV[1] - 1) or {}, {}
+for first = 1, #ids, 500 do
+  local last = math.min(first + 499, #ids)
+  for _, head in ipairs(read('HMGET', KEYS[2], unpack(ids, first, last)) or {}) do
+    if head then found[#found + 1] = head end
+  end
+end
+return found
 """
 )
 
@@ -221,7 +240,7 @@ async def _keep(store: Store, kept: _Kept, occasion: Occasion | None) -> bool:
         ],
         [
             *(head.id, head.date, msgspec.json.encode(head)),
-            *(msgspec.msgpack.encode(kept), *wish),
+            *(msgspec.msgpack.encode(kept), *wish, LATE_MINUTES),
         ],
     )
     return bool(written)
@@ -229,9 +248,7 @@ async def _keep(store: Store, kept: _Kept, occasion: Occasion | None) -> bool:
 
 async def get(store: Store, id_: str) -> Snapshot:
     """Raises NotFound, and Refused where another program has spoiled it."""
-    keys = Fleet(store.prefix)
-    names = [keys.snapshots(), keys.snapshot_heads(), keys.snapshot(id_)]
-    _, raw = await _FIND(store, names, [id_])
+    _, raw = await _find(store, id_)
     if not raw:
         raise NotFound(f"there is no snapshot {id_[:100]!r}")
     try:
@@ -252,20 +269,23 @@ async def get(store: Store, id_: str) -> Snapshot:
 async def heads(store: Store, most: int) -> list[SnapshotHead]:
     """Newest first."""
     keys = Fleet(store.prefix)
-    found = await store.call("ZREVRANGE", keys.snapshots(), 0, most - 1)
-    if not found:
-        return []
-    texts = await store.call("HMGET", keys.snapshot_heads(), *found)
-    parsed = (_parsed(text) for text in texts if text is not None)
+    texts = await _HEADS(store, [keys.snapshots(), keys.snapshot_heads()], [most])
+    parsed = (_parsed(text) for text in texts)
     return [head for head in parsed if head is not None]
 
 
 async def head(store: Store, id_: str) -> SnapshotHead:
-    raw = await store.call("HGET", Fleet(store.prefix).snapshot_heads(), id_)
-    found = _parsed(raw) if raw is not None else None
+    found = _parsed((await _find(store, id_))[0] or b"")
     if found is None:
         raise NotFound(f"there is no snapshot {id_[:100]!r}")
     return found
+
+
+async def _find(store: Store, id_: str) -> tuple[bytes | None, bytes | None]:
+    keys = Fleet(store.prefix)
+    names = [keys.snapshots(), keys.snapshot_heads(), keys.snapshot(id_)]
+    head, raw = await _FIND(store, names, [id_])
+    return head, raw
 
 
 async def delete(store: Store, deleted: Sequence[str]) -> int:

@@ -7,10 +7,11 @@ from msgspec import Struct
 
 from watchbell.errors import Refused
 from watchbell.fleet.keys import Fleet
-from watchbell.fleet.minutes import SPREAD, minute_of, second_of
+from watchbell.fleet.minutes import SPREAD, is_next, minute_of, second_of
 from watchbell.fleet.model import Target, Watch
 from watchbell.fleet.snapshots import Occasion
 from watchbell.store.client import Store
+from watchbell.store.replies import number
 from watchbell.store.script import READ, Script
 from watchbell.units import in_words
 
@@ -45,7 +46,7 @@ class Watched(Struct, frozen=True):
     def occasion(self, now: float) -> Occasion | None:
         """The snapshot that is to be taken now, if one is."""
         minute = minute_of(now - _LATE, _second(self.watch))
-        if now >= self.watch.until or minute <= self.minute:
+        if now >= self.watch.until or not is_next(minute, self.minute):
             return None
         return Occasion(self.watch, self.text, minute)
 
@@ -90,5 +91,5 @@ def _parsed(field: bytes, text: bytes, minutes: Mapping[bytes, bytes]) -> Watche
         return None
     if f"{watch.type}:{watch.target}".encode() != field:
         return None
-    minute = minutes.get(field, b"")
-    return Watched(watch, text, int(minute) if minute.isdigit() else -1)
+    minute = number(minutes.get(field))
+    return Watched(watch, text, -1 if minute is None else minute)

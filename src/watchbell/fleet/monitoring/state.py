@@ -4,9 +4,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-LATE_MINUTES = 10
-"""A sample of a minute up to so many before the last one has come late; of an earlier one, the
-clock was set back."""
+from watchbell.fleet.minutes import LATE_MINUTES
 
 
 class Turn(Enum):
