@@ -181,6 +181,7 @@ async def _use_snapshots(app: AppClient, agent: Agent, server: str) -> None:
     await app.ok("create_group_snapshot", group="main")
     assert (await app.ok("search_snapshots", query="*"))["list"]["length"] == 2
     await app.ok("delete_snapshot", id=taken["id"])
+    assert (await app.ok("bulk_search_delete", index="snapshots", query="type:group"))["count"] == 1
     await app.ok("watch_server", id=server, duration=60)
     await app.ok("watch_group", id="main", duration=0)
     assert (await app.ok("get_quickmon_data", server=server))["servers"] == {server: []}
@@ -223,6 +224,16 @@ async def _use_monitoring(app: AppClient, site: Site, server: str) -> None:
     evaluator.add(server, now + 60, {**samples.as_data(sample), "load": [1]})
     await evaluator.evaluate()
     await app.ok("delete_alert_invocation", id=row["id"])
+    for minute, load in ((2, 9), (3, 1), (4, 9)):
+        evaluator.add(server, now + minute * 60, {**samples.as_data(sample), "load": [load]})
+        await evaluator.evaluate()
+    asked = {"index": "alerts", "query": "alert:busy date:<2100-01-01"}
+    assert (await app.ok("bulk_search_delete", **asked))["count"] == 1
+    (row,) = (await app.ok("search_alerts", query="active:true", limit=5))["rows"]
+    evaluator.add(server, now + 300, {**samples.as_data(sample), "load": [1]})
+    await evaluator.evaluate()
+    assert (await app.ok("bulk_search_delete", **asked))["count"] == 1
+    await app.refused("bulk_search_delete", "api", 400, index="users", query="*")
     assert (await app.ok("search_alerts", query="alert:busy", limit=5))["rows"] == []
 
 

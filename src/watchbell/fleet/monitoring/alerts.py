@@ -158,17 +158,18 @@ class Page(Struct, frozen=True):
 
 async def search(store: Store, query: Query, offset: int = 0, most: int = 50) -> Page:
     """The newest first."""
-    found = await _matching(store, query)
+    found = await matching(store, query)
     return Page(found[offset : offset + max(0, min(most, MOST_ROWS))], len(found))
 
 
-async def _matching(store: Store, query: Query) -> list[AlertRecord]:
+async def matching(store: Store, query: Query) -> list[AlertRecord]:
+    """The newest first, as far as they are looked at."""
     if query.active:
         known = await some(store, [one.id for one in reversed(await active(store))])
         return [one for one in known if matches(one, query)]
     keys, found, walked = Fleet(store.prefix), list[AlertRecord](), 0
-    high = "+inf" if query.until is None else f"({query.until:.6f}"
-    low = "-inf" if query.since is None else f"{query.since:.6f}"
+    high = "+inf" if query.until is None else f"({query.until!r}"
+    low = "-inf" if query.since is None else repr(query.since)
     where = [keys.alert.literals[0], _walked(keys, query), high, low]
     while walked < _MOST_WALKED:
         rows = await _WALK(store, [keys.alerts()], [*where, walked, _PAGE])
@@ -197,7 +198,7 @@ def _walked(keys: Fleet, query: Query) -> str:
 async def delete(store: Store, id_: str) -> AlertRecord:
     """Raises Refused while it is active."""
     found = await get(store, id_)
-    if not await _delete(store, [found]):
+    if not await delete_some(store, [found]):
         raise Refused(
             f"the alert {found.title!r} of {found.hostname} is active; snooze or disable its"
             " definition instead",
@@ -206,7 +207,8 @@ async def delete(store: Store, id_: str) -> AlertRecord:
     return found
 
 
-async def _delete(store: Store, found: Sequence[AlertRecord]) -> int:
+async def delete_some(store: Store, found: Sequence[AlertRecord]) -> int:
+    """How many it has deleted: those that are active stay."""
     keys = Fleet(store.prefix)
     items: list[list[Any]] = []
     for one in found:
@@ -231,5 +233,5 @@ async def limit(store: Store, now: float, most: int = MOST, kept: float = KEPT) 
     known, count = {one.id: one for one in await some(store, ids)}, 0
     for id_ in ids:  # there may be no record any more, or none that can be read
         one = known.get(id_) or AlertRecord(id=id_, alert="", server="")
-        count += await _delete(store, [one])
+        count += await delete_some(store, [one])
     return count

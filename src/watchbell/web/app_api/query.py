@@ -5,7 +5,7 @@ All terms of a query must match. `*` matches everything.
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -141,6 +141,11 @@ def matches(term: Term, record: Mapping[str, Any]) -> bool:
     searched in the text of the field with the empty name."""
     value = record.get(term.field)
     return _fits(term, value) is not term.is_negated
+
+
+def fits(terms: Iterable[Term], record: Mapping[str, Any]) -> bool:
+    """Whether a record matches all of them."""
+    return all(matches(term, record) for term in terms)
 
 
 def _fits(term: Term, value: Any) -> bool:

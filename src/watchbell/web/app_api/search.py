@@ -1,12 +1,15 @@
 """Handlers for searches."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from watchbell.actors import Kind, may, privilege_to
 from watchbell.errors import Refused
 from watchbell.fleet import permissions as fleet_permissions
+from watchbell.fleet.model import AlertRecord
 from watchbell.fleet.monitoring import alerts
 from watchbell.jobs import definitions, history, revisions
 from watchbell.jobs.catalogue import Catalogue
@@ -14,7 +17,6 @@ from watchbell.jobs.history import Query
 from watchbell.jobs.history_index import workflow_of
 from watchbell.jobs.model import Event, Job
 from watchbell.jobs.server_status import ServerStatus
-from watchbell.units import counted
 from watchbell.web import audit
 from watchbell.web.app_api import query, records, revision_rows
 from watchbell.web.app_api.activity import activity_row
@@ -25,6 +27,8 @@ from watchbell.web.app_api.jobs import ordered
 from watchbell.web.app_api.monitoring import invocation
 from watchbell.web.app_api.query import Fields, Term
 from watchbell.web.app_api.servers import readable_servers
+
+T = TypeVar("T")
 
 SEARCH = Group("search")
 MOST_WALKED = 10_000
@@ -57,6 +61,7 @@ ALERT_FIELDS = Fields(
     words=("id", "alert", "server", "groups", "active", "jobs"),
     times=("date", "modified", "start", "end"),
 )
+_INDEXED_ALERTS = {"alert": "alerts", "server": "servers", "groups": "groups"}
 ACTIVITY_FIELDS = Fields(
     words=("action", "username", "subject", "description", "ip"), times=("date", "epoch")
 )
@@ -111,7 +116,7 @@ class JobSearch:
     def _is_wanted(self, job: Job) -> bool:
         if self._is_limited and not self._access.allows("read", job.category, job.targets):
             return False
-        return not self.rest or all(query.matches(one, self._fields(job)) for one in self.rest)
+        return not self.rest or query.fits(self.rest, self._fields(job))
 
     def _fields(self, job: Job) -> dict[str, Any]:
         event = self._catalogue.events.get(job.event)
@@ -180,19 +185,11 @@ def indexed(terms: Sequence[Term]) -> tuple[Query, list[Term]]:
     return Query(**known, tags=tuple(tags)), rest
 
 
-@SEARCH.changes("delete_jobs", takes="query", gives="count")
-async def bulk_search_delete_jobs(call: Call) -> Answer:
-    """Deletes the jobs that match, at most some thousand at a time; `count` says how many."""
-    asked, access = call.text("query"), await call.access()
+async def matching_jobs(call: Call) -> tuple[list[Job], CallerAccess]:
+    """The newest first, with what the caller may do with them."""
+    access = await call.access()
     wanted = await _job_search(call, access)
-    found = await wanted.jobs(call, MOST_WALKED)
-    allowed = [one.id for one in found if access.allows("delete_jobs", one.category, one.targets)]
-    count = 0
-    for first in range(0, len(allowed), 500):
-        some = allowed[first : first + 500]
-        count += await history.delete(call.store, call.services.files(), some)
-    await call.audit("jobs.delete", asked[:200], counted(count, "job"))
-    return {"count": count}
+    return await wanted.jobs(call, MOST_WALKED), access
 
 
 def _paged(
@@ -203,11 +200,14 @@ def _paged(
 ) -> Answer:
     """Rows that match the query of a call; `text` gives the fields of a row."""
     terms = _terms(call, fields)
-    found = [one for one in rows if all(query.matches(term, text(one)) for term in terms)]
-    if call.number("sort_dir", -1) > 0:
-        found.reverse()
+    return _page(call, [one for one in rows if query.fits(terms, text(one))])
+
+
+def _page(call: Call, found: Sequence[T]) -> dict[str, Any]:
+    """`found`: the newest first."""
+    ordered_rows = found[::-1] if call.number("sort_dir", -1) > 0 else found
     offset = max(call.number("offset", 0), 0)
-    return {"rows": found[offset : offset + _limit(call)], "list": {"length": len(found)}}
+    return {"rows": ordered_rows[offset : offset + _limit(call)], "list": {"length": len(found)}}
 
 
 @SEARCH.reads(takes=_LISTED, gives="rows list")
@@ -238,16 +238,43 @@ def _server_fields(status: ServerStatus) -> dict[str, Any]:
 @SEARCH.reads(takes=_LISTED, gives="rows list")
 async def search_alerts(call: Call) -> Answer:
     """Alerts of servers, active and past."""
-    wanted = alerts.Query(readable=fleet_permissions.readable_groups(call.actor))
-    found = await alerts.search(call.store, wanted, 0, MOST_ROWS)
-    rows = [invocation(one) for one in found.alerts]
-    return _paged(call, rows, ALERT_FIELDS, _alert_fields)
+    page = _page(call, await matching_alerts(call))
+    return {**page, "rows": [invocation(one) for one in page["rows"]]}
 
 
-def _alert_fields(row: dict[str, Any]) -> dict[str, Any]:
-    text = f"{row['title']} {row['message']} {row['hostname']}"
-    times = {"start": row["date"], "end": row["cleared"]}
-    return {**row, **times, "": text, "active": "true" if row["active"] else "false"}
+async def matching_alerts(call: Call) -> list[AlertRecord]:
+    """The newest first, of some thousand that the indexes find."""
+    terms = _terms(call, ALERT_FIELDS)
+    wanted = indexed_alerts(terms, fleet_permissions.readable_groups(call.actor))
+    found = await alerts.matching(call.store, wanted)
+    return [one for one in found if query.fits(terms, _alert_fields(one))]
+
+
+def indexed_alerts(terms: Sequence[Term], readable: frozenset[str] | None) -> alerts.Query:
+    """What the indexes of alerts answer, at least all that match."""
+    known: dict[str, Any] = {}
+    for term in terms:
+        if term.is_negated:
+            continue
+        name = _INDEXED_ALERTS.get(term.field, "")
+        if name and name not in known:
+            known[name] = tuple(value.lower() for value in term.values)
+        elif term.field == "active" and [one.lower() for one in term.values] == ["true"]:
+            known["active"] = True
+        elif term.field in ("date", "start") and not {"since", "until"} & known.keys():
+            known |= {"since": term.low, "until": term.high}
+    return alerts.Query(**known, readable=readable)
+
+
+def _alert_fields(alert: AlertRecord) -> dict[str, Any]:
+    text = f"{alert.title} {alert.message} {alert.hostname}"
+    return {
+        **msgspec.structs.asdict(alert),
+        "": text,
+        "active": "true" if alert.active else "false",
+        "start": alert.date,
+        "end": alert.cleared,
+    }
 
 
 @SEARCH.reads(takes=_LISTED, gives="rows list", needs="admin")

@@ -87,33 +87,35 @@ async def delete_snapshot(call: Call) -> Answer:
 async def search_snapshots(call: Call) -> Answer:
     """Newest first, or oldest first with a `sort_dir` of 1. Rows have no data unless `verbose` is
     set."""
+    matching = await matching_snapshots(call)
+    if call.number("sort_dir", -1) > 0:
+        matching.reverse()
+    found = call.listed(matching, most=1)
+    page: list[SnapshotHead] = found["rows"]
+    if not call.yes("verbose"):
+        return {**found, "rows": [_head(one) for one in page]}
+    total = sum(one.servers for one in page)
+    if total > MOST_SHOWN:
+        reason = f"their data is of {total:,} servers; ask for fewer, with {MOST_SHOWN:,} at most"
+        raise Refused(reason, field="limit")
+    return {**found, "rows": [await _with_data(call, one) for one in page]}
+
+
+async def matching_snapshots(call: Call) -> list[SnapshotHead]:
+    """The newest first."""
     zone = ZoneInfo(call.services.settings.jobs.timezone)
     terms = query.parse(call.text("query", "*"), _FIELDS, zone)
     known = await snapshots.heads(call.store, MOST_SEARCHED)
     readable = permissions.readable_snapshots(call.actor, known)
-    rows = [_head(one) for one in readable]
-    matching = [row for row in rows if all(query.matches(one, row) for one in terms)]
-    if call.number("sort_dir", -1) > 0:
-        matching.reverse()
-    found = call.listed(matching, most=1)
-    if call.yes("verbose"):
-        sizes = {one.id: one.servers for one in readable}
-        total = sum(sizes[row["id"]] for row in found["rows"])
-        if total > MOST_SHOWN:
-            reason = (
-                f"their data is of {total:,} servers; ask for fewer, with {MOST_SHOWN:,} at most"
-            )
-            raise Refused(reason, field="limit")
-        found["rows"] = [await _with_data(call, row) for row in found["rows"]]
-    return found
+    return [one for one in readable if query.fits(terms, _head(one))]
 
 
-async def _with_data(call: Call, row: dict[str, Any]) -> dict[str, Any]:
-    """The row as it is where the snapshot was deleted meanwhile, or is damaged."""
+async def _with_data(call: Call, head: SnapshotHead) -> dict[str, Any]:
+    """The head alone where the snapshot was deleted meanwhile, or is damaged."""
     try:
-        return _shown(await snapshots.get(call.store, row["id"]))
+        return _shown(await snapshots.get(call.store, head.id))
     except (NotFound, Refused):
-        return row
+        return _head(head)
 
 
 @SNAPSHOTS.changes("create_snapshots", takes="id duration")

@@ -1,6 +1,7 @@
 """All handlers of the app API, by their names."""
 
 from watchbell.web.app_api.api_keys import API_KEYS
+from watchbell.web.app_api.bulk_deletion import DELETION
 from watchbell.web.app_api.calls import Handler
 from watchbell.web.app_api.definitions import (
     ALERTS,
@@ -27,7 +28,7 @@ HANDLERS: dict[str, Handler] = {
     for group in (
         *(EVENTS, RUNS, JOBS, LOGS, CATEGORIES, CHANNELS, PLUGINS, TAGS, SERVERS, GROUPS),
         *(MONITORS, ALERTS, SAMPLES, INVOCATIONS, SNAPSHOTS),
-        *(USERS, ROLES, API_KEYS, SEARCH, FILES, MISC),
+        *(USERS, ROLES, API_KEYS, SEARCH, DELETION, FILES, MISC),
     )
     for handler in group.handlers
 }
