@@ -105,8 +105,10 @@ _DATA = tempfile.TemporaryDirectory(prefix="wb-")
 
 
 def chosen(**web: Any) -> Settings:
+    """Agents of tests send no heartbeats, and may be silent for minutes."""
     plain = settings.load(Path("/dev/null"), {"HOME": _DATA.name}, {}).settings
-    return replace(plain, web=replace(plain.web, **{"port": 0, **web}))
+    patient = replace(plain.jobs, heartbeat=60, down_after=3_600)
+    return replace(plain, web=replace(plain.web, **{"port": 0, **web}), jobs=patient)
 
 
 @asynccontextmanager

@@ -81,7 +81,8 @@ async def test_a_server_is_watched_from_seconds_to_minutes(
     await page.get_by_role("button", name="Minute", exact=True).click()
     usage = page.get_by_role("slider", name="CPU usage")
     await expect(usage).to_have_attribute("aria-description", "CPU: from 10 % to 10 %")
-    await samples.record(store, [], [], {busy.id: [quick(SYSTEM.now() + 2, usage=77)]})
+    last = (await samples.quick(store, [busy.id]))[busy.id][-1].date
+    await samples.record(store, [], [], {busy.id: [quick(last + 2, usage=77)]})
     await expect(usage).to_have_attribute("aria-description", "CPU: from 10 % to 77 %")
     await page.get_by_role("link", name="Processes", exact=True).click()
     rows = page.get_by_role("table", name="Processes").locator("tbody tr")
