@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
 from tests.web.site import BY, Site, served
 from watchbell.store.client import Store
 from watchbell.web.assets import files
@@ -35,9 +36,12 @@ async def test_strangers_are_answered_as_the_description_says(
     examples = "15" if request.config.getoption("--long") else "3"
     async with served(store, intake_rate=0) as site:
         secret, _ = await site.services.api_keys.make("schemathesis", ("admin",), BY)
+        described = tmp_path / "openapi.json"
+        async with site.program("read") as program:  # schemathesis would wait for 10 s only
+            described.write_text((await program.get("/api/v1/openapi.json")).text)
         command = [
-            *(str(Path(sys.executable).with_name("schemathesis")), "run"),
-            f"{site.url}/api/v1/openapi.json",
+            *(str(Path(sys.executable).with_name("schemathesis")), "run", str(described)),
+            *("--url", site.url, "--request-timeout", str(PATIENCE)),
             *("--header", f"Authorization: Bearer {secret}", "--checks", CHECKS),
             *("--max-examples", examples, "--phases", "examples,coverage,fuzzing", "--no-color"),
             # It would find its own key among those that are listed.
