@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from tests.archive.crawled import FAST
@@ -179,6 +180,29 @@ async def test_robots_txt_is_obeyed_after_redirects_and_recorded(
     assert f"robots.txt forbids {site.url('/private/a')}" in crawler.log()
     assert f"301 {site.url('/robots.txt')}" in crawler.log()
     assert crawl.items_queued == len(asked) + 1
+    await gate(crawler.warcs())
+
+
+@pytest.mark.parametrize("hops", [["/"], ["/", "/en/"], ["/en/"]])
+async def test_robots_txt_that_leads_to_a_page_leaves_that_to_the_crawl(
+    store: Store, tmp_path: Path, hops: list[str]
+) -> None:
+    """As where a site redirects everything it lacks to its front page."""
+    pages = {
+        "/robots.txt": page(b"", f"Location: {hops[0]}", status="302 Found"),
+        "/": page(b'<a href="/en/">x</a> <a href="/b">x</a>', HTML),
+        "/en/": page(b'<a href="/c">x</a>', HTML),
+        "/b": page(b"b", HTML),
+        "/c": page(b"c", HTML),
+        "/sitemap.xml": page(b"", status="404 Not Found"),
+    }
+    if len(hops) > 1:
+        pages["/"] = page(b"", f"Location: {hops[1]}", status="302 Found")
+        del pages["/b"]
+    async with serving(pages) as site, working(store, tmp_path) as crawler:
+        crawl = await crawler.crawl(site.url("/"), options=OBEDIENT)
+    assert set(crawler.responses()) == {site.url(path) for path in pages}
+    assert crawl.urls_left == 0
     await gate(crawler.warcs())
 
 

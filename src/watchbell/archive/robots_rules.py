@@ -94,8 +94,11 @@ class RobotsRules:
         return await self._recorded(url, place)
 
     async def _recorded(self, url: str, place: Place) -> Fetched:
-        self._work.add([_entry(url, place)])
-        self._asked.add(url)
+        if url == robots_url(url):
+            self._work.add([_entry(url, place)])
+            self._asked.add(url)
+        else:  # perhaps a page, as where all that is missing leads home: it has a visit of its own
+            self._work.tally.count_queued(1)
         fetched = await self._fetch(with_userinfo_of(place.root, url))
         try:
             await self._keep(url, fetched)
