@@ -319,6 +319,50 @@ def test_recovery_reports_a_file_that_lost_committed_records(tmp_path: Path) -> 
         writer(tmp_path).recover(committed)
 
 
+def test_recovery_reports_a_journal_that_lost_committed_lines(tmp_path: Path) -> None:
+    out = writer(tmp_path)
+    out.write_exchange(exchange("", http(b"hello")))
+    committed = out.position
+    out.close()
+    out.journal_path.write_bytes(b"\0" * (committed.journal - 1) + b"\n")
+    with pytest.raises(WarcCut, match=f"ends at 0, but {committed.journal} bytes were committed"):
+        writer(tmp_path).recover(committed)
+
+
+@pytest.mark.parametrize("lost", ["part", "journal", "both", "all of the journal"])
+async def test_what_a_power_failure_has_left_is_whole_and_indexed(
+    tmp_path: Path, lost: str
+) -> None:
+    out = writer(tmp_path, part_size=10_000)
+    ends = []
+    for number in range(6):
+        out.write_exchange(exchange(str(number), http(noise(3_000, number))))
+        ends.append(out.position)
+    out.close()
+    assert [end.part for end in ends] == [0, 0, 1, 1, 2, 2]
+    if lost in ("part", "both"):
+        os.truncate(out.path(2).with_name(out.path(2).name + ".open"), ends[5].offset - 1)
+    if lost in ("journal", "both"):
+        with out.journal_path.open("r+b") as journal:
+            journal.seek(ends[1].journal + 10)
+            journal.write(b"\0" * 100)
+    if lost == "all of the journal":
+        out.journal_path.unlink()
+    again = writer(tmp_path, part_size=10_000)
+    left = again.surviving(ends[5])
+    kept = {"part": 5, "journal": 2, "both": 2, "all of the journal": 0}[lost]
+    assert (left.part, left.offset) == (
+        (ends[kept - 1].part, ends[kept - 1].offset) if kept else (0, 0)
+    )
+    again.recover(left)
+    for number in range(kept, 6):
+        again.write_exchange(exchange(str(number), http(noise(3_000, number))))
+    paths = again.finish()
+    urls = [line.record.url for line in lines(again.journal_path)]
+    assert urls == [exchange(str(number), b"").url for number in range(6)]
+    assert await gate(paths) == 6
+
+
 # A limit on the size of files stands for a full disk: the write that exceeds it fails half-way.
 FULL = """
 import resource, sys

@@ -93,7 +93,8 @@ class CrawlEnd:
         return True
 
     async def _interrupt(self, folder: CrawlFolder, undertaken: Undertaken, failure: str) -> None:
-        work = CrawlWork(folder, undertaken, self._settings, self._clock, boot_id())
+        parts = (folder, undertaken, self._settings, self._clock, boot_id())
+        work = await CrawlWork(*parts).recovered()
         try:
             end = work.end
             if end is None:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from watchbell.archive.crawl_folder import CrawlFolder, Undertaken
 from watchbell.archive.crawl_work import CrawlWork
 from watchbell.archive.disk_work import in_thread
 from watchbell.archive.fetching.fetcher import Fetcher
@@ -25,7 +24,6 @@ from watchbell.archive.visits import Visits
 from watchbell.archive.warc import earlier_payloads
 from watchbell.archive.warc.earlier_payloads import EarlierPayloads
 from watchbell.clock import Clock
-from watchbell.fleet.agent.sampler import boot_id
 from watchbell.probes import probe
 from watchbell.settings import Archive as Settings
 from watchbell.units import in_bytes
@@ -58,26 +56,23 @@ class Workshop(Struct, frozen=True):
 class CrawlRun:
     def __init__(
         self,
-        folder: CrawlFolder,
-        undertaken: Undertaken,
+        work: CrawlWork,
+        crawl: Crawl,
         settings: CrawlSettings,
         shop: Workshop,
-        earlier: EarlierPayloads | None = None,
     ) -> None:
-        """Opens the crawl from its folder. Raises OSError or sqlite3.Error."""
-        self.settings = settings
+        self.work, self.settings = work, settings
         self.on_commit: Callable[[], None] = lambda: None
         self._shop, self._clock = shop, shop.clock
-        self.work = CrawlWork(folder, undertaken, shop.settings, shop.clock, boot_id(), earlier)
         self.interruption = Interruption()
         self._visits = Visits(
-            *(undertaken.crawl, settings, self.work, shop.fetcher, shop.clock),
+            *(crawl, settings, work, shop.fetcher, shop.clock),
             host_urls=shop.settings.host_urls,
             waits=shop.waits,
             interruption=self.interruption,
             browser=shop.browser,
         )
-        self._most_bytes = undertaken.crawl.options.most_bytes
+        self._most_bytes = crawl.options.most_bytes
         self._is_over = False
         self._under_way = 0
         self._news = asyncio.Event()

@@ -15,10 +15,12 @@ from watchbell.archive.crawl_end import CrawlEnd
 from watchbell.archive.crawl_files import free_base_name
 from watchbell.archive.crawl_folder import CrawlFolder, Undertaken
 from watchbell.archive.crawl_run import CrawlRun, Workshop
+from watchbell.archive.crawl_work import CrawlWork
 from watchbell.archive.disk_work import in_thread
 from watchbell.archive.log_shipper import CrawlLost, LogShipper
 from watchbell.archive.model import Ending, Ownership
 from watchbell.archive.start_urls import StartUrls
+from watchbell.fleet.agent.sampler import boot_id
 from watchbell.probes import probe
 from watchbell.store.client import Store, patiently
 from watchbell.store.enduring import enduring
@@ -145,13 +147,15 @@ class CrawlTask:
         if settings is None:
             raise CrawlLost(f"the record of {self.ident} is gone")
         earlier = await self._use.shop.earlier(undertaken.crawl)
-        run = CrawlRun(self._folder, undertaken, settings, self._use.shop, earlier)
+        shop = self._use.shop
+        parts = (self._folder, undertaken, shop.settings, shop.clock, boot_id(), earlier)
+        work = await CrawlWork(*parts).recovered()
         try:
-            self.run = run
+            self.run = run = CrawlRun(work, undertaken.crawl, settings, shop)
             ending = await self._ended(run, undertaken)
         finally:
             self.run = None
-            run.work.close()
+            work.close()
         await self._finish(ending)
         probe("crawl.finished")
         await self._use.end.leave(self._folder, undertaken, ending.files)

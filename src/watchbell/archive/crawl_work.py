@@ -3,7 +3,7 @@
 import asyncio
 import os
 import re
-from pathlib import Path
+from typing import Self
 
 from msgspec import Struct
 
@@ -18,7 +18,6 @@ from watchbell.archive.model import LogEntry
 from watchbell.archive.tally import Tally
 from watchbell.archive.urls import without_userinfo
 from watchbell.archive.warc.earlier_payloads import EarlierPayloads
-from watchbell.archive.warc.reader import complete_until
 from watchbell.archive.warc.records import Exchange, Written
 from watchbell.archive.warc.writer import Position, WarcWriter
 from watchbell.clock import Clock
@@ -60,7 +59,8 @@ class CrawlWork:
         boot: str,
         earlier: EarlierPayloads | None = None,
     ) -> None:
-        """Opens it as it was committed. `boot` names the time since the machine was started."""
+        """To be `recovered` before it is used. `boot` names the time since the machine was
+        started."""
         self.folder, self._undertaken, self._clock, self._boot = folder, undertaken, clock, boot
         self.frontier = Frontier(folder.frontier)
         self._turns = HostTurns()
@@ -81,11 +81,15 @@ class CrawlWork:
         )
         self._log = os.open(folder.log, os.O_RDWR | os.O_CREAT, 0o644)
         self.end = self.frontier.fact(_END, WorkEnd)
-        if not (self.end and self.end.names):
-            self._recover()
-        for name, host in self.frontier.hosts.items():
-            if host.waiting:
-                self._turns.add(name)
+
+    async def recovered(self) -> Self:
+        """Itself, as it was committed. It is closed where that fails."""
+        try:
+            await in_thread(self._recover)
+        except BaseException:
+            self.close()
+            raise
+        return self
 
     @property
     def is_new(self) -> bool:
@@ -213,26 +217,32 @@ class CrawlWork:
         self.frontier.close()
 
     def _recover(self) -> None:
+        if not (self.end and self.end.names):
+            self._cut()
+        for name, host in self.frontier.hosts.items():
+            if host.waiting:
+                self._turns.add(name)
+
+    def _cut(self) -> None:
+        """Removes what was written after the last commit."""
         position = self.frontier.fact(_POSITION, Position) or Position()
         known = self.frontier.fact(_BOOT, str)
         if known not in (None, self._boot):
             position = self._surviving(position)
         self.writer.recover(position)
-        os.ftruncate(self._log, self.frontier.fact(_LOG_SIZE, int) or 0)
+        logged = self.frontier.fact(_LOG_SIZE, int) or 0
+        os.ftruncate(self._log, min(logged, os.fstat(self._log).st_size))
         os.lseek(self._log, 0, os.SEEK_END)
         self.frontier.set_fact(_BOOT, self._boot)
         self.frontier.commit()
 
     def _surviving(self, position: Position) -> Position:
-        """What a power failure has left of the part that was being written."""
-        path = self.writer.path(position.part)
-        part = next((one for one in (path, Path(f"{path}.open")) if one.exists()), None)
-        end = complete_until(part) if part and position.offset else 0
-        if end >= position.offset:
-            return position
-        lost = self.frontier.undo_from(position.part, end)
-        self.log(f"The machine was restarted. URLs that are fetched again: {lost:,}.")
-        return Position(position.part, end)
+        """What the machine's restart, perhaps after a power failure, has left."""
+        left = self.writer.surviving(position)
+        if left != position:
+            lost = self.frontier.undo_from(left.part, left.offset)
+            self.log(f"The machine was restarted. URLs that are fetched again: {lost:,}.")
+        return left
 
 
 def _write(file: int, content: bytes | bytearray) -> None:

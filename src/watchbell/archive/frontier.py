@@ -114,8 +114,11 @@ class _Content(Struct, array_like=True):
 
 class Frontier:
     def __init__(self, path: Path) -> None:
-        """Opens it, or makes it. Raises Refused where the file is of another version."""
-        self._db = sqlite3.connect(path, isolation_level=None, cached_statements=64)
+        """Opens it, or makes it; for one thread at a time. Raises Refused where the file is of
+        another version."""
+        self._db = sqlite3.connect(
+            path, isolation_level=None, cached_statements=64, check_same_thread=False
+        )
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if version not in (0, _VERSION):
             raise Refused(f"{path} was written by another version of Watchbell")

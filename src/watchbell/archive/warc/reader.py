@@ -257,13 +257,15 @@ def _fields(lines: list[str]) -> dict[str, str]:
 
 
 def complete_until(path: Path) -> int:
-    """Where the last record that is complete ends: what follows can be cut off."""
+    """Where the last record that is complete ends: what follows can be cut off. A request is
+    complete with the record of its answer, which follows it."""
     end = 0
     with WarcReader(path) as reader:
         try:
-            while reader.next():
+            while record := reader.next():
                 reader.finish()
-                end = reader.position
+                if record.type != "request":
+                    end = reader.position
         except WarcDamaged:
             pass
     return end

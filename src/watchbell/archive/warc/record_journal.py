@@ -3,13 +3,14 @@
 It is a file of JSON lines beside the WARC: a large crawl has too many for memory.
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from watchbell.archive.warc.part_file import PartFile
+from watchbell.archive.warc.part_file import PartFile, WarcCut
 from watchbell.archive.warc.records import Written
 
 _USUAL_LINE = 1 << 12
@@ -29,17 +30,29 @@ class RecordJournal:
         self._file = PartFile(path)
         self.path = self._file.open_path
 
+    @property
+    def size(self) -> int:
+        return self._file.offset
+
     def create(self) -> None:
         self._file.create()
 
-    def reopen(self, part: int, offset: int) -> Iterator[JournalLine]:
-        """The lines about records before a position. Once all are read, the rest is cut off."""
+    def last_line(self) -> JournalLine | None:
+        """Of a file that may be cut short or missing."""
+        found = deque(lines(self.path) if self.path.exists() else (), maxlen=1)
+        return found[0] if found else None
+
+    def reopen(self, part: int, offset: int, committed: int) -> Iterator[JournalLine]:
+        """The lines about records before a position. Once all are read, the rest is cut off.
+        Raises WarcCut if they end before the place that was committed."""
         end = 0
         for line in lines(self.path):
             if (line.record.part, line.record.offset) >= (part, offset):
                 break
             yield line
             end = line.end
+        if end < committed:
+            raise WarcCut(f"{self.path} ends at {end}, but {committed} bytes were committed")
         self._file.reopen(end)
 
     def append(self, records: Sequence[Written]) -> list[int]:
@@ -67,11 +80,21 @@ class RecordJournal:
 
 
 def lines(path: Path) -> Iterator[JournalLine]:
-    """Up to a line that was cut short."""
+    """Up to a line that was cut short or is damaged."""
     start = 0
     with path.open("rb") as file:
         for line in file:
-            if not line.endswith(b"\n"):
+            record = _read(line)
+            if record is None:
                 return
-            yield JournalLine(start, start + len(line), _decoder.decode(line))
+            yield JournalLine(start, start + len(line), record)
             start += len(line)
+
+
+def _read(line: bytes) -> Written | None:
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        return _decoder.decode(line)
+    except msgspec.MsgspecError:
+        return None

@@ -13,6 +13,7 @@ from watchbell.archive.warc.earlier_payloads import EarlierPayloads
 from watchbell.archive.warc.members import member
 from watchbell.archive.warc.part_file import OPEN, PartFile
 from watchbell.archive.warc.payload_index import PayloadIndex
+from watchbell.archive.warc.reader import complete_until
 from watchbell.archive.warc.record_journal import RecordJournal
 from watchbell.archive.warc.records import Body, Exchange, Original, Written, warc_fields
 from watchbell.probes import probe
@@ -26,6 +27,8 @@ class Position(Struct, frozen=True, order=True):
 
     part: int = 0
     offset: int = 0
+    journal: int = 0
+    """Where the journal ends."""
 
 
 class WarcWriter:
@@ -60,7 +63,7 @@ class WarcWriter:
 
     @property
     def position(self) -> Position:
-        return Position(self._number, self._part.offset) if self._part else self._end
+        return self._position_in(self._part) if self._part else self._end
 
     @property
     def journal_path(self) -> Path:
@@ -107,6 +110,21 @@ class WarcWriter:
         block = warc_fields(body) if isinstance(body, Mapping) else body
         return self._write([drafts.metadata(url, at, block, content_type, concurrent_to)])[0]
 
+    def surviving(self, position: Position) -> Position:
+        """What a power failure has left of the files before a committed position. Reads the whole
+        part."""
+        if not position.offset:
+            return position
+        path = self.path(position.part)
+        part = next((one for one in (path, path.with_name(path.name + OPEN)) if one.exists()), None)
+        end = min(complete_until(part) if part else 0, position.offset)
+        last = self._journal.last_line()
+        if (last.end if last else 0) >= position.journal:
+            return position if end == position.offset else Position(position.part, end)
+        record = last.record if last else None
+        listed = Position(record.part, record.offset + record.length) if record else Position()
+        return min(listed, Position(position.part, end))
+
     def recover(self, position: Position) -> None:
         """Removes everything after a committed position, before the first write.
 
@@ -115,14 +133,14 @@ class WarcWriter:
         self._number, self._end = position.part, position
         for path in self._parts_from(position.part + 1 if position.offset else position.part):
             path.unlink()
-        if position == Position():
+        if not position.part and not position.offset:
             self._journal.path.unlink(missing_ok=True)
             return
         if position.offset:
             self._part = PartFile(self.path(position.part))
             self._part.reopen(position.offset)
             self._warcinfo, self._first_end = _warcinfo_of(self._part)
-        for line in self._journal.reopen(position.part, position.offset):
+        for line in self._journal.reopen(position.part, position.offset, position.journal):
             self._remember(line.record, line.start)
 
     def sync(self) -> None:
@@ -185,6 +203,9 @@ class WarcWriter:
             is_truncated=bool(draft.fields.get("WARC-Truncated")),
         )
 
+    def _position_in(self, part: PartFile) -> Position:
+        return Position(self._number, part.offset, self._journal.size)
+
     def _part_for(self, ready: Sequence[Draft]) -> PartFile:
         part = self._part
         if part and self._part_size and part.offset > self._first_end:
@@ -197,7 +218,7 @@ class WarcWriter:
         return self._part
 
     def _complete(self, part: PartFile) -> None:
-        self._end = Position(self._number, part.offset)
+        self._end = self._position_in(part)
         part.complete()
         self._part = None
 
