@@ -2,16 +2,18 @@
 
 import asyncio
 import os
+import sqlite3
 import threading
 import zipfile
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
 
 from tests.archive.crawled import add, is_over, record_types, responses, warcs
+from tests.archive.crawling import OWN
 from tests.archive.site import Site, served
 from tests.archive.warc_gate import gate
 from tests.waiting import PATIENCE, eventually
@@ -176,25 +178,61 @@ async def test_a_page_that_breaks_the_parser_is_recorded_and_the_crawl_goes_on(
     assert len(found) >= 20, "others link to the rest"
 
 
+def overwrite(folder: Path) -> None:
+    for path in folder.glob("frontier.db*"):
+        path.write_bytes(b"this is no database" * 1_000)
+
+
+def spoil_facts(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "frontier.db")) as frontier, frontier:
+        frontier.execute("UPDATE facts SET value = x'c1'")
+
+
+async def begun(store: Store, data: Path, files: Files, site: Site) -> tuple[str, Path]:
+    """A crawl that a pipeline had when it ended, and its folder."""
+    hold = site.gated().gate
+    assert hold
+    async with pipeline(store, data, files):
+        ident = await add(store, site.start)
+        await eventually(lambda: site.asked)
+    hold.set()
+    return ident, data / "archive" / "crawls" / ident
+
+
+@pytest.mark.parametrize("damage", [overwrite, spoil_facts])
 async def test_a_crawl_whose_folder_is_damaged_fails_alone(
-    store: Store, tmp_path: Path, files: Files
+    store: Store, tmp_path: Path, files: Files, damage: Callable[[Path], None]
 ) -> None:
-    gate_of_site = asyncio.Event()
     async with served(Site(5, odd=False)) as site:
-        site.gate = gate_of_site
-        async with pipeline(store, tmp_path, files):
-            ident = await add(store, site.start)
-            await eventually(lambda: site.asked)
-        frontier = tmp_path / "archive" / "crawls" / ident / "frontier.db"
-        for path in frontier.parent.glob("frontier.db*"):
-            path.write_bytes(b"this is no database" * 1_000)
-        gate_of_site.set()
+        ident, folder = await begun(store, tmp_path, files, site)
+        damage(folder)
         async with pipeline(store, tmp_path, files):
             await eventually(lambda: is_over(store, ident))
             other = await add(store, f"{site.url}/p/0")
             await eventually(lambda: is_over(store, other))
     (kept,) = (tmp_path / "archive" / "damaged").iterdir()
     assert kept.name.startswith(ident)
+
+
+async def test_a_crawl_that_failed_is_in_trouble_while_its_files_cannot_be_kept(
+    store: Store, tmp_path: Path, files: Files
+) -> None:
+    async def trouble() -> str:
+        return (await store.call("HGET", OWN.crawl(ident), "trouble") or b"").decode()
+
+    in_the_way = tmp_path / "archive" / "damaged"
+    async with served(Site(5, odd=False)) as site:
+        ident, folder = await begun(store, tmp_path, files, site)
+        spoil_facts(folder)
+        in_the_way.write_text("a file")
+        async with pipeline(store, tmp_path, files):
+            reason = await eventually(trouble)
+            assert reason.startswith("The pipeline failed: DecodeError: ")
+            assert "; the pipeline can't keep its files: " in reason
+            in_the_way.unlink()
+            await eventually(lambda: is_over(store, ident))
+    (past,) = await history.of_ident(store, ident)
+    assert past.state == "failed"
 
 
 async def test_what_was_fetched_of_a_crawl_that_was_returned_is_kept(

@@ -24,7 +24,6 @@ from watchbell.archive.warc.cdxj import write_index
 from watchbell.archive.warc.wacz import write_wacz
 from watchbell.archive.warc.writer import WarcWriter
 from watchbell.clock import Clock
-from watchbell.errors import WatchbellError
 from watchbell.fleet.agent.sampler import boot_id
 from watchbell.probes import probe
 from watchbell.settings import Archive as Settings
@@ -78,19 +77,19 @@ class CrawlEnd:
 
     async def interrupt(
         self, folder: CrawlFolder, undertaken: Undertaken, failure: str = ""
-    ) -> bool:
-        """Keeps what was fetched of a crawl that has failed, or is no longer this pipeline's. False
-        where it has to be tried again, as on a full disk."""
+    ) -> str:
+        """Keeps what was fetched of a crawl that has failed, or is no longer this pipeline's.
+        Returns why it has to be tried again, as on a full disk; nothing once all is kept."""
         ident = undertaken.crawl.ident
         try:
             await self._interrupt(folder, undertaken, failure)
         except (OSError, sqlite3.OperationalError) as error:
             self._log.error("can't keep a crawl now", crawl=ident, reason=str(error))
-            return False
-        except (sqlite3.Error, WatchbellError) as error:
-            self._log.error("can't read a crawl", crawl=ident, reason=str(error))
+            return str(error)
+        except Exception:  # noqa: BLE001 one crawl must not end the others
+            self._log.exception("can't read a crawl", crawl=ident)
             return self.set_aside(folder)
-        return True
+        return ""
 
     async def _interrupt(self, folder: CrawlFolder, undertaken: Undertaken, failure: str) -> None:
         parts = (folder, undertaken, self._settings, self._clock, boot_id())
@@ -111,16 +110,17 @@ class CrawlEnd:
         files = await self._moved(folder, undertaken, end)
         await self.leave(folder, undertaken, files)
 
-    def set_aside(self, folder: CrawlFolder) -> bool:
-        """Keeps a folder that is damaged, for people to look at. False if it can't be moved."""
+    def set_aside(self, folder: CrawlFolder) -> str:
+        """Keeps a folder that is damaged, for people to look at. Returns why it can't be moved;
+        nothing once it is."""
         place = folder.path.parent.with_name("damaged")
         try:
             place.mkdir(exist_ok=True)
             folder.path.rename(place / f"{folder.path.name}-{int(self._clock.now())}")
         except OSError as error:
             self._log.error("can't move a folder", folder=str(folder.path), reason=str(error))
-            return False
-        return True
+            return str(error)
+        return ""
 
     async def _commit(self, run: CrawlRun, end: WorkEnd) -> None:
         run.work.set_end(end)

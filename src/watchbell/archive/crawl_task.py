@@ -116,8 +116,8 @@ class CrawlTask:
         if crawl is None:
             return None
         left = self._folder.undertaken()
-        if left is not None and not await self._use.end.interrupt(self._folder, left):
-            await self._give_back("the files of an earlier attempt can't be completed")
+        if left is not None and (problem := await self._use.end.interrupt(self._folder, left)):
+            await self._give_back(f"the files of an earlier attempt can't be kept: {problem}")
             return None
         started_at = crawl.started_at or self._clock.now()
         base = free_base_name(crawl, started_at, self._use.end.finished)
@@ -198,7 +198,9 @@ class CrawlTask:
         if self._undertaken is None:
             return
         end, folder = self._use.end, self._folder
-        while not await end.interrupt(folder, self._undertaken, failure):  # noqa: ASYNC110 of a disk
+        while problem := await end.interrupt(folder, self._undertaken, failure):
+            words = f"the pipeline can't keep its files: {problem}"
+            self._set_trouble("disk", f"{failure}; {words}" if failure else words)
             await asyncio.sleep(_AGAIN)
 
     async def _insist(self, attempt: Callable[[], Awaitable[T]], task: str) -> T:
