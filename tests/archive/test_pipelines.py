@@ -156,3 +156,31 @@ async def test_a_pipeline_that_disappears_fails_its_check_until_it_returns(store
     assert [one.record.id for one in await pipelines.every(store)] == [OTHER]
     await pipelines.say_goodbye(store, OTHER)
     assert len(await looked()) == 2
+
+
+async def test_a_pipeline_that_will_not_come_back_is_forgotten_and_fails_no_longer(
+    store: Store,
+) -> None:
+    clock = SetClock(NOW)
+    reporter = PipelineReporter(store, Settings(), clock)
+
+    async def states() -> list[str]:
+        for _ in range(2):
+            await reporter.look()
+            clock.advance(31)
+        events = await store.call("LRANGE", Alerting().events(), 0, -1)
+        return [msgspec.json.decode(one)["state"] for one in reversed(events)]
+
+    await pipelines.report(store, record(), ROOM)
+    known = await pipelines.find(store, "alice")
+    with pytest.raises(Refused, match="alice is running; stop it instead"):
+        await pipelines.forget(store, known, lease=30)
+    await store.call("ZADD", OWN.pipelines_seen(), 5, PIPELINE)
+    assert await states() == ["critical"]
+    await pipelines.forget(store, known, lease=30)
+    with pytest.raises(NotFound):
+        await pipelines.forget(store, known, lease=30)
+    assert await states() == ["critical", "ok"]
+    assert await pipelines.every(store) == []
+    await pipelines.report(store, record(), ROOM)
+    assert [one.name for one in await pipelines.every(store)] == ["alice"], "it has come back"

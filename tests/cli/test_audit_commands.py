@@ -24,6 +24,7 @@ from tests.cli.test_cron_commands import PREFIX, instance
 from tests.fleet.snapshot_scene import sampled
 from watchbell.alerting.model import Alert
 from watchbell.archive import idents, pipelines
+from watchbell.archive.keys import Crawls
 from watchbell.cli.main import COMMANDS, watchbell
 from watchbell.clock import SYSTEM
 from watchbell.fleet import presence
@@ -75,7 +76,14 @@ ELSEWHERE = {
 }
 CHANGES = {
     *("archive abort", "archive add", "archive concurrency", "archive delay", "archive expire"),
-    *("archive ignore", "archive ignore-set", "archive note", "archive pause", "archive reports"),
+    *(
+        "archive forget",
+        "archive ignore",
+        "archive ignore-set",
+        "archive note",
+        "archive pause",
+        "archive reports",
+    ),
     *("archive resume", "archive stop", "archive unignore"),
     *("ack", "check disable", "check set", "purge", "test-notify"),
     *("api-keys create", "api-keys revoke"),
@@ -281,6 +289,9 @@ def test_crawls(run: Commands) -> None:
     run.do(lambda store: pipelines.report(store, record(), ROOM))
     run("archive stop alice")
     run.recorded(("pipeline.stop", PIPELINE, "alice"))
+    run.do(lambda store: store.call("ZADD", Crawls(PREFIX).pipelines_seen(), 5, PIPELINE))
+    run("archive forget alice")
+    run.recorded(("pipeline.forget", PIPELINE, "alice"))
 
 
 def test_entities(run: Commands) -> None:

@@ -143,7 +143,7 @@ class PipelineReporter:
             )
             self._log.info(words, nickname=name)
         for one in found.forgotten:
-            await pipelines.forget(self._store, one.id, one.seen)
+            await pipelines.remove(self._store, one.id, one.seen)
         probe("archive.pipelines_reported")
 
     async def _report(self, nickname: str, known: str, check: CheckReport, now: float) -> None:

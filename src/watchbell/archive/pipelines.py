@@ -92,23 +92,47 @@ end
 """
 )
 
+# Needs LAYOUT, _KEY.
+_REMOVAL = """
+local function remove(id)
+  redis.call('DEL', pipeline_key(id))
+  redis.call('ZREM', crawls.pipelines_seen, id)
+  redis.call('HDEL', crawls.capacities, id)
+  redis.call('HDEL', crawls.claims, id)
+  redis.call('SREM', crawls.stopping, id)
+  if kind_of(archive.pipelines) == 'list' then redis.call('LREM', archive.pipelines, 0, id) end
+  redis.call('PUBLISH', archive.pipeline_updates, id)
+  redis.call('PUBLISH', crawls.news, id)
+end
+"""
+
 # KEYS[1] pending; ARGV[1] id, ARGV[2] when it was last seen, or ''. Removes a pipeline, unless it
 # was seen since. Returns 1 if it was removed.
 _REMOVE = Script(
     LAYOUT
     + _KEY
+    + _REMOVAL
     + """
 local id, seen = ARGV[1], ARGV[2]
 if seen ~= '' and redis.call('ZSCORE', crawls.pipelines_seen, id) ~= seen then return 0 end
-redis.call('DEL', pipeline_key(id))
-redis.call('ZREM', crawls.pipelines_seen, id)
-redis.call('HDEL', crawls.capacities, id)
-redis.call('HDEL', crawls.claims, id)
-redis.call('SREM', crawls.stopping, id)
-if kind_of(archive.pipelines) == 'list' then redis.call('LREM', archive.pipelines, 0, id) end
-redis.call('PUBLISH', archive.pipeline_updates, id)
-redis.call('PUBLISH', crawls.news, id)
+remove(id)
 return 1
+"""
+)
+
+# KEYS[1] pending; ARGV[1] id, ARGV[2] seconds of silence after which a pipeline is gone. Returns
+# removed, unknown, or alive: it is not gone.
+_FORGET = Script(
+    LAYOUT
+    + _KEY
+    + _REMOVAL
+    + """
+local id, lease = ARGV[1], tonumber(ARGV[2])
+if redis.call('EXISTS', pipeline_key(id)) == 0 then return 'unknown' end
+local seen = tonumber(redis.call('ZSCORE', crawls.pipelines_seen, id) or '0')
+if store_time() - seen < lease then return 'alive' end
+remove(id)
+return 'removed'
 """
 )
 
@@ -157,9 +181,19 @@ async def say_goodbye(store: Store, pipeline: str) -> None:
     await _REMOVE(store, [_pending(store)], [pipeline, ""])
 
 
-async def forget(store: Store, pipeline: str, seen: str) -> bool:
+async def remove(store: Store, pipeline: str, seen: str) -> bool:
     """Removes the record of a pipeline that is gone; `seen` is its score in `pipelines_seen`."""
     return bool(await _REMOVE(store, [_pending(store)], [pipeline, seen]))
+
+
+async def forget(store: Store, known: KnownPipeline, lease: float) -> None:
+    """Removes the record of a pipeline that will not come back. Raises NotFound, or Refused while
+    it is there."""
+    answer = await _FORGET(store, [_pending(store)], [known.record.id, lease])
+    if answer == b"unknown":
+        raise NotFound(f"there is no pipeline {known.name}")
+    if answer == b"alive":
+        raise Refused(f"{known.name} is running; stop it instead", code="running")
 
 
 async def notice(store: Store, pipelines: Iterable[str]) -> None:

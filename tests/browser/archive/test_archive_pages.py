@@ -4,6 +4,7 @@ import re
 
 from playwright.async_api import expect
 
+from tests.archive.crawling import OWN
 from tests.browser.archive import sample_crawls
 from tests.browser.visits import Visits
 from tests.web.site import Site
@@ -144,6 +145,19 @@ async def test_a_crawl_of_the_past_lists_its_files(site: Site, store: Store, vis
     await expect(page.get_by_role("link", name=place)).to_be_visible()
     await expect(page.get_by_role("button", name="Abort")).to_have_count(0)
     assert found["completed"] in page.url
+
+
+async def test_a_pipeline_that_is_gone_is_forgotten(
+    site: Site, store: Store, visit: Visits
+) -> None:
+    await sample_crawls.filled(store)
+    await store.call("ZADD", OWN.pipelines_seen(), 5, sample_crawls.PIPELINE)
+    page = await visit(site, "operator", "/archive/pipelines")
+    await expect(page.get_by_text("no sign of life")).to_be_visible()
+    await page.get_by_role("button", name="Forget", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Forget attic?")
+    await dialog.get_by_role("button", name="Forget pipeline").click()
+    await expect(page.get_by_text("No pipeline is running.")).to_be_visible()
 
 
 async def test_queues_pipelines_and_sets_are_shown(site: Site, store: Store, visit: Visits) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.archive.crawling import PIPELINE, SITE, added, append, ident_of, running
+from tests.archive.crawling import OWN, PIPELINE, SITE, added, append, ident_of, running
 from tests.waiting import eventually
 from tests.web.site import Site, Visitor
 from watchbell.archive import crawls, finishing, log_draining, queues
@@ -338,6 +338,13 @@ async def test_pipelines_are_listed_and_stopped(site: Site, store: Store) -> Non
         [shown] = (await alice.get("/api/v1/archive/pipelines")).json()["items"]
         assert shown["state"] == "stopping"
         assert (await alice.post("/api/v1/archive/pipelines/cellar/stop")).status == 404
+        attic = "/api/v1/archive/pipelines/attic"
+        refused = await alice.ask("DELETE", attic)
+        assert (refused.status, "attic is running" in refused.text) == (422, True)
+        await store.call("ZADD", OWN.pipelines_seen(), 5, shown["id"])
+        assert (await alice.ask("DELETE", attic)).status == 204
+        assert (await alice.get("/api/v1/archive/pipelines")).json()["items"] == []
+        assert (await alice.ask("DELETE", attic)).status == 404
 
 
 async def test_ignore_sets_are_edited(site: Site) -> None:

@@ -21,7 +21,7 @@ _FILES = {
     "files": {"check": "check", "replay": "replay"},
     "listing": {"list": "list_crawls", "pending": "pending", "status": "status"},
     "log": {"log": "log"},
-    "pipelines": {"pipelines": "list_pipelines", "stop": "stop"},
+    "pipelines": {"forget": "forget", "pipelines": "list_pipelines", "stop": "stop"},
     "record": {"explain": "explain", "show": "show", "whereis": "whereis"},
     "sets": {"sets": "sets"},
 }

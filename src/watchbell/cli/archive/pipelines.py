@@ -1,4 +1,4 @@
-"""`watchbell archive pipelines` and `stop`."""
+"""`watchbell archive pipelines`, `stop` and `forget`."""
 
 import click
 import msgspec
@@ -96,3 +96,21 @@ def stop(*, loaded: Loaded, name: str) -> None:
         return f"{found.name} stops after the crawls that it runs"
 
     click.echo(plain(with_store(loaded.settings, stopped)))
+
+
+@click.command
+@click.argument("name", metavar="PIPELINE", type=storable)
+@with_settings()
+def forget(*, loaded: Loaded, name: str) -> None:
+    """Forget a pipeline that is gone for good, by its nickname or id. Its check fails no longer.
+
+    Example: watchbell archive forget archive-1
+    """
+
+    async def forgotten(store: Store) -> str:
+        found = await pipelines.find(store, name)
+        await pipelines.forget(store, found, loaded.settings.archive.lease)
+        await record_change(store, "pipeline.forget", found.record.id, found.record.nickname)
+        return f"{found.name} is forgotten"
+
+    click.echo(plain(with_store(loaded.settings, forgotten)))

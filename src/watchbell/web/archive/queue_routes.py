@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Annotated
 
-from litestar import Router, get, post
+from litestar import Router, delete, get, post
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from watchbell.archive import crawls, pipelines, queues
@@ -121,4 +121,15 @@ async def stop(request: Asked, id: PipelineId) -> None:  # noqa: A002
     await audited(request, "pipeline.stop", known.record.id, known.record.nickname)
 
 
-ROUTES = Router("/", tags=["Archive"], route_handlers=[list_queues, move, list_pipelines, stop])
+@delete("/archive/pipelines/{id:str}", opt=needs("operate"))
+async def forget(request: Asked, id: PipelineId) -> None:  # noqa: A002
+    """Forget a pipeline that is gone for good, and end the failure of its check."""
+    services = services_of(request)
+    known = await pipelines.find(services.store, id)
+    await pipelines.forget(services.store, known, services.settings.archive.lease)
+    await audited(request, "pipeline.forget", known.record.id, known.record.nickname)
+
+
+ROUTES = Router(
+    "/", tags=["Archive"], route_handlers=[list_queues, move, list_pipelines, stop, forget]
+)

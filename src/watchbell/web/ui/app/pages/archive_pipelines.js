@@ -1,7 +1,7 @@
-/** The pipelines that run crawls: what they use, what they run, and how to stop one. */
+/** The pipelines that run crawls: what they use, what they run, and how to stop or forget one. */
 
 import { html } from "htm/preact";
-import { post, useFetched } from "../api.js";
+import { post, remove, useFetched } from "../api.js";
 import { useLive } from "../live.js";
 import { may } from "../session.js";
 import { bytes, counted } from "../words.js";
@@ -55,9 +55,21 @@ function Shown({ pipeline, reload }) {
         reload();
       },
     });
+  const forget = () =>
+    confirm({
+      title: `Forget ${name}?`,
+      words: html`<p>Use this where its machine will not come back. The pipeline is no longer listed, and its check no longer fails. If it starts again, it is listed again.</p>`,
+      yes: "Forget pipeline",
+      async act() {
+        await remove(`/archive/pipelines/${encodeURIComponent(pipeline.id)}`);
+        showToast("The pipeline is forgotten.");
+        reload();
+      },
+    });
   const many = pipeline.crawls.length;
   return html`<${Card} title=${html`${name} <span class="soft plain">${pipeline.hostname}</span>`} actions=${html`<${State} state=${state} word=${word} />
-      ${may("operate") && pipeline.state === "running" && html`<${Button} small onClick=${stop}>Stop<//>`}`}>
+      ${may("operate") && pipeline.state === "running" && html`<${Button} small onClick=${stop}>Stop<//>`}
+      ${may("operate") && pipeline.state === "silent" && html`<${Button} small onClick=${forget}>Forget<//>`}`}>
     <div class="pipeline-gauges">
       <${Gauge} label="Crawls" isCapacity part=${pipeline.concurrent ? many / pipeline.concurrent : null} words=${pipeline.concurrent ? `${many} of ${pipeline.concurrent} crawls` : counted(many, "crawl")} />
       <${Gauge} label="Disk" part=${pipeline.disk_usage / 100} words=${`${bytes(pipeline.disk_available)} free`} />
