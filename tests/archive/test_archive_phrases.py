@@ -1,6 +1,7 @@
 """What the archive says in chat."""
 
 import pytest
+from msgspec.structs import replace
 
 from watchbell.archive import phrases
 from watchbell.archive.model import Crawl, CrawlSettings, CrawlState
@@ -28,6 +29,7 @@ def test_a_running_crawl_in_words() -> None:
         ),
     ]
     assert phrases.summary(crawl, "paused")[1].startswith("Paused.")
+    assert " in 1 response, " in phrases.summary(replace(crawl, items_downloaded=1), "running")[1]
 
 
 @pytest.mark.parametrize(

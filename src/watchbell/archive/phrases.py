@@ -6,7 +6,7 @@ from watchbell.archive.command_forms import FORMS
 from watchbell.archive.commands import Rank
 from watchbell.archive.model import Crawl, CrawlState
 from watchbell.archive.urls import shown
-from watchbell.units import in_bytes, in_words
+from watchbell.units import counted, in_bytes, in_words
 
 MOST_LISTED = 10
 """Crawls that `!pending` lists; more would flood a channel."""
@@ -210,16 +210,15 @@ def pipeline_vanished(nickname: str, pipeline: str) -> str:
 
 
 def _downloaded(crawl: Crawl) -> str:
-    errors = f"{crawl.error_count} error{'' if crawl.error_count == 1 else 's'}"
-    return (
-        f"Downloaded {in_bytes(crawl.bytes_downloaded)} in {crawl.items_downloaded} responses, "
-        f"{errors}, {crawl.urls_left} queued."
-    )
+    responses = counted(crawl.items_downloaded, "response")
+    errors = counted(crawl.error_count, "error")
+    size = in_bytes(crawl.bytes_downloaded)
+    return f"Downloaded {size} in {responses}, {errors}, {crawl.urls_left:,} queued."
 
 
 def _pace(crawl: Crawl) -> str:
     settings = crawl.settings
-    workers = f"{settings.concurrency} worker{'' if settings.concurrency == 1 else 's'}"
+    workers = counted(settings.concurrency, "worker")
     return f"{workers}, delay: {settings.delay_min}, {settings.delay_max} ms."
 
 
