@@ -102,7 +102,8 @@ def stop(*, loaded: Loaded, name: str) -> None:
 @click.argument("name", metavar="PIPELINE", type=storable)
 @with_settings()
 def forget(*, loaded: Loaded, name: str) -> None:
-    """Forget a pipeline that is gone for good, by its nickname or id. Its check fails no longer.
+    """Forget a pipeline that is gone for good. PIPELINE is its nickname or id. Its check fails no
+    longer.
 
     Example: watchbell archive forget archive-1
     """
