@@ -25,13 +25,14 @@ _MOST_CRAWLS = 20
 class FileOfCrawl(Struct, frozen=True):
     crawl: str
     """The id in the history: `IDENT:TIMESTAMP`."""
+    ended_at: float | None
     file: FinishedFile
 
 
 async def of_crawl(store: Store, ident: str) -> list[FileOfCrawl]:
     """The files of all crawls of a URL, those of the newest first."""
     past = await history.of_ident(store, ident, _MOST_CRAWLS)
-    return [FileOfCrawl(one.id, file) for one in past for file in one.files]
+    return [FileOfCrawl(one.id, one.crawl.finished_at, file) for one in past for file in one.files]
 
 
 def finished_folder(settings: Settings) -> Path:

@@ -27,7 +27,7 @@ async def finished(store: Store, tmp_path: Path) -> AsyncIterator[tuple[Site, Pa
     """A site with a crawl that has two files, and the folder for them."""
     owned = await running(store)
     files = (FinishedFile(NAME, len(CONTENT)), FinishedFile("elsewhere.warc.gz", 7))
-    ending = Ending(finished_at=SYSTEM.now(), files=files, warc_size=len(CONTENT))
+    ending = Ending(finished_at=NOW + 600, files=files, warc_size=len(CONTENT))
     await finishing.finish(store, owned, ending)
     plain = chosen()
     upload = ArchiveUpload(url=f"file://{tmp_path}/bucket")
@@ -48,6 +48,7 @@ async def test_files_are_listed_and_downloaded(finished: tuple[Site, Path]) -> N
             (NAME, len(CONTENT), True),
             ("elsewhere.warc.gz", 7, False),
         ]
+        assert [one["ended_at"] for one in listed] == [NOW + 600] * 2
         answer = await program.get(listed[0]["url"])
         assert (answer.status, answer.body) == (200, CONTENT)
         assert answer.headers["Content-Length"] == str(len(CONTENT))

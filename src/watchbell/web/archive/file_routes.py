@@ -48,6 +48,8 @@ class CrawlFile(Struct, frozen=True, kw_only=True):
     size: int
     crawl: str
     """The crawl in the history that made it."""
+    ended_at: float | None
+    """When that crawl ended."""
     url: str
     """A path of this server."""
     is_here: bool
@@ -72,6 +74,7 @@ async def list_files(request: Asked, ident: Ident) -> CrawlFiles:
             name=one.file.name,
             size=one.file.size,
             crawl=one.crawl,
+            ended_at=one.ended_at,
             url=f"/api/v1/archive/crawls/{name}/files/{quote(one.file.name)}",
             is_here=stored_files.readable(services.settings, one.file) is not None,
             place=one.file.place,

@@ -9,7 +9,7 @@ import { When } from "../../kit/time.js";
 import { bytes } from "../../words.js";
 import { crawlPath } from "./words.js";
 
-/** @typedef {{name: string, size: number, crawl: string, url: string, is_here: boolean, place: string}} File */
+/** @typedef {{name: string, size: number, crawl: string, ended_at: number | null, url: string, is_here: boolean, place: string}} File */
 
 /** @param {{ident: string, over: boolean}} props */
 export function Files({ ident, over }) {
@@ -27,17 +27,11 @@ export function Files({ ident, over }) {
 const COLUMNS = [
   { head: "File", kind: "main", cell: (one) => html`<div class="break">${one.is_here ? html`<a href=${one.url} data-native download>${one.name}</a>` : one.name}${whereabouts(one)}</div>` },
   { head: "Size", kind: "number", cell: (one) => bytes(one.size) },
-  { head: "Ended", kind: "tight", cell: (one) => html`<${When} at=${endOf(one)} as="short" none="" />` },
+  { head: "Ended", kind: "tight", cell: (one) => html`<${When} at=${one.ended_at && Math.floor(one.ended_at)} as="short" none="" />` },
 ];
 
 /** @param {File} file */
 function whereabouts(file) {
   if (file.place) return html`<div class="soft plain break">uploaded to ${/^https:\/\//.test(file.place) ? html`<a href=${file.place} rel="noreferrer">${file.place}</a>` : file.place}</div>`;
   return !file.is_here && html`<div class="soft plain">on the machine of its pipeline</div>`;
-}
-
-/** The id of a crawl in the history ends with its time. @param {File} file */
-function endOf(file) {
-  const at = Number(file.crawl.split(":")[1]);
-  return Number.isFinite(at) && at > 0 ? Math.floor(at) : null;
 }
