@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.archive.crawled import FAST
-from tests.archive.crawler import working
+from tests.archive.crawler import Crawler, working
 from tests.archive.site import Site, response, served
 from tests.archive.warc_gate import gate
 from tests.archive.wire_server import page, serving
@@ -61,11 +61,15 @@ async def test_a_host_that_asks_for_time_is_left_alone_while_others_go_on(
         site.answers["/"] = lambda _site, _headers: start
         ident = await crawler.add(site.start, ALONE)
         await eventually(lambda: len(site.asked) == 23, why="the site is fetched")
-        await eventually(lambda: other.asked)
+        await eventually(lambda: _has_logged(crawler, ident, '"response_code":429'))
         await finishing.abort(store, ident, "Alice", SYSTEM.now())
         crawl = await crawler.ended(ident)
     assert sum(other.asked.values()) == 1, "its other URLs wait, too"
     assert (crawl.aborted, crawl.r4xx, crawl.items_queued) == (True, 3, 28)
+
+
+async def _has_logged(crawler: Crawler, ident: str, words: str) -> bool:
+    return words in await crawler.recent(ident)
 
 
 async def test_a_tarpit_frees_its_slot(store: Store, tmp_path: Path) -> None:
