@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from tests.waiting import PATIENCE, eventually
 from watchbell.archive import crawl_log, crawls, finishing, history, queues, visits
 from watchbell.archive.extraction import documents
 from watchbell.archive.extraction.links import Link
-from watchbell.archive.model import CrawlOptions, CrawlSettings
+from watchbell.archive.model import CrawlOptions, CrawlSettings, Ownership
 from watchbell.archive.pipeline import Pipeline
 from watchbell.clock import SYSTEM
 from watchbell.files import objects
@@ -157,6 +158,24 @@ async def test_finished_files_are_uploaded_before_a_pipeline_ends(
     left = {path.suffix for path in (tmp_path / "archive" / "finished").iterdir()}
     assert left == {".cdxj", ".json"}
     assert not list((tmp_path / "archive" / "uploads").iterdir())
+
+
+async def test_a_pipeline_that_is_stopped_while_it_takes_a_crawl_gives_it_back(
+    store: Store, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reserve = queues.reserve
+
+    async def reserved(*args: Any, **more: Any) -> Ownership | None:
+        one.stop()
+        return await reserve(*args, **more)
+
+    monkeypatch.setattr(queues, "reserve", reserved)
+    ident = await add(store, "https://example.com/")
+    one = Pipeline(store, Settings(nickname="p1"), tmp_path, files, SYSTEM, lambda _: None)
+    await one.run()
+    assert (await queues.pending(store))["pending"] == [ident]
+    (line,) = await crawl_log.recent(store, ident)
+    assert b"back in the queue, since its pipeline is stopping" in line
 
 
 async def test_a_page_that_breaks_the_parser_is_recorded_and_the_crawl_goes_on(

@@ -187,7 +187,9 @@ class Pipeline:
     async def _take(self, group: asyncio.TaskGroup) -> None:
         while not (self._is_stopping and not self._tasks and not self._is_uploading):
             ownership = await self._reserve() if self._takes_more else None
-            if ownership:
+            if ownership and self._is_stopping:
+                await self._give_back(ownership)
+            elif ownership:
                 self._start(group, CrawlTask(ownership.ident, ownership, self._equipment))
             else:
                 await asyncio.sleep(_LOOK)
@@ -214,6 +216,12 @@ class Pipeline:
             large=self._settings.large,
         )
         return await self._insist(reserve, "take a crawl")
+
+    async def _give_back(self, ownership: Ownership) -> None:
+        """It was stopped while it took the crawl."""
+        words, now = "back in the queue, since its pipeline is stopping", self._clock.now()
+        release = partial(queues.release, self._store, ownership, words, now)
+        await self._insist(release, "give back a crawl")
 
     def _start(self, group: asyncio.TaskGroup, crawl: CrawlTask) -> None:
         earlier = [task for one, task in self._tasks.items() if one.ident == crawl.ident]
