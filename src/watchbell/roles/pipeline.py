@@ -13,11 +13,11 @@ from types import ModuleType
 import msgspec
 
 from watchbell import logs
-from watchbell.archive import crawl_folder, queues
+from watchbell.archive import crawl_folder, pipelines, queues
 from watchbell.archive.pipeline_folder import PipelineFolder
 from watchbell.archive.uploading.destination import destination
 from watchbell.archive.uploading.pending_uploads import PendingUploads
-from watchbell.errors import WatchbellError
+from watchbell.errors import Refused, WatchbellError
 from watchbell.files import objects
 from watchbell.process.warden_handle import raise_open_files
 from watchbell.roles.pipeline_handover import MODULE, Handed
@@ -99,10 +99,22 @@ async def _until_wanted(context: Context) -> None:
     taken = await patiently(lambda: queues.owned(context.store, known))
     if known and taken:
         return  # it was killed when it had just taken a crawl
-    while not list(crawl_folder.every(folder.crawls)) and not (uploads and uploads.every()):
-        if await patiently(lambda: queues.is_any_waiting(context.store)):
-            return
+
+    async def is_wanted() -> bool:
+        is_left = list(crawl_folder.every(folder.crawls)) or (uploads and uploads.every())
+        return bool(is_left) or await patiently(lambda: queues.is_any_waiting(context.store))
+
+    while not await is_wanted():
+        if known:
+            await _say_goodbye(context, folder, known)
+            known = ""
         await asyncio.sleep(_LOOK)
+
+
+async def _say_goodbye(context: Context, folder: PipelineFolder, pipeline: str) -> None:
+    """Of the last process, which was killed with nothing left to do: nobody need miss it."""
+    with suppress(Refused), folder.locked():
+        await patiently(lambda: pipelines.say_goodbye(context.store, pipeline))
 
 
 async def _run_process(context: Context) -> None:
