@@ -163,7 +163,7 @@ async def test_a_running_crawl_is_shown_and_found(store: Store) -> None:
     await append(store, owned, 1, 200)
     assert await said(store, f"!whereis {IDENT}") == [f"{IDENT} is on alice ({PIPELINE})."]
     lines = await said(store, f"!status {URL}")
-    assert lines[1].startswith("In progress. Downloaded 100 B in 1 responses")
+    assert lines[1].startswith("In progress. Downloaded 100 B in 1 response,")
     assert await said(store, f"!abort {IDENT}") == [f"Aborting {IDENT}."]
     assert await said(store, "!pipelines") == [
         "alice: running, 1 of 20 crawls, 12 % of its disk in use"
