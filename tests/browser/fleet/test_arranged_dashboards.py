@@ -171,6 +171,45 @@ async def test_of_two_people_who_save_none_overwrites_the_other(
     assert len((await saved(store)).panels) == 3
 
 
+async def test_what_others_save_does_not_replace_what_is_arranged(
+    site: Site, store: Store, visit: Visits
+) -> None:
+    await fleet(store)
+    await dashboard(store)
+    page = await visit(site, "editor", "/dashboards/dashboard?id=night&edit=yes")
+    visit.forgive("answered 503")
+    visit.forgive("answered 412")
+    await page.get_by_role("button", name="Remove Note").click()
+    now = SYSTEM.now()
+    await definitions.update(store, "dashboard", "night", {"title": "Mine"}, system("tests"), now)
+    path = "**/api/v1/dashboards/night"
+    await page.route(path, lambda route: route.fulfill(status=503, json={}), times=1)
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("alert")).to_be_visible()
+    async with page.expect_response(lambda one: one.request.method == "GET" and one.ok):
+        await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("alert")).to_contain_text("Somebody else changed this dashboard")
+    await expect(titles(page)).to_have_text(["CPU load average", "Server alerts"])
+
+
+async def test_arranged_panels_are_discarded_only_on_request(
+    site: Site, store: Store, visit: Visits
+) -> None:
+    await fleet(store)
+    await dashboard(store)
+    page = await visit(site, "editor", "/dashboards/dashboard?id=night&edit=yes")
+    question = page.get_by_role("dialog", name="Discard your changes?")
+    await page.get_by_role("button", name="Remove Note").click()
+    await page.get_by_role("link", name="Expressions").click()
+    await question.get_by_role("button", name="Cancel").click()
+    await expect(question).to_have_count(0)
+    await expect(titles(page)).to_have_text(["CPU load average", "Server alerts"])
+    await page.get_by_role("button", name="Cancel", exact=True).click()
+    await question.get_by_role("button", name="Discard changes").click()
+    await expect(page.get_by_role("link", name="Edit", exact=True)).to_be_visible()
+    await expect(titles(page)).to_have_text(["CPU load average", "Note", "Server alerts"])
+
+
 async def test_a_dashboard_is_restored_and_deleted(site: Site, store: Store, visit: Visits) -> None:
     await fleet(store)
     await dashboard(store)

@@ -1,7 +1,7 @@
 /** One dashboard: its panels, and arranging them. */
 
 import { html } from "htm/preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { ask, Problem, remove, useFetched } from "../api.js";
 import { go, useQuery } from "../location.js";
 import { may } from "../session.js";
@@ -33,11 +33,16 @@ export default function Dashboard() {
   const fetched = useFetched(id ? `/dashboards/${encodeURIComponent(id)}` : null);
   const monitors = useFetched("/monitors", { every: 300 });
   const both = { ...fetched, value: fetched.value && monitors.value && { dashboard: fetched.value.record, monitors: monitors.value.map((/** @type {{record: Monitor}} */ one) => one.record) }, problem: fetched.problem ?? monitors.problem };
+  // What others save meanwhile must not replace what is being arranged.
+  const edited = useRef(/** @type {Known | null} */ (null));
+  const isEdited = Boolean(query.get("edit")) && may("edit_dashboards");
+  if (!isEdited || edited.current?.id !== id) edited.current = null;
+  if (isEdited && !fetched.isLoading) edited.current ??= fetched.value?.record ?? null;
   if (!id) return html`<${Page} title="Dashboard" above=${ABOVE}><${Card}><${Empty} title="No dashboard selected." action=${html`<${Button} href="/dashboards">Show all dashboards<//>`} /><//><//>`;
-  if (!both.value) return html`<${Page} wide title="Dashboard" above=${ABOVE}><${Fetched} of=${both} lines=${8}>${() => null}<//><//>`;
+  if (!both.value || (isEdited && !edited.current)) return html`<${Page} wide title="Dashboard" above=${ABOVE}><${Fetched} of=${{ ...both, value: null }} lines=${8} /><//>`;
   const given = { dashboard: /** @type {Known} */ (both.value.dashboard), monitors: /** @type {Monitor[]} */ (both.value.monitors) };
   if (query.get("history")) return html`<${History} dashboard=${given.dashboard} reload=${fetched.reload} />`;
-  if (query.get("edit") && may("edit_dashboards")) return html`<${Arranged} key=${given.dashboard.revision} ...${given} reload=${fetched.reload} />`;
+  if (edited.current) return html`<${Arranged} key=${id} dashboard=${edited.current} monitors=${given.monitors} reload=${fetched.reload} />`;
   return html`<${Seen} ...${given} />`;
 }
 
@@ -75,7 +80,7 @@ function Arranged({ dashboard, monitors, reload }) {
   const [problem, setProblem] = useState(/** @type {Problem | null} */ (null));
   const { id } = dashboard;
   const path = `/dashboards/${encodeURIComponent(id)}`;
-  const leave = () => go(dashboardLink(id), { replace: true });
+  const leave = (ask = true) => go(dashboardLink(id), { replace: true, ask });
   const save = async (/** @type {Partial<Known>} */ changes) => {
     setProblem(null);
     try {
@@ -87,7 +92,7 @@ function Arranged({ dashboard, monitors, reload }) {
     }
     showToast("Saved.");
     reload();
-    leave();
+    leave(false);
   };
   const drop = () =>
     confirm({
@@ -97,8 +102,8 @@ function Arranged({ dashboard, monitors, reload }) {
       async act() {
         await remove(path);
         showToast(`${dashboard.title} deleted.`);
-        go("/dashboards");
+        go("/dashboards", { ask: false });
       },
     });
-  return html`<${Arranging} dashboard=${dashboard} monitors=${monitors} problem=${problem} onSave=${save} onCancel=${leave} onDelete=${may("delete_dashboards") ? drop : null} above=${ABOVE} />`;
+  return html`<${Arranging} dashboard=${dashboard} monitors=${monitors} problem=${problem} onSave=${save} onCancel=${() => leave()} onDelete=${may("delete_dashboards") ? drop : null} above=${ABOVE} />`;
 }

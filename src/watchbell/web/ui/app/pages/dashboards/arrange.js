@@ -1,9 +1,10 @@
 /** Arranges the panels of a dashboard: by mouse, finger and keyboard. */
 
 import { html } from "htm/preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Button, Errors, Field } from "../../kit/form.js";
 import { Card, Empty, Page } from "../../kit/layout.js";
+import { useUnsaved } from "../../kit/unsaved.js";
 import { moved, useDrag } from "./drag.js";
 import { PanelDialog } from "./panel_form.js";
 import { PanelCard } from "./panels.js";
@@ -36,6 +37,8 @@ export function Arranging({ dashboard, monitors, problem, above, onSave, onCance
   const [items, setItems] = useState(() => (dashboard.panels ?? []).map((panel, key) => /** @type {Item} */ ({ key, panel })));
   const [edited, setEdited] = useState(/** @type {{key: number, panel: Panel | null} | null} */ (null));
   const [said, setSaid] = useState("");
+  const changes = useMemo(() => ({ title, notes, panels: items.map((one) => one.panel) }), [title, notes, items]);
+  useUnsaved(changes);
   const next = useRef(items.length);
   const focused = useRef(/** @type {number | null} */ (null));
   const handles = useRef(/** @type {Map<number, HTMLElement>} */ (new Map()));
@@ -52,7 +55,7 @@ export function Arranging({ dashboard, monitors, problem, above, onSave, onCance
     focused.current = null;
   }, [items]);
   const drag = useDrag(items.length, move);
-  const change = (/** @type {number} */ key, /** @type {Partial<Panel>} */ changes) => setItems(items.map((one) => (one.key === key ? { key, panel: { ...one.panel, ...changes } } : one)));
+  const change = (/** @type {number} */ key, /** @type {Partial<Panel>} */ values) => setItems(items.map((one) => (one.key === key ? { key, panel: { ...one.panel, ...values } } : one)));
   const done = (/** @type {Panel} */ panel) => {
     setItems(edited?.panel ? items.map((one) => (one.key === edited.key ? { key: one.key, panel } : one)) : [...items, { key: (next.current += 1), panel }]);
     setEdited(null);
@@ -76,9 +79,8 @@ export function Arranging({ dashboard, monitors, problem, above, onSave, onCance
       <${Button} small kind="quiet" label=${`Remove ${name}`} onClick=${() => setItems(items.filter((one) => one.key !== key))}>✕<//>
     </div>`;
   };
-  const save = () => onSave({ title, notes, panels: items.map((one) => one.panel) });
   return html`<${Page} wide title=${dashboard.title} above=${above} lead="Drag panels by their handles, or focus a handle and use the arrow keys."
-    actions=${html`${add}<${Button} onClick=${onCancel}>Cancel<//><${Button} kind="main" onClick=${save}>Save<//>`}>
+    actions=${html`${add}<${Button} onClick=${onCancel}>Cancel<//><${Button} kind="main" onClick=${() => onSave(changes)}>Save<//>`}>
     ${problem && html`<div class="failed" role="alert"><p>${problem.message}</p>${problem.errors.map(({ field, reason }) => html`<p>${wordsOf(field, items, monitors)}: ${reason}</p>`)}</div>`}
     <${Errors} errors=${problem?.errors ?? []}><${Card}><div class="panel-sizes">
       <${Field} label="Title" name="title" value=${title} onInput=${setTitle} />
