@@ -341,7 +341,8 @@ async def test_history_has_everything_that_happened_to_a_check(
 async def test_outages_and_downtime_are_told_for_a_range(
     checks: Store, run: Run, printed: Print
 ) -> None:
-    at = now()
+    failing_since = await checks.call("LINDEX", KEYS.states("web-1", "HTTP:80"), -1)
+    at = int(failing_since) + HOUR
     await maintenance.create_scheduled(checks, HTTP, at - HOUR // 2, 10 * HOUR, "", at)
     since = str(at - 2 * DAY)
     until = str(at)
