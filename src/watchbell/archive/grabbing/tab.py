@@ -28,10 +28,13 @@ LIMIT = _LOAD + LONGEST + 5 * _STEP
 """Seconds after which a page is left, however it behaves."""
 
 # In a world of its own, where the page's scripts can't have replaced anything.
-_SCROLL = """(
-  window.scrollBy(0, window.innerHeight),
-  [window.scrollY, document.documentElement.scrollHeight]
-)"""
+# Scripts hear of a scroll before the next frame is drawn; a page may draw none.
+_SCROLL = """new Promise(done => {
+  window.scrollBy(0, window.innerHeight);
+  requestAnimationFrame(() => done());
+  setTimeout(done, 2000);
+})"""
+_PLACE = "[window.scrollY, document.documentElement.scrollHeight]"
 _LOOK = """({
   url: location.href,
   html: ((document.doctype ? '<!DOCTYPE ' + document.doctype.name + '>' : '')
@@ -140,8 +143,9 @@ class Tab:
         for _ in range(plan.scrolls):
             if not is_wanted() or asyncio.get_running_loop().time() >= end:
                 return
-            now = await self._evaluated(_SCROLL)
+            await self._evaluated(_SCROLL)
             await self._settle(plan.wait, end, is_quiet)
+            now = await self._evaluated(_PLACE)
             if plan.is_smart and now == before:
                 return
             before = now
@@ -167,7 +171,12 @@ class Tab:
             world = {"frameId": self._frame, "worldName": "watchbell"}
             made = await self._call("Page.createIsolatedWorld", world)
             self._world = int(made["executionContextId"])
-        asked = {"expression": expression, "contextId": self._world, "returnByValue": True}
+        asked = {
+            "expression": expression,
+            "contextId": self._world,
+            "returnByValue": True,
+            "awaitPromise": True,
+        }
         answer = await self._call("Runtime.evaluate", asked)
         if "exceptionDetails" in answer:
             raise BrowserFailed("the page can't be looked at")
