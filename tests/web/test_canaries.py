@@ -73,8 +73,10 @@ async def given(house: House, alice: Visitor) -> dict[str, str]:
 
 
 def secret_of(answer: object) -> str:
-    secret: str = answer.json()["secret"]  # type: ignore[attr-defined]
-    return secret.rpartition("_")[2]
+    """Its last part, which may have underscores, too."""
+    _, _, secret = answer.json()["secret"].split("_", 2)  # type: ignore[attr-defined]
+    assert len(secret) > 30
+    return str(secret)
 
 
 async def used(alice: Visitor, canaries: dict[str, str]) -> None:
