@@ -12,6 +12,7 @@ import { Card, Failed, Loading } from "../../kit/layout.js";
 import { State } from "../../kit/state.js";
 import { When } from "../../kit/time.js";
 import { marks } from "../../zoned.js";
+import { useStamp } from "./stamp.js";
 
 /**
  * @typedef {{start: number, end: number, state: string | null, changes: number, summary: string}} Segment
@@ -47,6 +48,7 @@ export function Timeline({ check, stamp }) {
   useInterval(() => setNow(seen), 60);
   const end = to ?? now;
   const course = useFetched(url("/check/timeline", { check, from: end - seconds, to: end }));
+  useStamp(stamp, course.reload); // also where the second is still the same
   const last = useRef(/** @type {Course | null} */ (null));
   if (course.value) last.current = course.value;
   const shown = /** @type {Course | null} */ (course.value ?? last.current);
