@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,10 @@ def descriptors() -> set[str]:
 
 def zombies() -> list[str]:
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    stats = [Path(f"/proc/{pid}/stat").read_text() for pid in children]
+    stats = []
+    for pid in children:
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has just been waited for
+            stats.append(Path(f"/proc/{pid}/stat").read_text())
     return [stat for stat in stats if stat.rpartition(")")[2].split()[0] == "Z"]
 
 
